@@ -246,6 +246,7 @@ class Arm:
 
     @cached_property
     def has_mimic(self) -> bool:
+        """Whether any joint follows another."""
         return any(link.joint.mimic for link in self.links)
 
     @cached_property

@@ -97,6 +97,7 @@ class Joint:
 
     @property
     def turns(self) -> bool:
+        """Whether its positions are angles in rad rather than lengths in m."""
         return self.kind != "prismatic"
 
 

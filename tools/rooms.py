@@ -24,4 +24,8 @@ def rooms_page() -> str:
         rows.append(f"| {place} | {said} | {', '.join(sorted(allowed)) or 'nothing'} |")
     rows.append("| `cli/`, `testing.py` | Commands, and stored results in pytest. | everything |")
     table = "\n".join(rows)
-    return _TABLE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", PAGE.read_text("utf-8"))
+    page, places = _TABLE.subn(
+        lambda found: f"{found[1]}{table}\n{found[2]}", PAGE.read_text("utf-8")
+    )
+    assert places == 1, f"{PAGE.name} has no place for the table, or several"
+    return page

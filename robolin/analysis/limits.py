@@ -43,6 +43,7 @@ class Margin:
 
     @property
     def exceeded(self) -> bool:
+        """Whether the limit is passed."""
         return self.margin < 0.0
 
 
@@ -69,6 +70,7 @@ class JointLimits(Shown):
 
     @property
     def exceeded(self) -> tuple[Margin, ...]:
+        """The margins of limits that are passed."""
         return tuple(margin for margin in self.margins if margin.exceeded)
 
 

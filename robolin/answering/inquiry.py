@@ -5,7 +5,7 @@ It is read from options by name, as flags give them and as stored results record
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from robolin.answering.asks import MODEL_ASKS, SELECTION, Verb
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.using_states import require_only
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import UsageError
 from robolin.results.swept_verbs import asked_verb
@@ -190,3 +189,12 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     check = getattr(module, "require_sense", None)
     if check is not None:
         check(question, states, arm)
+
+
+def require_only(states: States, names: Sequence[str]) -> None:
+    """Refuse quantities that an answer does not depend on, which these are all of."""
+    flags = ", ".join(f"--{name}" for name in names)
+    hint = f"the answer depends on {flags} alone" if names else "leave it out"
+    for name in states.values:
+        if name not in names:
+            raise UsageError("has no effect here", where=f"--{name}", hint=hint)

@@ -13,7 +13,6 @@ from robolin.answering.asks import Verb
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import Inquiry, recorded_options, require_sense
 from robolin.answering.question import Question
-from robolin.answering.using_states import rules_of_file
 from robolin.answering.values import Values
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
@@ -114,9 +113,8 @@ class PosedQuestion:
     @property
     def rules(self) -> RecordingRules:
         """How files of the question are meant, wherever that was said."""
-        if self.states.trajectory is not None:
-            return rules_of_file(self.states, self.arm)
-        return rules_from(self.arm, self.question.asks)
+        of_states = self.states.trajectory is not None
+        return rules_from(self.arm, self.states.recording if of_states else self.question.asks)
 
     def note(self, *texts: str) -> None:
         """Say something that is worth knowing."""

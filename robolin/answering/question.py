@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.answering.asks import COLUMNS, RECORDING, Ask, Verb
 from robolin.answering.flag_value_files import column_rules_with_files
-from robolin.answering.question_keywords import keywords_by_verb, keywords_of
 from robolin.answering.verbs import VERBS, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.files.paths import last_name
@@ -97,6 +96,8 @@ class Question:
             >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]
             'KEY=VALUES, or a list of them: Answ'
         """
+        from robolin.answering.question_keywords import keywords_of
+
         found = keywords_of(_answering(verb))
         return {keyword.name: f"{keyword.value}: {keyword.meaning}" for keyword in found}
 
@@ -172,8 +173,20 @@ class Question:
         return {**self.asks, **{name: last_name(path) for name, path in self.files.items()}}
 
 
-# what each verb takes is told by the table of verbs
-Question.__doc__ = f"{cleandoc(Question.__doc__ or '')}\n\n{keywords_by_verb()}"
+class _WithKeywords:
+    """A docstring that goes on with what each verb takes, put together when it is read."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text or ""
+
+    def __get__(self, *_: object) -> str:
+        from robolin.answering.question_keywords import keywords_by_verb
+
+        return f"{cleandoc(self._text)}\n\n{keywords_by_verb()}"
+
+
+# commands have no use for it
+Question.__doc__ = _WithKeywords(Question.__doc__)  # type: ignore[assignment]
 
 
 def _answering(verb: str) -> Verb:

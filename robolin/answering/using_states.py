@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -43,15 +42,6 @@ def states_of_file(states: States, path: str, rows: str | None) -> States:
     object.__setattr__(other, "trajectory", path)
     object.__setattr__(other, "rows", rows)
     return other
-
-
-def require_only(states: States, names: Sequence[str]) -> None:
-    """Refuse quantities that an answer does not depend on, which these are all of."""
-    flags = ", ".join(f"--{name}" for name in names)
-    hint = f"the answer depends on {flags} alone" if names else "leave it out"
-    for name in states.values:
-        if name not in names:
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
 
 
 def require_none_drawn(states: States, needed: str) -> None:

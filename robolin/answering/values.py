@@ -10,12 +10,12 @@ import numpy as np
 
 from robolin.algebra.axes import Axis, Shape
 from robolin.answering.given_states import HOLD_TORQUE, States
+from robolin.answering.inquiry import require_only
 from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
 from robolin.answering.using_states import (
     ANGULAR,
     joints_by_quaternion,
-    require_only,
     values_per_joint,
 )
 from robolin.answering.verbs import VERBS

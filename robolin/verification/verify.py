@@ -61,6 +61,7 @@ class Verification(Shown):
 
     @property
     def failed(self) -> tuple[Check, ...]:
+        """The checks whose error is beyond its bound."""
         return tuple(check for check in self.checks if check.verdict == "failed")
 
     @property

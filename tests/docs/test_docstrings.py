@@ -8,6 +8,7 @@ import inspect
 import re
 import shutil
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
@@ -108,6 +109,17 @@ def test_methods_tell_what_they_take_and_give(name: str) -> None:
         assert name in LOOKUPS | DRAWN or ">>> " in sections["Example"]
     if taken and re.search("Floats|Complexes|Simulation|Response|Cost", _annotation(name)):
         assert re.search(r"\([^)]*(n|N|rows|\.\.\.)[^)]*\)|rows", sections["Returns"]), "no shape"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_properties_tell_what_they_are(name: str) -> None:
+    """What follows from the fields of a public class is told in a sentence at least."""
+    members = vars(getattr(robolin, name)).items()
+    told = {
+        key: member for key, member in members if isinstance(member, cached_property | property)
+    }
+
+    assert [key for key, member in told.items() if key[0] != "_" and not member.__doc__] == []
 
 
 def _annotation(name: str) -> str:

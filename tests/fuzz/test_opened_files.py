@@ -64,6 +64,7 @@ LINES = {
 }
 # what takes long is left to the others, and one that is wrong in any case shows that it is seen
 QUICK = ("inverse", "state csv", "state parquet", "rows csv", "check csv", "validate", "bench")
+OTHERS = tuple(name for name in LINES if name not in QUICK)
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +110,7 @@ def _watched(lines: list[str], project: Path) -> tuple[list[int], list[tuple[str
     return ended, [(kind, path) for kind, path in seen]
 
 
-@pytest.mark.parametrize("names", [QUICK, pytest.param(tuple(LINES), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("names", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)])
 def test_nothing_else_is_opened(project: Path, names: tuple[str, ...]) -> None:
     """What is read is code, data and what was given; what is written is what was asked for."""
     ended, seen = _watched([LINES[name] for name in names], project)

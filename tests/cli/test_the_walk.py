@@ -1,0 +1,55 @@
+"""Whoever follows a command through the package meets few files, and is not lost among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import robolin as library
+from tests.cli.command import answered, python
+
+# a tenth more than a command enters today: one more idea has room, a new habit has not
+MOST_FILES = 77
+
+# neither the body of a class nor what fills a table of a module is a function that is called
+FOLLOWED = """
+import os, sys, threading
+import robolin
+
+package, entered = os.path.dirname(robolin.__file__), set()
+
+def note(frame, event, _):
+    code, caller = frame.f_code, frame.f_back and frame.f_back.f_code.co_name
+    fills = code.co_name.startswith("<") and caller == "<module>"
+    called = event == "call" and code.co_flags & 2 and not fills
+    if called and code.co_filename.startswith(package):
+        entered.add(os.path.relpath(code.co_filename, package))
+
+threading.setprofile(note)
+sys.setprofile(note)
+from robolin.cli.main import main
+code = main(sys.argv[1:])
+sys.setprofile(None)
+print(*sorted(entered), sep="\\n")
+sys.exit(code)
+"""
+
+
+@pytest.mark.slow
+def test_a_command_goes_through_few_files(tmp_path: Path) -> None:
+    """From the command line to the file it writes, functions of few modules are called."""
+    names = library.load("panda").joint_names
+    header = ",".join(["time", *(f"{name}/position" for name in names)])
+    rows = [",".join(f"{0.01 * row}" for _ in range(len(names) + 1)) for row in range(100)]
+    motion = tmp_path / "motion.csv"
+    motion.write_text("\n".join([header, *rows]))
+    asked = ("inverse", "panda", "--trajectory", str(motion), "-o")
+    # its kernel is there for the one that is followed
+    answered(*asked, tmp_path / "before.npz")
+
+    followed = python(FOLLOWED, *asked, str(tmp_path / "out.npz"))
+    files = followed.out.splitlines()
+    assert followed.code == 0, followed.err
+    assert {"cli/main.py", "engine/compiled/plan.py", "files/npz/npz_writer.py"} <= {*files}
+    assert len(files) <= MOST_FILES, followed.out
