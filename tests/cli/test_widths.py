@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -152,13 +152,15 @@ def written(folder: Path, n: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A motion of two joints, and an arm that differs from the others."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A motion of two joints, and an arm that differs from the others; they go by short names."""
     path = tmp_path_factory.mktemp("arms")
     columns = [f"joint{i}/{word}" for i in range(2) for word in ("position", "velocity", "effort")]
     rows = "".join(f"{0.01 * i},{','.join(['0.1'] * 6)}\n" for i in range(3))
     (path / "motion.csv").write_text(f"time,{','.join(columns)}\n{rows}")
-    return path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        yield path
 
 
 def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
@@ -166,8 +168,8 @@ def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
     other = folder / f"other-{robot.name}"
     if "OTHER" in verb and not other.exists():
         other.write_text(robot.read_text().replace("87.125", "91.0625"))
-    names = {"MOTION": str(folder / "motion.csv"), "OTHER": str(other)}
-    return (*(names.get(word, word) for word in verb), str(robot))
+    names = {"MOTION": "motion.csv", "OTHER": other.name}
+    return (*(names.get(word, word) for word in verb), robot.name)
 
 
 def require_whole(draw: Drawing, quiet: bool = False) -> None:
@@ -238,7 +240,7 @@ def test_reports_fit(folder: Path, verb: tuple[str, ...], n: int) -> None:
 @pytest.mark.parametrize("verb", SLOWER, ids="-".join)
 def test_long_reports_fit(folder: Path, verb: tuple[str, ...]) -> None:
     """Reports of long lines are wrapped between words."""
-    arms = (str(written(folder, 2)),) if verb[0] == "verify" else ()
+    arms = (written(folder, 2).name,) if verb[0] == "verify" else ()
     require_whole(drawing(*verb, *arms), quiet=verb[0] == "models")
 
 
