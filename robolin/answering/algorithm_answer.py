@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
-from robolin.answering.joint_values import accelerations_told
+from robolin.answering.joint_values import accelerations_text
 from robolin.answering.loop_answer import (
     LOOP_FLAGS,
     NO_LOOPS,
@@ -260,7 +260,7 @@ def contract_lines(
     if (driven := algorithms.prescribed) is not None:
         values = None if told is None else told.tolist()
         by_row = rows is not None and "qdd" in motion.given
-        origin = "of every row" if by_row else accelerations_told(arm, driven, values)
+        origin = "of every row" if by_row else accelerations_text(arm, driven, values)
         lines["prescribed"] = prescribed_line(arm, driven, origin)
     return {**lines, **_algorithm_lines(algorithms, arm)}
 

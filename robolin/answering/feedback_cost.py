@@ -48,7 +48,7 @@ def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool
     return weights_of(model, *weights, question.asked("bryson"))
 
 
-def told_cost(posed: PosedQuestion, stored: StoredFeedback, motion: Simulation) -> str:
+def cost_beside_promise(posed: PosedQuestion, stored: StoredFeedback, motion: Simulation) -> str:
     """What one motion cost, beside what its gains promised; '' where that cannot be told."""
     if motion.q.ndim > 2 or stored.weights is None:
         return ""

@@ -110,7 +110,7 @@ def _require_angles(typed: FlagText, figures: Sequence[Figure], arm: Arm, angula
             raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
 
 
-def accelerations_told(arm: Arm, driven: Floats, qdd: Sequence[float] | None) -> str:
+def accelerations_text(arm: Arm, driven: Floats, qdd: Sequence[float] | None) -> str:
     """Where the accelerations come from: typed, with their values, or nobody.
 
     driven: 1 for every coordinate (n,) that moves as told, 0 for the others

@@ -18,7 +18,7 @@ from robolin.answering.using_states import require_none_drawn
 from robolin.answering.values import Values
 from robolin.arm import Arm
 from robolin.errors import UsageError
-from robolin.quantities.units import told_along, unit_of
+from robolin.quantities.units import unit_of, units_along
 from robolin.results.result import Array, Result, ResultStream
 
 
@@ -93,4 +93,4 @@ def _geometry(arm: Arm, found: Values) -> Iterator[Array]:
 
 def _unit(arm: Arm, quantity: str, labels: Sequence[Sequence[str]]) -> str:
     kinds = [joint.kind for joint in arm.joints]
-    return unit_of(quantity, kinds, told_along(quantity, labels, joint_slides(arm)))
+    return unit_of(quantity, kinds, units_along(quantity, labels, joint_slides(arm)))

@@ -23,7 +23,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
 from robolin.number_texts import FlagText, named
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.quantities.units import told_along, unit_of
+from robolin.quantities.units import unit_of, units_along
 from robolin.results.result import Array, Result
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
@@ -183,7 +183,7 @@ def _gradient(
             ("dcost_dtau", found.tau),
         )
     ]
-    told = told_along("dcost_dparameters", (found.names,), joint_slides(arm))
+    told = units_along("dcost_dparameters", (found.names,), joint_slides(arm))
     unit = unit_of("dcost_dparameters", kinds, told)
     return (*by_joint, Array("dcost_dparameters", found.parameter, (found.names,), unit))
 
@@ -200,7 +200,7 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
     }
     kinds, slides = [joint.kind for joint in arm.joints], joint_slides(arm)
     return tuple(
-        Array(name, values, labels, unit_of(name, kinds, told_along(name, labels, slides)))
+        Array(name, values, labels, unit_of(name, kinds, units_along(name, labels, slides)))
         for name, (values, labels) in named.items()
     )
 

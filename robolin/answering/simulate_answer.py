@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
-from robolin.answering.feedback_cost import told_cost
+from robolin.answering.feedback_cost import cost_beside_promise
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.followed_motion import FollowedMotion, followed_motion, read_noted
 from robolin.answering.given_states import States
@@ -70,7 +70,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     if told is not None:
         _tell_of_misses(posed, told, motion)
     ends_only = many and not _asks_for_rows(question, schedule)
-    cost = told_cost(posed, stored, motion) if stored else ""
+    cost = cost_beside_promise(posed, stored, motion) if stored else ""
     simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
     return motion_result(posed, simulated_motion)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from robolin.answering.given_states import HOLD_TORQUE
-from robolin.answering.joint_values import accelerations_told, per_joint
+from robolin.answering.joint_values import accelerations_text, per_joint
 from robolin.answering.question import Question
 from robolin.choices import CONTROL_LAWS
 from robolin.errors import UsageError
@@ -69,9 +69,9 @@ def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
     # told here, where the flag is known
     driven = prescribed_joints(arm, named, "--prescribe")
     if text is None:
-        return Prescription(named, 0.0, accelerations_told(arm, driven, None))
+        return Prescription(named, 0.0, accelerations_text(arm, driven, None))
     qdd = per_joint(FlagText("--qdd", text), arm, True)
-    return Prescription(named, qdd, accelerations_told(arm, driven, qdd))
+    return Prescription(named, qdd, accelerations_text(arm, driven, qdd))
 
 
 def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -> Law | None:

@@ -12,9 +12,9 @@ from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.prescribed_joints import (
     METHOD_BY_ARM,
     JointsNamed,
+    prescribed_accelerations,
     prescribed_joints,
     require_prescribed_inputs,
-    told_accelerations,
 )
 from robolin.input_checks import array_of, require_arm
 
@@ -37,7 +37,7 @@ def prescribed_values(
     if how.get("method", "auto") != "auto" or how.get("loop_method") is not None:
         raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
     driven = prescribed_joints(arm, prescribe)
-    told = told_accelerations(arm, driven, 0.0 if qdd is None else qdd)
+    told = prescribed_accelerations(arm, driven, 0.0 if qdd is None else qdd)
     given = values["tau"]
     own = 0.0 if isinstance(given, str) else given
     require_prescribed_inputs(arm, driven, told, array_of(arm, "tau", own))

@@ -80,7 +80,7 @@ def require_prescribed_of_use(
         raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
 
 
-def told_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
+def prescribed_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
     """Accelerations (..., n) as they are told; one number alone is for one joint, or for rest."""
     told = array_of(arm, "qdd", qdd)
     plain = np.asarray(qdd)

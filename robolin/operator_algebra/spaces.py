@@ -104,7 +104,8 @@ def put_together(space: Space, vectors: Sequence[Vector], like: AnyArray) -> Any
     if like.ndim == 1:
         found = np.array(rows)
     else:
-        found = np.array([np.broadcast_to(row, like.shape[1:]) for row in rows])
+        alike = np.zeros(like.shape[1:])
+        found = np.array([row if isinstance(row, np.ndarray) else alike + row for row in rows])
     # adding nothing turns -0.0 into 0.0: a result has one zero only
     return found if found.dtype == object else found + 0.0
 

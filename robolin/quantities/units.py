@@ -57,7 +57,7 @@ _BY_LABEL = ("state", "parameter")
 _FORMERLY = "SI"
 
 # units by part
-Told = Mapping[str, str]
+PartUnits = Mapping[str, str]
 
 
 @cache
@@ -133,19 +133,19 @@ PARAMETERS: Mapping[str, str] = {
 }
 
 
-def unit_of(quantity: str, kinds: Sequence[str], told: Told | None = None) -> str:
+def unit_of(quantity: str, kinds: Sequence[str], units: PartUnits | None = None) -> str:
     """The unit of a named quantity of an arm whose joints have these kinds.
 
-    told: units of parts that kinds do not tell, from `told_along` or of a linear model; without
-          it, such a part has every unit that it can have
+    units: those of parts that kinds do not tell, from `units_along` or of a linear model; without
+           them, such a part has every unit that it can have
     """
     parts = QUANTITIES[quantity].parts
-    if told is None or not any(part in told for part in parts):
+    if units is None or not any(part in units for part in parts):
         return _unit_of(quantity, tuple(kinds))
-    return _joined(parts, [told.get(part) or _unit_of_part(part, kinds) for part in parts])
+    return _joined(parts, [units.get(part) or _unit_of_part(part, kinds) for part in parts])
 
 
-def told_along(
+def units_along(
     quantity: str, labels: Sequence[Sequence[str]], slides: Mapping[str, bool]
 ) -> dict[str, str]:
     """The units of the parts of a quantity that its labels tell, in all spellings along each axis.

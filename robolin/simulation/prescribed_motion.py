@@ -13,9 +13,9 @@ from robolin.errors import UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.prescribed_joints import (
     JointsNamed,
+    prescribed_accelerations,
     prescribed_joints,
     require_prescribed_inputs,
-    told_accelerations,
 )
 from robolin.input_checks import array_of, require_sound
 
@@ -72,7 +72,7 @@ class PrescribedMotion:
 
 def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
     """Accelerations (n,) at one moment, of joints that move as told alone."""
-    told = told_accelerations(arm, driven, qdd)
+    told = prescribed_accelerations(arm, driven, qdd)
     if told.ndim != 1:
         hint = "one acceleration per joint, or a function of time that gives them"
         raise UsageError(f"qdd has shape {told.shape}", where="qdd", hint=hint)

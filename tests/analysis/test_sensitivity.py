@@ -21,7 +21,7 @@ from robolin.arm import Arm, Inertia
 from robolin.geometry.configuration import advanced, difference
 from robolin.geometry.rotations import apply, merged_inertia
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
-from tests.robots import random_arm, with_follower, with_wrench
+from tests.robots import grouped_arm, random_arm, with_follower, with_wrench
 
 SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 EACH = np.array(SIZES)[:, None]
@@ -165,9 +165,9 @@ def test_payload() -> None:
 @pytest.mark.slow
 def test_floating_base() -> None:
     """Bodies that move freely are changed along twists in their own axes."""
-    arm = robolin.load("ur5", floating_base=True)
+    arm = grouped_arm(3, ("floating", "revolute", "revolute"))
     q, qd, dq, dqd, push = 0.5 * np.random.default_rng(6).normal(size=(5, arm.n))
-    run = {"duration": 0.1, "dt": 0.0005}
+    run = {"duration": 0.05, "dt": 0.0005}
     motion = robolin.simulate(arm, q, qd, tau=push, **run)
     found = robolin.sensitivity(
         arm, motion.time, motion.q, motion.qd, motion.tau, dq=dq, dqd=dqd, dtau=push
@@ -192,7 +192,7 @@ def test_floating_base() -> None:
 
 def test_free_bodies_half_way() -> None:
     """The middle of a step of a body that turns freely is found to the fourth order, too."""
-    arm = robolin.load("ur5", floating_base=True)
+    arm = grouped_arm(3, ("floating", "revolute", "revolute"))
     q, qd = np.random.default_rng(8).normal(size=(2, arm.n))
     motion = robolin.simulate(arm, q, qd, duration=0.16, dt=0.005)
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -152,13 +152,15 @@ def written(folder: Path, n: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A motion of two joints, and an arm that differs from the others."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A motion of two joints, and an arm that differs from the others; they go by short names."""
     path = tmp_path_factory.mktemp("arms")
     columns = [f"joint{i}/{word}" for i in range(2) for word in ("position", "velocity", "effort")]
     rows = "".join(f"{0.01 * i},{','.join(['0.1'] * 6)}\n" for i in range(3))
     (path / "motion.csv").write_text(f"time,{','.join(columns)}\n{rows}")
-    return path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        yield path
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ from tests.generating.compilers import CORTEX_M7, GCC, QUICKEST, RUNNING
 from tests.robots import random_arm, with_follower, with_wrench
 
 LAYOUTS = ("unrolled", "loops")
+SHORT, LONG = ["inverse", "forward", "mass-matrix"], ["linearize-forward"]
 
 
 def verbs_of(arm: Arm) -> list[str]:
@@ -51,13 +52,20 @@ def test_all_verbs_of_small_arms(name: str, layout: str, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("compiler", "layout"),
-    [("gcc", "loops"), ("clang", "unrolled"), ("aarch64", "unrolled"), ("aarch64", "loops")],
+    ("compiler", "layout", "verbs"),
+    # what takes longest to compile meets loops once
+    [
+        ("gcc", "loops", SHORT),
+        ("aarch64", "loops", LONG),
+        ("clang", "unrolled", SHORT + LONG),
+        ("aarch64", "unrolled", SHORT + LONG),
+    ],
 )
-def test_other_compilers_and_machines(compiler: str, layout: str, tmp_path: Path) -> None:
+def test_other_compilers_and_machines(
+    compiler: str, layout: str, verbs: list[str], tmp_path: Path
+) -> None:
     """A tree with a follower and a wrench, at 50 states: the same bits on every machine."""
     arm = with_wrench(with_follower(random_arm(51, 3, tree=True, damping=True)), "follower")
-    verbs = ["inverse", "forward", "mass-matrix", "linearize-forward"]
     robolin.generate(arm, verbs, tmp_path / "made", layout=layout, states=50, prefix="arm")
     RUNNING[compiler].checked(tmp_path / "made", "arm")
 
@@ -89,7 +97,7 @@ def test_single_precision_is_nearly_exact(name: str, layout: str, tmp_path: Path
     arm, verbs = robolin.load(name), ["inverse", "forward", "mass-matrix"]
     options = {"real": "float", "layout": layout, "states": 200, "prefix": "arm"}
     robolin.generate(arm, verbs, tmp_path / "made", **options)
-    said = GCC.checked(tmp_path / "made", "arm", ["-O1"])
+    said = QUICKEST.checked(tmp_path / "made", "arm", ["-O0"])
     assert "largest error 0" not in said.replace("largest error 0.", "")
     text = (tmp_path / "made" / "arm_test.c").read_text()
     allowed = dict(re.findall(r'compare\("([\w-]+): .*, ([\d.e-]+)\);', text))

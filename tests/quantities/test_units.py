@@ -7,7 +7,7 @@ import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.units import entry_units, rate_of, same_unit, told_along, unit_of
+from robolin.quantities.units import entry_units, rate_of, same_unit, unit_of, units_along
 from tests.cli.command import answered, robolin
 
 TURNS, SLIDES, BOTH = ["revolute", "continuous"], ["prismatic"], ["revolute", "prismatic"]
@@ -174,7 +174,7 @@ def test_labels_tell_the_units_of_entries(name, labels, units):
 
 def test_the_unit_of_an_array_has_all_of_its_entries():
     """The unit of a whole array lists those that occur along each axis."""
-    told = told_along("regressor", (("elbow",), LABELS), JOINT_SLIDES)
+    told = units_along("regressor", (("elbow",), LABELS), JOINT_SLIDES)
     assert unit_of("regressor", TURNS, told) == "N·m per kg or kg·m or kg·m² or N·s/m or N·m·s/rad"
 
 

@@ -70,14 +70,14 @@ class Curves {
   make(figure) {
     if (this.made.has(figure)) return;
     this.watcher.unobserve(figure);
-    const told = this.data.figures[Number(figure.dataset.figure)];
+    const curves = this.data.figures[Number(figure.dataset.figure)];
     const place = figure.querySelector(".curves");
-    const x = repeated(this.arrays(told.x), told.repeat || 1);
-    const columns = [x, ...told.series.map((series) => withGaps(this.arrays(series.y)))];
-    const limits = (told.limits || []).filter((limit) => limit !== null);
+    const x = repeated(this.arrays(curves.x), curves.repeat || 1);
+    const columns = [x, ...curves.series.map((series) => withGaps(this.arrays(series.y)))];
+    const limits = (curves.limits || []).filter((limit) => limit !== null);
     const near = seenBeside(columns.slice(1), limits);
     for (const limit of limits) columns.push(new Float32Array(x.length).fill(limit));
-    const plot = new uPlot(this.options(told, limits, near, place), columns, place);
+    const plot = new uPlot(this.options(curves, limits, near, place), columns, place);
     this.made.set(figure, plot);
     this.resizer.observe(place);
     plot.over.addEventListener("click", () => {
@@ -86,30 +86,30 @@ class Curves {
     });
   }
 
-  options(told, limits, near, place) {
+  options(curves, limits, near, place) {
     const colors = getComputedStyle(document.documentElement);
     const color = (name) => colors.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 0.5 }, ticks: { stroke: color("line") } };
     const number = (u, v) => (v === null || v === undefined ? "" : Number(v.toPrecision(6)).toString());
     // uPlot's own would call small numbers 0
-    const marks = told.log ? {} : { values: (plot, splits) => splits.map((v) => number(plot, v)) };
+    const marks = curves.log ? {} : { values: (plot, splits) => splits.map((v) => number(plot, v)) };
     return {
       width: Math.max(200, Math.floor(place.clientWidth || 380)),
       height: 190,
-      scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : { range: aroundValues } },
-      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16, ...marks }],
+      scales: { x: { time: false }, y: curves.log ? { distr: 3, log: 10 } : { range: aroundValues } },
+      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: curves.unit, labelSize: 16, ...marks }],
       cursor: { drag: { x: true, y: false }, y: false },
       hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
       legend: { live: true },
       series: [
         { label: this.data.clock, value: number },
-        ...told.series.map((series, i) => ({
+        ...curves.series.map((series, i) => ({
           label: series.label,
           stroke: color(LINE_NAMES[i % 2]),
-          width: told.points ? 0 : 1.5,
+          width: curves.points ? 0 : 1.5,
           dash: i % 2 ? [6, 3] : undefined,
-          points: { show: told.points ? true : undefined, size: 3, fill: color(LINE_NAMES[i % 2]) },
-          paths: told.points ? () => null : undefined,
+          points: { show: curves.points ? true : undefined, size: 3, fill: color(LINE_NAMES[i % 2]) },
+          paths: curves.points ? () => null : undefined,
           value: number,
         })),
         ...limits.map(() => ({ label: "limit", auto: near, class: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),

@@ -64,14 +64,14 @@ function announce(text) {
 // ------------------------------------------------------------------ the linear model
 
 class Model {
-  constructor(box, told) {
-    this.told = told;
+  constructor(box, model) {
+    this.model = model;
     this.plane = box.querySelector(".plane canvas");
     this.plane.hidden = false;
     this.words = box.querySelector("[data-role=told]");
     this.body = box.querySelector("table tbody");
-    this.times = numbers(told.times);
-    this.chosenTimes = numbers(told.chosen);
+    this.times = numbers(model.times);
+    this.chosenTimes = numbers(model.chosen);
     new ResizeObserver(() => this.draw()).observe(this.plane);
   }
 
@@ -85,7 +85,7 @@ class Model {
   }
 
   fill(chosen) {
-    const { states, columns } = this.told, matrices = numbers(this.told.matrices);
+    const { states, columns } = this.model, matrices = numbers(this.model.matrices);
     const start = chosen * states * columns;
     [...this.body.rows].forEach((row, i) => {
       for (let j = 0; j < columns; j++) row.cells[j + 1].textContent = shown(matrices[start + i * columns + j]);
@@ -101,7 +101,7 @@ class Model {
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    const re = numbers(this.told.real), im = numbers(this.told.imaginary), per = this.told.poles;
+    const re = numbers(this.model.real), im = numbers(this.model.imaginary), per = this.model.poles;
     const reach = (list) => list.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6) * 1.1;
     // poles on one of the axes have the scale of the other there too
     const least = 1e-3 * Math.max(reach(re), reach(im));
@@ -171,11 +171,11 @@ function fillInstant(index) {
 function choose(index, quietly) {
   index = Math.max(0, Math.min(times.length - 1, index));
   const time = times[index];
-  const told = data.frames ? `${shown(time)} ${data.clock}, row ${data.frames.rows[index]}` : "";
+  const text = data.frames ? `${shown(time)} ${data.clock}, row ${data.frames.rows[index]}` : "";
   if (slider) {
     slider.value = String(index);
-    slider.setAttribute("aria-valuetext", told);
-    document.getElementById("when").textContent = told;
+    slider.setAttribute("aria-valuetext", text);
+    document.getElementById("when").textContent = text;
   }
   for (const { view, arm } of views) {
     const q = numbers(arm.values[0]);
@@ -184,7 +184,7 @@ function choose(index, quietly) {
   fillInstant(index);
   for (const model of models) model.moveTo(time);
   curves.moveTo(time);
-  if (!quietly) announce(told);
+  if (!quietly) announce(text);
 }
 
 function atRow(row) {
