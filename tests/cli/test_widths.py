@@ -163,12 +163,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield path
 
 
-@pytest.fixture(autouse=True)
-def _here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are called by their names alone: the folder's may be longer than a line."""
-    monkeypatch.chdir(folder)
-
-
 def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
     """The command line of a verb."""
     other = folder / f"other-{robot.name}"
