@@ -207,7 +207,7 @@ def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
     _write(path, 1)
     child = os.fork()
     if child == 0:
-        for i in range(20):
+        for i in range(50):
             _write(path, 1 + i % 2)
         os._exit(0)
     found = []
