@@ -143,6 +143,27 @@ def test_a_slightly_wrong_closure_fails(
     assert any(check.verdict == "failed" for check in found)
 
 
+def test_every_derivative_of_a_closed_motion_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One part in 10⁹ too much in all that is linearized fails in six places, and nowhere else."""
+    real = loop_checks.evaluate_any_arm_rows
+
+    def wrong(arm: Arm, verb: str, *given: Any, **how: Any) -> Any:
+        arrays, unanswered = real(arm, verb, *given, **how)
+        by = SLIGHTLY if verb == "linearize-loops" else 1.0
+        return {name: array * by for name, array in arrays.items()}, unanswered
+
+    for name in ("same_bits", "digits_of"):
+        monkeypatch.setattr(loop_checks, name, lambda *_: ())
+    monkeypatch.setattr(loop_checks, "evaluate_any_arm_rows", wrong)
+    arm = closed(1, 7, ("rigid", 1, 0)).arm
+    found = loop_checks.closed_loops(Subject(arm, checked_states(arm, 1, 0)))
+    assert [check.name for check in found if check.verdict == "failed"] == [
+        f"d{name}_d{along} = ∂{name}/∂{along}"
+        for along in ("tau", "qd", "q")
+        for name in ("qdd", "lam")
+    ]
+
+
 @pytest.mark.parametrize(
     ("family", "name", "array"),
     [
