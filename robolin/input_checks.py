@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def array_of(arm: Arm, name: str, value: JointValues) -> Floats:
 
     What comes with names, as dicts and tables do, is matched by them.
     """
-    given = _real_numbers(name, _by_joint(arm, name, value))
+    given = real_numbers(name, _by_joint(arm, name, value))
     array = np.ascontiguousarray(given, dtype=float)
     if given.ndim == 0:
         array = np.full(arm.n, float(given))
@@ -81,10 +82,10 @@ def _by_joint(arm: Arm, name: str, value: Any) -> Any:
     if given is None:
         return value
     columns = in_joint_order(name, given, arm.joint_names, isinstance(value, Mapping))
-    return np.stack(np.broadcast_arrays(*(_real_numbers(name, each) for each in columns)), -1)
+    return np.stack(np.broadcast_arrays(*(real_numbers(name, each) for each in columns)), -1)
 
 
-def _real_numbers(name: str, value: ArrayLike) -> AnyArray:
+def real_numbers(name: str, value: ArrayLike) -> AnyArray:
     """An array of real numbers; text, complex and missing values are not made into any."""
     try:
         given = np.asanyarray(value)
@@ -96,6 +97,14 @@ def _real_numbers(name: str, value: ArrayLike) -> AnyArray:
     if given.dtype.kind not in "biuf":
         raise RobolinError(f"{name} is not an array of real numbers: its type is {given.dtype}")
     return given
+
+
+def is_real_number(value: object) -> bool:
+    """Whether this is one real number, Python's or NumPy's; true and false are none."""
+    if not isinstance(value, Real | np.ndarray):
+        return False
+    given = np.asarray(value)
+    return given.ndim == 0 and given.dtype.kind in "iuf"
 
 
 def seconds_of(time: ArrayLike, where: str = "") -> Floats:

@@ -135,7 +135,7 @@ def _room(module: Path) -> str:
 
 
 @dataclass(frozen=True)
-class PartUnits:
+class ModuleFacts:
     """What the tests ask of a module; lines are where it is said.
 
     imports: every module imported anywhere in the file
@@ -154,11 +154,11 @@ class PartUnits:
 
 
 @cache
-def _told(module: Path) -> PartUnits:
+def _told(module: Path) -> ModuleFacts:
     """Each file is parsed once, and its tree forgotten."""
     tree = ast.parse(module.read_text("utf-8"))
     nodes = list(ast.walk(tree))
-    return PartUnits(
+    return ModuleFacts(
         imports=tuple(_imports(nodes, _name(module))),
         at_once=frozenset(node.lineno for node in tree.body if isinstance(node, ast.Import)),
         named=tuple(_named(nodes)),

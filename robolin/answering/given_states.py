@@ -11,7 +11,7 @@ from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.question import plain_value, require_files
 from robolin.answering.verbs import VERBS
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
 from robolin.files.paths import last_name
 from robolin.labelled_values import labelled
 from robolin.number_texts import text_of
@@ -262,11 +262,13 @@ def _values(name: str, value: Any) -> str | Floats:
         return text_of({label: float(each) for label, each in names.items()})
     import numpy as np
 
+    from robolin.input_checks import real_numbers
+
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        hint = "numbers, one per joint, or a mapping from joints to numbers"
-        raise UsageError(f"{name} is {value!r}, not a state", hint=hint) from None
+        array = np.array(real_numbers(name, value), dtype=np.float64)
+    except RobolinError as error:
+        hint = error.hint or "numbers, one per joint, or a mapping from joints to numbers"
+        raise UsageError(error.message, hint=hint) from error
     if array.ndim > 2:
         hint = "one batch axis at most: shape (n,) or (rows, n)"
         raise UsageError(f"{name} has shape {array.shape}", hint=hint)

@@ -88,12 +88,17 @@ def _require_repeatable(result: Result) -> None:
     if answering_verb(result.verb) is None:
         message = f"no verb '{result.verb}' answers it again"
         raise RobolinError(message, hint="record what robolin.answer gives")
+    if result.compared is not None:
+        raise RobolinError("a difference of results answers no question", hint="record either")
     if STATES_OPTION in result.options:
         hint = "store them as a trajectory, and ask with States(trajectory=…)"
         raise RobolinError("states given as arrays cannot be asked about again", hint=hint)
     if ARM_OPTION not in result.options:
         hint = "load it from a file, or by the name of a bundled one"
         raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
+    if not result.files and not _bundled(str(result.options[ARM_OPTION])):
+        hint = "ask again with robolin.answer, and record what it gives"
+        raise RobolinError("a result that was read does not say where its files are", hint=hint)
     for label, path in result.files.items():
         if path == "-":
             hint = "store it as a file and give that"

@@ -39,9 +39,9 @@ def write(result: Result | ResultStream | StoredResult, path: str | Path) -> Non
         nothing
 
     Raises:
-        UsageError: what is no result, arrays that do not fit their labels or each other, an
-            extension that no format has, or a file that the result
-            was made of
+        UsageError: what is no result, arrays that do not fit their labels or each other, a stream
+            whose rows were taken already, an extension that no format has, or a file that the
+            result was made of
         FileError: a file that cannot be written
         RobolinError: a number that is not finite
 
@@ -75,11 +75,16 @@ def _require_stream(result: object, form: str) -> ResultStream:
 
 
 def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
-    """The parts, unless they are made of the file they would replace."""
+    """The parts, unless they are made of the file they would replace, or were taken before."""
+    taken = True
     try:
         for part in parts:
+            taken = False
             require_output_is_no_input(path, part.files.values())
             yield part
+        if taken:
+            hint = "a stream is gone through once: ask again for another file"
+            raise UsageError("the rows of the stream were taken already", hint=hint)
     finally:
         close_generator(parts)
 

@@ -15,6 +15,7 @@ from robolin.control.state_space import StateSpace
 from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
+from robolin.input_checks import is_real_number
 from robolin.shown import Shown
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.reference import reference_of
@@ -93,7 +94,7 @@ def feedback_along(
     model = regulator.model
     if model.basis is not None:
         raise UsageError("a motion with closed loops changes its coordinates from row to row")
-    if not (isinstance(start, int | float) and isfinite(start)):
+    if not (is_real_number(start) and isfinite(start)):
         raise UsageError(f"start is {start!r}", hint="a moment in seconds is needed")
     assert model.dt is not None, "models along a motion are sampled"
     return FeedbackControl(

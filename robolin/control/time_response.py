@@ -11,6 +11,7 @@ from robolin.arrays import Floats
 from robolin.control.discretize import discretized
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
+from robolin.input_checks import is_real_number
 from robolin.shown import Shown
 
 
@@ -60,7 +61,7 @@ def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> Tim
 
 def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
     """The model from row to row, exact for inputs that stay; a discrete one as it is."""
-    if not (isinstance(duration, int | float) and isfinite(duration) and duration > 0.0):
+    if not (is_real_number(duration) and isfinite(duration) and duration > 0.0):
         raise UsageError(f"duration is {duration!r}", hint="a positive number of seconds is needed")
     if not isinstance(rows, int) or rows < 2:
         raise UsageError(f"rows is {rows!r}, not a whole number from 2")

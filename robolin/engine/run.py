@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -45,50 +45,77 @@ def run_on(
     Leading axes broadcast and come back in front.  Values are floats, complex numbers or objects of
     a number type, which `number` makes of the arm's own numbers.
     """
-    names = list(inputs)
-    arrays = np.broadcast_arrays(*inputs.values())
-    batch, kind = arrays[0].shape[:-1], np.result_type(float, *arrays)
-    n = len(parameters.order)
-    if batch and 0 < prod(batch) <= MOST_ONE_BY_ONE and not kind.hasobject:
-        rows = [dict(zip(names, row, strict=True)) for row in _rows(arrays, n)]
-        # arrays are infinite where plain numbers refuse to be divided by zero
-        with suppress(ArithmeticError):
-            each = [run_on(parameters, algorithm, gives, row, number) for row in rows]
-            return _stacked(each, batch)
-    given = {name: _columns(array, n) for name, array in zip(names, arrays, strict=True)}
+    arrays = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
+    first = next(iter(arrays.values()))
+    batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
+    together = partial(_run_together, parameters, algorithm, gives, number=number)
+    if kind.hasobject or not 0 < prod(batch) <= MOST_ONE_BY_ONE:
+        return together(arrays)
+    rows = [
+        {name: array.reshape(-1, array.shape[-1])[row] for name, array in arrays.items()}
+        for row in range(prod(batch))
+    ]
+    try:
+        return _stacked([together(row) for row in rows], batch)
+    except ArithmeticError:
+        # plain numbers refuse to be divided by zero; arrays of them are infinite, and told of
+        some = {name: np.stack([row[name] for row in rows]) for name in arrays}
+        return _in_shape(together(some), batch)
+
+
+def _run_together(
+    parameters: Parameters,
+    algorithm: Callable[[Any], None],
+    gives: Mapping[str, Shape],
+    arrays: Mapping[str, np.ndarray],
+    number: Callable[[float], Scalar],
+) -> AlgorithmRun:
+    """Results of one state on plain numbers, of a batch on arrays with a number for each state."""
+    first = next(iter(arrays.values()))
+    batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
+    given = {name: _columns(array, len(parameters.order)) for name, array in arrays.items()}
 
     chain = DirectChain(parameters, given, number, gives)
     with np.errstate(all="ignore"):
         algorithm(chain)
     found = chain.results
     results = {
-        name: gathered_array(
-            found.get(name, {}),
-            batch,
-            parameters.sizes(shape),
-            kind,
-        )
+        name: gathered_array(found.get(name, {}), batch, parameters.sizes(shape), kind)
         for name, shape in gives.items()
     }
     return AlgorithmRun(results, chain.shortfalls, chain.divides)
 
 
-def _rows(arrays: Sequence[np.ndarray], n: int) -> Iterable[tuple[np.ndarray, ...]]:
-    return zip(*(array.reshape(-1, n) for array in arrays), strict=True)
-
-
 def _stacked(states: Sequence[AlgorithmRun], batch: tuple[int, ...]) -> AlgorithmRun:
     """What a batch gave whose states were run one by one."""
-    results = {
-        name: np.stack([state.arrays[name] for state in states]).reshape(batch + first.shape)
-        for name, first in states[0].arrays.items()
-    }
-    shortfalls = [
-        replace(shortfall, rows=np.array([row]))
-        for row, state in enumerate(states)
-        for shortfall in state.shortfalls
+    if not batch:
+        return states[0]
+    results = {name: np.stack([each.arrays[name] for each in states]) for name in states[0].arrays}
+    divides = any(each.divides for each in states)
+    return _in_shape(AlgorithmRun(results, _of_all(states), divides), batch)
+
+
+def _of_all(states: Sequence[AlgorithmRun]) -> list[Shortfall]:
+    """Every shortfall once, with all states that have it."""
+    found: dict[tuple[str, str], list[tuple[int, Shortfall]]] = {}
+    for row, state in enumerate(states):
+        for each in state.shortfalls:
+            found.setdefault((each.joint, each.result), []).append((row, each))
+    return [
+        replace(
+            same[0][1],
+            negative=any(each.negative for _, each in same),
+            rows=np.array([row for row, _ in same]),
+        )
+        for same in found.values()
     ]
-    return AlgorithmRun(results, shortfalls, any(state.divides for state in states))
+
+
+def _in_shape(run: AlgorithmRun, batch: tuple[int, ...]) -> AlgorithmRun:
+    """What states in one row gave, with the axes of their batch; of one state without any."""
+    arrays = {name: array.reshape(batch + array.shape[1:]) for name, array in run.arrays.items()}
+    shortfalls = run.shortfalls if batch else [replace(each, rows=None) for each in run.shortfalls]
+    return run._replace(arrays=arrays, shortfalls=shortfalls)
 
 
 def _columns(array: np.ndarray, n: int) -> Sequence[Any]:

@@ -85,7 +85,7 @@ def trajectory(folder: Path, rows: int) -> Path:
 def test_short_trajectories_start_two_threads_at_most(
     words: tuple[str, ...], extension: str, tmp_path: Path, started: list[str]
 ) -> None:
-    """500 rows are read, computed and written by the main thread and two others at most."""
+    """Few rows are read, computed and written by the main thread and two others at most."""
     path = trajectory(tmp_path, FEW_ROWS if words in SOLVING else ROWS)
     verb, *options = words
     answered(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")

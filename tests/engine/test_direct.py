@@ -106,17 +106,28 @@ def test_dividing_by_zero_spoils_one_state_of_a_batch(count: int) -> None:
     assert found.arrays["tau"][:, 0].tolist() == [np.inf, 1.0, 0.5, 1.0 / 3.0][:count]
 
 
-@pytest.mark.parametrize("count", [2, MOST_ONE_BY_ONE + 1])
+def test_dividing_by_zero_spoils_a_state_by_itself() -> None:
+    """One state that cannot be divided is infinite, too, and not an error of Python's."""
+
+    def quotient(chain: Chain) -> None:
+        chain.out("tau", (1,), 1.0 / chain.given("q")[1])
+
+    q = np.zeros(1)
+    found = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
+    assert found.arrays["tau"].tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("count", [MOST_ONE_BY_ONE, MOST_ONE_BY_ONE + 1])
 def test_a_shortfall_says_in_which_states(count: int) -> None:
-    """However many states there are, what does not exist in some of them is told of those."""
+    """However many states there are, what does not exist in some of them is told once, of those."""
 
     def checked(chain: Chain) -> None:
         chain.out("tau", (1,), chain.regular("tau", chain.given("q")[1], 0.0))
 
-    q = np.where(np.arange(count) == 1, -1.0, 1.0)[:, None]
+    q = np.where(np.arange(count) > 0, -1.0, 1.0)[:, None]
     found = run_on(parameters_of(random_arm(1, 1)), checked, {"tau": ("joint",)}, {"q": q})
-    assert np.flatnonzero(np.isnan(found.arrays["tau"][:, 0])).tolist() == [1]
-    assert [each.rows.tolist() for each in found.shortfalls] == [[1]]
+    assert np.flatnonzero(np.isnan(found.arrays["tau"][:, 0])).tolist() == [*range(1, count)]
+    assert [each.rows.tolist() for each in found.shortfalls] == [[*range(1, count)]]
 
 
 def test_leading_axes_broadcast() -> None:

@@ -109,10 +109,10 @@ def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.Mo
 def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
     """Somebody interrupted while a helper works must not free the memory it writes to."""
 
-    class AnswerPiece:
+    class Held:
         pass
 
-    piece = AnswerPiece()
+    piece = Held()
     alive = weakref.ref(piece)
     go, ended = threading.Event(), threading.Event()
     found: list[bool] = []
@@ -133,10 +133,10 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
 
 
 def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
-    class AnswerPiece:
+    class Held:
         pass
 
-    piece = AnswerPiece()
+    piece = Held()
     alive = weakref.ref(piece)
     begun, go, after = threading.Event(), threading.Event(), threading.Event()
 

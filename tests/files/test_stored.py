@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,6 +237,10 @@ UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
     ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
     ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
+    ((robolin.Array("tau", np.zeros((0, 2)), NAMED, "N·m"),), "no rows"),
+    ((robolin.Array("meta", np.zeros(2), NAMED, "N·m"),), "no array may be called 'meta'"),
+    ((robolin.Array("tau", np.zeros(2), ((1, 2),), "N·m"),), "1 is no text"),  # type: ignore
+    (("tau",), "'tau' is no robolin.Array"),  # type: ignore
 ]
 
 
@@ -248,6 +253,27 @@ def test_results_made_by_hand_must_make_sense(
     for keep in (robolin.write, robolin.record):
         with pytest.raises(robolin.UsageError, match=message):
             keep(made, tmp_path / "made.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("time", [[0.0, 1.0], np.zeros((2, 2)), np.array(["a", "b"])])
+def test_times_made_by_hand_are_one_axis_of_numbers(time: Any, tmp_path: Path) -> None:
+    """Whatever else is put in their place is refused before there is a file."""
+    tau = robolin.Array("tau", np.zeros((2, 2)), NAMED, "N·m", "effort")
+    made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {}, time=time)
+    with pytest.raises(robolin.UsageError, match="not an array of numbers with one axis"):
+        robolin.write(made, tmp_path / "made.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_stream_is_written_once(form: str, tmp_path: Path) -> None:
+    """Whose rows were taken already is refused, and there is no second file."""
+    states = robolin.States(q=np.zeros((5, 2)))
+    with robolin.answer_stream(robolin.load("two-link"), "inverse", states) as stream:
+        assert [part.batch for part in stream.parts] == [5]
+        with pytest.raises(robolin.UsageError, match="taken already"):
+            robolin.write(stream, tmp_path / f"twice.{form}")
     assert not list(tmp_path.iterdir())
 
 
