@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import cleandoc
+from numbers import Real
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -241,6 +242,8 @@ def _texts(value: Any) -> tuple[str, ...]:
         return (value,)
     if isinstance(value, Mapping):
         return tuple(f"{name}={text_of(item)}" for name, item in value.items())
+    if isinstance(value, Real):
+        return (text_of(value),)
     return tuple(text_of(item) for item in value)
 
 

@@ -124,7 +124,8 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
         f"the {label} '{name}' is not there" + (f"; looked for {tried}" if tried else ""),
         where=stored.path,
         hint="--root FOLDER says where its files are"
-        + ", --model ARM which arm" * (label == ARM_OPTION),
+        + ", --model ARM which arm" * (label == ARM_OPTION)
+        + "; `robolin record` keeps the way to them" * (recorded is None),
     )
 
 

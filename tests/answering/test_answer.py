@@ -160,6 +160,13 @@ def test_states_have_the_names_that_verbs_know():
     assert States(**given).values == {name: f"{value[0]},0.0" for name, value in given.items()}
 
 
+def test_a_number_may_stand_where_texts_are_typed():
+    """One number is one text; what is neither number, text nor several is refused."""
+    assert Question("lqr", effort=2).asks == {"effort": ("2",)}
+    with pytest.raises(UsageError, match="invalid value for '--effort'"):
+        Question("lqr", effort=object())
+
+
 def test_questions_and_states_travel():
     """Questions and states survive pickling, and equal questions are equal."""
     question = Question("linearize-forward", perturb={"dq": [0.1, 0]}, method="operator")

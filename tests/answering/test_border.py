@@ -49,6 +49,9 @@ def test_rows_without_an_answer_are_recorded_from_python(tmp_path: Path, form: s
         robolin.write(result, tmp_path / "r.json")
 
 
+TWO_LINK = robolin.load("two-link")
+
+
 @pytest.mark.parametrize("setting", [{"chunk_rows": -1}, {"chunk_rows": 1.5}, {"jobs": 0}])
 def test_settings_that_make_no_sense_are_refused(setting: dict[str, int]) -> None:
     """A number of rows or threads is a whole number above 0."""
@@ -61,7 +64,8 @@ def test_settings_that_make_no_sense_are_refused(setting: dict[str, int]) -> Non
     [
         lambda: robolin.Question(3),
         lambda: robolin.Question(["inverse"]),
-        lambda: robolin.Question("linearize-forward", perturb=5),
+        lambda: robolin.answer(TWO_LINK, robolin.Question("linearize-forward", perturb=5)),
+        lambda: robolin.Question("linearize-forward", perturb=object()),
         lambda: robolin.Question("mass-matrix", invers=True),
         lambda: robolin.States(trajectory=5),
         lambda: robolin.States(qdot=[0, 0]),
