@@ -221,7 +221,7 @@ def _named(name: str, values: Numbers, known: Mapping[str, Entry], arm: Arm | No
 
 
 def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
-    from robolin.answering.values import axis_labels
+    from robolin.answering.named_arrays import axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
     from robolin.quantities.quantity_table import COLUMN_WORDS
 

@@ -21,6 +21,7 @@ from robolin.answering.loop_answer import (
     loop_options,
     with_closure_forces,
 )
+from robolin.answering.named_arrays import algorithm_arrays, point_arrays
 from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
@@ -29,10 +30,8 @@ from robolin.answering.values import (
     Run,
     TorqueRule,
     Values,
-    algorithm_arrays,
     completed_point,
     one_state,
-    point_arrays,
 )
 from robolin.arm import Arm
 from robolin.arrays import Floats

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.given_states import States
+from robolin.answering.named_arrays import named_arrays
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
-from robolin.answering.values import Values, named_arrays
+from robolin.answering.values import Values
 from robolin.api.frame_kinematics import DIRECTIONS
 from robolin.arm import Arm, as_loaded
 from robolin.errors import UsageError

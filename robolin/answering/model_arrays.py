@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.values import POINT, point_arrays
+from robolin.answering.named_arrays import point_arrays
+from robolin.answering.values import POINT
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.units import rate_of, unit_alternatives, unit_of
 from robolin.results.result import Array

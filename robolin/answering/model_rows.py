@@ -12,10 +12,11 @@ from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.model_question import MODEL_STATE
 from robolin.answering.model_work import ModelArrays, ModelWork
+from robolin.answering.named_arrays import with_carried
 from robolin.answering.posed_question import PosedQuestion, arm_inputs
 from robolin.answering.row_source import RowSource
 from robolin.answering.tolerated_rows import answered_rows, blank_rows
-from robolin.answering.values import NeededValues, one_state, with_carried
+from robolin.answering.values import NeededValues, one_state
 from robolin.arrays import Floats
 from robolin.background import after_short_answer, from_item, prefetch
 from robolin.errors import RobolinError, UsageError

@@ -12,10 +12,11 @@ from robolin.analysis.nominal_motion import checked_times, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import States
+from robolin.answering.named_arrays import point_arrays
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
 from robolin.answering.using_states import rules_of_file
-from robolin.answering.values import POINT, Values, completed_point, perturbations, point_arrays
+from robolin.answering.values import POINT, Values, completed_point, perturbations
 from robolin.arm import Arm, Vector3
 from robolin.background import threads_for
 from robolin.description.building.option_texts import payload_of

@@ -21,6 +21,7 @@ from robolin.answering.algorithm_answer import (
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
+from robolin.answering.named_arrays import with_carried
 from robolin.answering.posed_question import PosedQuestion, arm_inputs
 from robolin.answering.row_source import ArrayRows, RowSource
 from robolin.answering.values import (
@@ -29,7 +30,6 @@ from robolin.answering.values import (
     many_states,
     possible_quantities,
     require_useful,
-    with_carried,
 )
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all

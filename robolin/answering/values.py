@@ -1,14 +1,13 @@
-"""Values by name: which a verb is given, how the others come, and what it finds as named arrays."""
+"""Values by name: which a verb is given, and how those come that it is not given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from robolin.algebra.axes import Axis, Shape
 from robolin.answering.given_states import HOLD_TORQUE, States
 from robolin.answering.inquiry import require_only
 from robolin.answering.joint_values import per_joint
@@ -21,14 +20,9 @@ from robolin.answering.using_states import (
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.kinematics.frame_axes import of_real_links
 from robolin.number_texts import FlagText
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.quantities.units import unit_of
-from robolin.results.result import Array
-from robolin.trajectory.trajectory import Chunk
 from robolin.wording import counted, listed
 
 Values = Mapping[str, Floats]
@@ -38,12 +32,6 @@ Run = Callable[[str, Values], Values]
 
 # what a linear answer holds about
 POINT = ("q", "qd", "qdd", "tau")
-
-# angular part first
-SPATIAL_LABELS = ("rx", "ry", "rz", "x", "y", "z")
-POINT_LABELS = ("x", "y", "z")
-# what else stands in files of results
-_TAKEN = frozenset({"time", "joints", "meta"})
 
 
 @dataclass(frozen=True)
@@ -214,63 +202,3 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
 
 def _names(names: Sequence[str]) -> str:
     return listed(names) or "nothing"
-
-
-def algorithm_arrays(arm: Arm, algorithm: str, found: Values) -> Iterable[Array]:
-    """What an algorithm gives."""
-    rough = algorithm == "diagonalize-unnormalized"
-    quantities = {"coriolis": "coriolis_unnormalized"} if rough else None
-    return named_arrays(arm, ALGORITHMS[algorithm].gives, found, quantities)
-
-
-def named_arrays(
-    arm: Arm,
-    shapes: Mapping[str, Shape],
-    found: Values,
-    quantities: Mapping[str, str] | None = None,
-) -> Iterable[Array]:
-    """Values with the labels of their axes and the units of their names, or other quantities'."""
-    kinds = [joint.kind for joint in arm.joints]
-    for name, shape in shapes.items():
-        labels = tuple(axis_labels(arm, axis) for axis in shape)
-        values = of_real_links(arm, shape, found[name]) if arm.groups else found[name]
-        unit = unit_of((quantities or {}).get(name, name), kinds)
-        yield Array(name, values, labels, unit, COLUMN_WORDS.get(name))
-
-
-def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
-    """The names along one axis of a result."""
-    if axis == "joint":
-        return arm.joint_names
-    if axis == "link":
-        return arm.link_names
-    if axis == "closure":
-        from robolin.loops.closure_arrays import row_names
-
-        return row_names(arm)
-    known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT_LABELS): POINT_LABELS}
-    return known.get(axis) or tuple(str(i + 1) for i in range(axis))
-
-
-def point_arrays(
-    arm: Arm, point: Values, batch: tuple[int, ...], told: Collection[str] = ()
-) -> Iterator[Array]:
-    """What of a point is not `told` already; what is the same in all rows is in each of them."""
-    kinds = [joint.kind for joint in arm.joints]
-    for name, values in point.items():
-        if name not in told:
-            rows = np.broadcast_to(values, (*batch, arm.n))
-            yield Array(name, rows, (arm.joint_names,), unit_of(name, kinds), COLUMN_WORDS[name])
-
-
-def with_carried(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ...]:
-    """The arrays, and behind them one number per row for every column that goes along."""
-    if not chunk.carried:
-        return arrays
-    taken = {*_TAKEN, *(array.name for array in arrays)}
-    taken |= {name for array in arrays for name in array.column_names()}
-    for name in chunk.carried:
-        if name in taken:
-            hint = "the result has that name already: rename the column"
-            raise UsageError("cannot go along", where=f"--carry={name}", hint=hint)
-    return (*arrays, *(Array(name, values, (), "") for name, values in chunk.carried.items()))
