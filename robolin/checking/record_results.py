@@ -96,9 +96,9 @@ def _require_repeatable(result: Result) -> None:
     if ARM_OPTION not in result.options:
         hint = "load it from a file, or by the name of a bundled one"
         raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
-    if not result.files and not _bundled(str(result.options[ARM_OPTION])):
-        hint = "ask again with robolin.answer, and record what it gives"
-        raise RobolinError("a result that was read does not say where its files are", hint=hint)
+    if not result.files:
+        hint = "ask again with robolin.answer, and record all that it gives"
+        raise RobolinError("what was read, or some rows of it, is no answer to record", hint=hint)
     for label, path in result.files.items():
         if path == "-":
             hint = "store it as a file and give that"

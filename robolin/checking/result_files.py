@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from inspect import GEN_CREATED, getgeneratorstate
 from pathlib import Path
+from types import GeneratorType
 
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.posed_question import Settings
@@ -66,6 +68,10 @@ def _require_stream(result: object, form: str) -> ResultStream:
         require_holdable(result, form)
         return stream_of_one_part(result)
     if isinstance(result, ResultStream):
+        parts = result.parts
+        if isinstance(parts, GeneratorType) and getgeneratorstate(parts) != GEN_CREATED:
+            hint = "a stream is gone through once: ask again for another file"
+            raise UsageError("rows of the stream were taken already", hint=hint)
         return result
     if isinstance(result, AbstractContextManager):
         hint = "with robolin.answer_stream(…) as stream: robolin.write(stream, path)"
@@ -75,16 +81,11 @@ def _require_stream(result: object, form: str) -> ResultStream:
 
 
 def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
-    """The parts, unless they are made of the file they would replace, or were taken before."""
-    taken = True
+    """The parts, unless they are made of the file they would replace."""
     try:
         for part in parts:
-            taken = False
             require_output_is_no_input(path, part.files.values())
             yield part
-        if taken:
-            hint = "a stream is gone through once: ask again for another file"
-            raise UsageError("the rows of the stream were taken already", hint=hint)
     finally:
         close_generator(parts)
 

@@ -246,7 +246,8 @@ class Result(Shown):
             raise UsageError("the result is of one state", hint="rows are those of trajectories")
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
-        return replace(self, arrays=arrays, time=time)
+        # no question has these rows alone for its answer
+        return replace(self, arrays=arrays, time=time, files={})
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,22 @@ def test_what_cannot_be_asked_again_is_not_recorded():
         assert message in str(outcome.error)
 
 
+def test_what_is_no_whole_answer_is_not_recorded(here: Path):
+    """Some rows, a difference and what was read from a file are refused, and there is no file."""
+    arm = robolin.load("two-link")
+    whole = robolin.answer(arm, "inverse", States(trajectory="motion.csv"))
+    robolin.write(whole, "written.npz")
+    read = robolin.read_result("written.npz").result
+    for result, message in (
+        (whole.rows(1, 2), "some rows of it"),
+        (whole - whole, "a difference"),
+        (read, "what was read"),
+    ):
+        with pytest.raises(RobolinError, match=message):
+            robolin.record(result, "stored.npz")
+    assert not Path("stored.npz").exists()
+
+
 @pytest.mark.parametrize("name", ANSWERING)
 def test_the_table_knows_every_flag(name: str):
     """What a command line can say about a question is what the table of verbs says it can."""
