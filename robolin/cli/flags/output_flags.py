@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
 
 COLORS = ("auto", "always", "never")
+
+# returns the rows of a result that a table shows; None for the first ones
+Shortened = Callable[["Result"], "Result"] | None
 
 
 def color_flag(text: str) -> click.Option:
@@ -85,20 +88,26 @@ class Output:
         on_terminal = self.path is None and standard_output().isatty()
         return on_terminal and self.form_written() != TABLE
 
-    def write(self, result: Result | ResultStream) -> None:
-        """Hand the result to the writer that fits."""
+    def write(self, result: Result | ResultStream, shortened: Shortened = None) -> None:
+        """Write the result as a file, a table, a summary or a quick look.
+
+        Args:
+            result: the result, or its parts
+            shortened: returns the rows that a table shows; files of numbers, summaries and
+                quick looks always have all rows
+        """
         if self.arrays:
             from robolin.results.chosen_arrays import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
-            self._write_quick_look(result)
+            self._write_quick_look(result, shortened)
         elif self.summary:
-            self._write_summary(result)
+            self._write_summary(result, shortened)
         else:
-            self._write(result)
+            self._write(result, shortened)
 
-    def _write_summary(self, result: Result | ResultStream) -> None:
+    def _write_summary(self, result: Result | ResultStream, shortened: Shortened) -> None:
         """Show the extremes of the result; it is written itself only if there is a file for it."""
         from robolin.cli.reports.report import Report
         from robolin.cli.reports.summary_report import summary_document, summary_sections
@@ -108,14 +117,14 @@ class Output:
         summary = Summary()
         passed = summary.passing(result)
         if self.path is not None:
-            replace(self, form=None)._write(passed)
+            replace(self, form=None)._write(passed, shortened)
         elif isinstance(passed, ResultStream):
             for _part in passed.parts:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
         report.write(summary_sections(summary, self.precision), summary_document(summary))
 
-    def _write_quick_look(self, result: Result | ResultStream) -> None:
+    def _write_quick_look(self, result: Result | ResultStream, shortened: Shortened) -> None:
         """Draw the result with block characters; it is written only if there is a file for it."""
         import shutil
 
@@ -127,13 +136,16 @@ class Output:
 
         whole = result if isinstance(result, Result) else gathered_result(result)
         if self.path is not None:
-            self._write(whole)
+            self._write(whole, shortened)
         width = shutil.get_terminal_size().columns
         Report().write_text(quick_look(panels_of(whole), width))
 
-    def _write(self, result: Result | ResultStream) -> None:
+    def _write(self, result: Result | ResultStream, shortened: Shortened) -> None:
+        from robolin.results.result import Result
         from robolin.terminal.show import write_shown
 
+        if shortened is not None and self.form_written() == TABLE and isinstance(result, Result):
+            result = shortened(result)
         write_shown(
             result,
             path=self.path,

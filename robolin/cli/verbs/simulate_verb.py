@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command, respond
@@ -17,9 +16,6 @@ from robolin.cli.flags.forward_flags import (
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
-
-if TYPE_CHECKING:
-    from robolin.results.result import Result, ResultStream
 
 _TOLD = (PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM)
 _FLAGS = [*START, *READING_FLAGS, *_TOLD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
@@ -41,16 +37,8 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
       robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
     """
-    # of many motions the table has the ends
-    one = "initial" not in inquiry.question.asks
-    respond(inquiry, out, partial(_write, out) if one else None)
-
-
-def _write(out: Output, answer: Result | ResultStream) -> None:
-    """Write the motion; on a terminal, some moments of it."""
-    from robolin.results.result import Result
     from robolin.terminal.top_rows import some_rows
 
-    if out.form_written() == "table" and not out.summary and isinstance(answer, Result):
-        answer = some_rows(answer)
-    out.write(answer)
+    # a table of many motions has their ends
+    one = "initial" not in inquiry.question.asks
+    respond(inquiry, out, partial(out.write, shortened=some_rows) if one else None)
