@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
+from robolin.algebra.scalar import float_sum
 from robolin.arm_parts import GROUP_FREEDOMS as GROUP_FREEDOMS
 from robolin.arm_parts import HERE as HERE
 from robolin.arm_parts import NO_TURN as NO_TURN
@@ -126,7 +127,7 @@ class Arm:
         )
 
     def __repr__(self) -> str:
-        moving = sum(link.inertia.mass for link in self.links)
+        moving = float_sum(link.inertia.mass for link in self.links)
         shape = "" if self.serial else ", a tree"
         source = f", from {in_short(self.source)}" if self.source else ""
         return (

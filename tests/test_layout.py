@@ -23,7 +23,7 @@ ALLOWED = {
     for room, allowed in {
         "arm_parts": "choices",
         "shown": "wording",
-        "arm": "arm_parts choices errors quantities shown",
+        "arm": "algebra arm_parts choices errors quantities shown",
         "arrays": "",
         "background": "",
         "choices": "",
@@ -33,7 +33,7 @@ ALLOWED = {
         "wording": "",
         "labelled_values": "errors quantities wording",
         "input_checks": "algebra arm arrays errors labelled_values wording",
-        "geometry": "arm arrays errors input_checks",
+        "geometry": "algebra arm arrays errors input_checks",
         "algebra": "",
         "dynamics": "algebra",
         "engine": "algebra arm arrays background errors geometry",
@@ -41,7 +41,7 @@ ALLOWED = {
             "algebra arm arrays choices dynamics engine errors input_checks kinematics wording"
         ),
         "number_texts": "errors",
-        "description": "arm choices errors geometry number_texts quantities wording",
+        "description": "algebra arm choices errors geometry number_texts quantities wording",
         "results": "arrays errors shown",
         "terminal": "arrays background errors files pictures quantities results shown wording",
         "files": "arrays background engine errors quantities results shown version wording",
@@ -64,8 +64,8 @@ ALLOWED = {
         ),
         # a page of everything that is told about an arm and its motion
         "report": (
-            "analysis answering api arm arm_parts arrays checking control description errors "
-            "files geometry loops pictures quantities results verification version wording"
+            "algebra analysis answering api arm arm_parts arrays checking control description "
+            "errors files geometry loops pictures quantities results verification version wording"
         ),
         "loops": ("arm arrays choices dynamics engine errors evaluation input_checks quantities"),
         "simulation": (
@@ -74,8 +74,8 @@ ALLOWED = {
         ),
         # the public functions
         "api": (
-            "arm arrays choices engine errors evaluation input_checks kinematics loops shown "
-            "wording"
+            "algebra arm arrays choices engine errors evaluation input_checks kinematics loops "
+            "shown wording"
         ),
         "kinematics": (
             "algebra arm arrays description dynamics errors geometry input_checks wording"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar, cast
 
 from robolin.algebra.hyperbolic import tanh_by_series
@@ -84,6 +85,18 @@ def tanh(x: S) -> S:
     else:
         value = tanh_by_series(number)
     return cast(S, value)
+
+
+def float_sum(values: Iterable[float]) -> float:
+    """The sum of floats from left to right, rounded after each term.
+
+    The built-in `sum` compensates rounding errors of floats from Python 3.12 on, so its last bits
+    depend on the Python version.  This function returns the same bits on every version.
+    """
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def where(condition: Any, yes: Vector, no: Vector) -> Vector:

@@ -10,6 +10,7 @@ from math import hypot, inf, isfinite, log10
 
 import numpy as np
 
+from robolin.algebra.scalar import float_sum
 from robolin.answering.odd_states import OddStates, most_of_columns, weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.values import Values
@@ -186,7 +187,7 @@ def bound_up_to(arm: Arm, stroke: float) -> float:
     if arm.groups or stroke == inf:
         return inf
     # a leader's velocity stands for those of its followers too
-    followers = sum(link.joint.mimic.ratio**2 for link in arm.links if link.joint.mimic)
+    followers = float_sum(link.joint.mimic.ratio**2 for link in arm.links if link.joint.mimic)
     return _largest(arm, stroke) * (1.0 + followers) * _inverse_of_smallest(arm, stroke)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from robolin.algebra.scalar import float_sum
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
@@ -96,7 +97,7 @@ def momentum(
 
 def require_mass(arm: Arm) -> None:
     """An error if what moves has no mass, and so no centre of it."""
-    if sum(link.inertia.mass for link in arm.links) <= 0.0:
+    if float_sum(link.inertia.mass for link in arm.links) <= 0.0:
         raise RobolinError(
             "nothing that moves has a mass, so there is no centre of mass",
             where=arm.source,

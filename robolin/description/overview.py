@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from robolin.algebra.scalar import float_sum
 from robolin.arm import Arm, Joint, Mimic, Vector3
 from robolin.description.building.contract import exact_figure
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
@@ -25,7 +26,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     assert reading.description is not None, "a reading without errors has a description"
     read = reading.description
     description = with_base_joint(read, arm.groups[0].kind) if arm.floating_base else read
-    moving = sum(link.inertia.mass for link in arm.links_tip_to_base)
+    moving = float_sum(link.inertia.mass for link in arm.links_tip_to_base)
     base = _base_mass(description, arm)
     levels = Counter(found.level for found in validate(reading))
     return {
@@ -117,7 +118,7 @@ def loop_table(arm: Arm) -> list[Row]:
 def _base_mass(description: Description, arm: Arm) -> float:
     """What the description puts on the base, which no torque depends on."""
     on_base = (link for link in description.links if arm.frames[link.name].link == arm.base)
-    return sum((link.inertia.mass for link in on_base if link.inertia), 0.0)
+    return float_sum(link.inertia.mass for link in on_base if link.inertia)
 
 
 def tree_lines(description: Description, arm: Arm) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from robolin.algebra.axes import Shape
+from robolin.algebra.scalar import float_sum
 from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import axis_to_z, matmul, rotate_point, transpose, turned_rotary
 from robolin.geometry.travelling import travelling
@@ -253,7 +254,7 @@ def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -
 def _origin(arm: Arm) -> Vector3:
     """Where the inertial frame sits: the first joint, or the middle of several on the base."""
     roots = [link.joint.pose for link in arm.links_tip_to_base if link.parent == arm.base]
-    middle = [sum(pose.translation[i] for pose in roots) / len(roots) for i in range(3)]
+    middle = [float_sum(pose.translation[i] for pose in roots) / len(roots) for i in range(3)]
     return (middle[0], middle[1], middle[2])
 
 

@@ -248,12 +248,15 @@ def _quaternion(arm: Arm, y: Floats, i: int, places: list[int]) -> Floats:
     """The i-th quaternion, brought to length one."""
     x, y_, z, w = (*(y[..., place] for place in places), y[..., arm.n + i])
     quaternion = np.stack([x, y_, z, w], axis=-1)
-    unit: Floats = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    length = np.sqrt(x * x + y_ * y_ + z * z + w * w)
+    unit: Floats = quaternion / length[..., None]
     return unit
 
 
 def _rotated(R: Floats, v: Floats) -> Floats:
-    turned: Floats = np.einsum("...ij,...j->...i", R, v)
+    """R v, in the same order for one vector and for many."""
+    x, y, z = v[..., 0, None], v[..., 1, None], v[..., 2, None]
+    turned: Floats = (R[..., 0] * x + R[..., 2] * z) + R[..., 1] * y
     return turned
 
 

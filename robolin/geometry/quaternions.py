@@ -21,7 +21,7 @@ def quaternion_product(a: AnyArray, b: AnyArray) -> AnyArray:
     """a b: first turned by b, then by a."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + np.cross(va, vb)
-    return np.concatenate([vector, wa * wb - np.sum(va * vb, axis=-1, keepdims=True)], axis=-1)
+    return np.concatenate([vector, wa * wb - _dot(va, vb)], axis=-1)
 
 
 def matrix_of(quaternion: AnyArray) -> AnyArray:
@@ -70,7 +70,7 @@ def rpy_from_quaternion(quaternion: AnyArray) -> AnyArray:
 
 def quaternion_from_turn(turn: AnyArray) -> AnyArray:
     """The quaternion of a turn vector."""
-    half = 0.5 * np.linalg.norm(turn, axis=-1, keepdims=True)
+    half = 0.5 * np.sqrt(_dot(turn, turn))
     return np.concatenate([0.5 * np.sinc(half / np.pi) * turn, np.cos(half)], axis=-1)
 
 
@@ -78,7 +78,7 @@ def turn_from_quaternion(quaternion: AnyArray) -> AnyArray:
     """The turn vector of a unit quaternion, at most half a turn long."""
     quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
     vector, w = quaternion[..., :3], quaternion[..., 3:]
-    sine = np.linalg.norm(vector, axis=-1, keepdims=True)
+    sine = np.sqrt(_dot(vector, vector))
     safe = np.where(sine > 0.0, sine, 1.0)
     return np.where(sine > 0.0, 2.0 * np.arctan2(sine, w) / safe, 2.0) * vector
 
@@ -88,7 +88,7 @@ def translation_of_twist(turn: AnyArray, slide: AnyArray) -> AnyArray:
 
     v + (1 - cos t)/t² ω x v + (t - sin t)/t³ ω x (ω x v)
     """
-    square = np.sum(turn * turn, axis=-1, keepdims=True)
+    square = _dot(turn, turn)
     angle = np.sqrt(square)
     first = 0.5 * np.sinc(0.5 * angle / np.pi) ** 2
     series = 1.0 / 6.0 - square / 120.0 + square**2 / 5040.0 - square**3 / 362880.0
@@ -100,9 +100,15 @@ def translation_of_twist(turn: AnyArray, slide: AnyArray) -> AnyArray:
 
 def twist_of_translation(turn: AnyArray, way: AnyArray) -> AnyArray:
     """The slide that ends at `way`: w - ½ ω x w + (1 - (t/2) cot(t/2))/t² ω x (ω x w)."""
-    square = np.sum(turn * turn, axis=-1, keepdims=True)
+    square = _dot(turn, turn)
     series = 1.0 / 12.0 + square / 720.0 + square**2 / 30240.0 + square**3 / 1209600.0
     half = np.where(square > SMALL, 0.5 * np.sqrt(square), 1.0)
     exact = (1.0 - half * np.cos(half) / np.sin(half)) / (4.0 * half**2)
     once = np.cross(turn, way)
     return way - 0.5 * once + np.where(square > SMALL, exact, series) * np.cross(turn, once)
+
+
+def _dot(a: AnyArray, b: AnyArray) -> AnyArray:
+    """a · b of vectors (..., 3), as (..., 1), summed from left to right."""
+    product = a * b
+    return product[..., :1] + product[..., 1:2] + product[..., 2:3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import cos, hypot, sin
 
+from robolin.algebra.scalar import float_sum
 from robolin.arm import NO_TURN, Inertia, Matrix3, Pose, Rotary, Vector3
 
 # of lengths between these, squares keep their digits
@@ -150,10 +151,10 @@ def merged_inertia(bodies: Iterable[Inertia]) -> Inertia:
     parts = [body for body in bodies if body.mass or any(body.rotary)]
     if len(parts) <= 1:
         return parts[0] if parts else NO_BODY
-    mass = sum(part.mass for part in parts)
+    mass = float_sum(part.mass for part in parts)
     com = _centre(parts, mass)
     rotaries = [_about(part, com) for part in parts]
-    xx, xy, xz, yy, yz, zz = (sum(entries) for entries in zip(*rotaries, strict=True))
+    xx, xy, xz, yy, yz, zz = (float_sum(entries) for entries in zip(*rotaries, strict=True))
     return Inertia(mass, com, (xx, xy, xz, yy, yz, zz))
 
 
@@ -164,7 +165,7 @@ def _centre(parts: list[Inertia], mass: float) -> Vector3:
         return heavy[0].com
     if not heavy:
         return parts[0].com
-    x, y, z = (sum(part.mass * part.com[i] for part in heavy) / mass for i in range(3))
+    x, y, z = (float_sum(part.mass * part.com[i] for part in heavy) / mass for i in range(3))
     return x, y, z
 
 

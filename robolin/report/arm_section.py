@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from xml.etree.ElementTree import Element
 
+from robolin.algebra.scalar import float_sum
 from robolin.arm import Arm
 from robolin.description.overview import link_table
 from robolin.report.drawn_arm import drawn_arm
@@ -47,7 +48,7 @@ def _drawing(number: int, told: ReportedArm) -> str:
 def _tables(told: ReportedArm, several: bool) -> list[Element]:
     of = f" of {shown_name(told.name)}" if several else ""
     arm = told.arm
-    moving = sum(link.inertia.mass for link in arm.links)
+    moving = float_sum(link.inertia.mass for link in arm.links)
     gravity = ", ".join(map(figure_cell, arm.gravity))
     mass = f"{figure_cell(moving)} kg move; gravity is {gravity} m/s²."
     return [paragraph(mass), table(_joints(arm, of)), table(_links(arm, of))]

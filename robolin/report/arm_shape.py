@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.algebra.scalar import float_sum
 from robolin.arm import Arm
 from robolin.arm_parts import HERE, ORIGIN, Frame, Joint, Pose, Vector3
 from robolin.arrays import Floats
@@ -111,7 +112,7 @@ def _segment_ends(arm: Arm, number: int) -> list[Vector3]:
     if number in arm.stand_ins or (number == arm.base and ends):
         return ends
     frames = [f.pose.translation for f in arm.frames.values() if f.link == number]
-    far = max(frames, key=lambda p: sum(x * x for x in p), default=ORIGIN)
+    far = max(frames, key=lambda p: float_sum(x * x for x in p), default=ORIGIN)
     if not ends and any(far):
         ends = [far]
     if not ends and number != arm.base:

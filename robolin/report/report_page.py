@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.algebra.scalar import float_sum
 from robolin.errors import RobolinError
 from robolin.report.arm_section import arm_section
 from robolin.report.arm_shape import shape
@@ -149,7 +150,7 @@ def _arm(told: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
 def _summary(arms: Sequence[ReportedArm]) -> str:
     parts = [
         f"{shown_name(each.name)}: {counted(each.arm.n, 'joint')}, "
-        f"{sum(link.inertia.mass for link in each.arm.links):.4g} kg moving"
+        f"{float_sum(link.inertia.mass for link in each.arm.links):.4g} kg moving"
         for each in arms
     ]
     motions = _motions(arms)

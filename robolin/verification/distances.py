@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from robolin.algebra.scalar import float_sum
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.engine.parameters import parameters_of
@@ -36,7 +37,7 @@ def levered(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floats:
         lever = reach[k] + float(np.linalg.norm(body.com))
         # whoever slides needs no lever
         lever = np.maximum(lever, 1.0) if slides else lever
-        own = sum(abs(x) for x in body.rotary) if power == 2 else 0.0
+        own = float_sum(abs(x) for x in body.rotary) if power == 2 else 0.0
         total = total + abs(body.mass) * lever**power + own
     ratios = [abs(link.joint.mimic.ratio) for link in arm.links if link.joint.mimic]
     total_weight: Floats = total * max([1.0, *ratios]) ** power

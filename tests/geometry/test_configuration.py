@@ -186,3 +186,15 @@ def test_wrong_values_are_told(ask: Callable[[Arm], object], message: str) -> No
     """Anything that is not a state of the arm is an error that says what is wrong."""
     with pytest.raises(robolin.RobolinError, match=message):
         ask(ARMS[0])
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_many_configurations_have_the_bits_of_one(arm: Arm) -> None:
+    """A row of a batch is computed with the same bits as the configuration by itself."""
+    s = random_states(arm, 40, seed=5)
+    y, step = embedded(arm, s.q), 0.1 * s.qd
+    for function, first in ((embedded_rates, y), (advanced, s.q), (difference, s.q)):
+        second = s.q[::-1] if function is difference else step
+        rows = function(arm, first, second)
+        single = np.array([function(arm, a, b) for a, b in zip(first, second, strict=True)])
+        assert np.array_equal(rows, single)
