@@ -52,7 +52,8 @@ def _array_problems(meta: Mapping[str, Any]) -> Iterator[str]:
             yield f"the shape of the array '{name}' is not that of its labels"
 
 
-def _text(value: Any) -> bool:
+def is_utf8(value: Any) -> bool:
+    """A text that can be written as UTF-8."""
     return isinstance(value, str) and _encodes(value)
 
 
@@ -68,20 +69,23 @@ def _number(value: Any) -> bool:
     return abs(value) < _LARGEST if isinstance(value, int) else math.isfinite(value)
 
 
-def _size(value: Any) -> bool:
+def is_size(value: Any) -> bool:
+    """A count or a size in bytes; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
 
 
-def _digest(value: Any) -> bool:
+def is_digest(value: Any) -> bool:
+    """A SHA-256 in hexadecimal digits."""
     return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_text, value))
+def are_texts(value: Any) -> bool:
+    """A list of texts."""
+    return isinstance(value, list) and all(map(is_utf8, value))
 
 
 def _different_texts(value: Any) -> bool:
-    return _texts(value) and len(set(value)) == len(value)
+    return are_texts(value) and len(set(value)) == len(value)
 
 
 def _each(check: FieldCheck) -> FieldCheck:
@@ -89,7 +93,7 @@ def _each(check: FieldCheck) -> FieldCheck:
 
     def checked(value: Any) -> bool:
         return isinstance(value, dict) and all(
-            _text(key) and check(item) for key, item in value.items()
+            is_utf8(key) and check(item) for key, item in value.items()
         )
 
     return checked
@@ -102,8 +106,8 @@ def _plain(value: Any, depth: int = 0) -> bool:
     if isinstance(value, list):
         return all(_plain(item, depth + 1) for item in value)
     if isinstance(value, dict):
-        return all(_text(key) and _plain(item, depth + 1) for key, item in value.items())
-    return value is None or isinstance(value, bool) or _text(value) or _number(value)
+        return all(is_utf8(key) and _plain(item, depth + 1) for key, item in value.items())
+    return value is None or isinstance(value, bool) or is_utf8(value) or _number(value)
 
 
 def _option(value: Any) -> bool:
@@ -112,8 +116,9 @@ def _option(value: Any) -> bool:
     return all(_plain(item) and not isinstance(item, (list, dict)) for item in values)
 
 
-def _options(value: Any) -> bool:
-    return _each(_option)(value) and _text(value.get("arm", ""))
+def are_options(value: Any) -> bool:
+    """Flags by name, each with what it was given."""
+    return _each(_option)(value) and is_utf8(value.get("arm", ""))
 
 
 def _part_of_model(value: Any) -> bool:
@@ -126,7 +131,7 @@ def _figure(key: str, value: Any) -> bool:
     if kind in _VECTORS:
         many = isinstance(value, list) and len(value) == _VECTORS[kind]
         return many and all(map(_number, value))
-    return _text(value) if kind in _NAMES else _number(value)
+    return is_utf8(value) if kind in _NAMES else _number(value)
 
 
 def _model(value: Any) -> bool:
@@ -156,31 +161,33 @@ def _axes(value: Any) -> bool:
 def _axis(value: Any) -> bool:
     """Names, or the joints in one word, or either of them with the kind of the axis."""
     if isinstance(value, dict):
-        return set(value) == {"kind", "labels"} and _text(value["kind"]) and _names(value["labels"])
+        return (
+            set(value) == {"kind", "labels"} and is_utf8(value["kind"]) and _names(value["labels"])
+        )
     return _names(value)
 
 
 def _names(value: Any) -> bool:
-    return value == JOINTS_AXIS or _texts(value)
+    return value == JOINTS_AXIS or are_texts(value)
 
 
 _PARTS: dict[str, FieldCheck] = {
-    "robolin": _text,
+    "robolin": is_utf8,
     "role": lambda value: value in ("result", "reference"),
-    "verb": _text,
-    "options": _options,
-    "inputs": _each(_text),
+    "verb": is_utf8,
+    "options": are_options,
+    "inputs": _each(is_utf8),
     "contract": _each(_plain),
     "model": _model,
     "joints": _different_texts,
-    "rows": lambda value: value is None or _size(value),
+    "rows": lambda value: value is None or is_size(value),
     "arrays": _each(lambda _: True),
 }
-_REFERENCE: dict[str, FieldCheck] = {"tolerances": _each(_tolerance), "files": _each(_text)}
+_REFERENCE: dict[str, FieldCheck] = {"tolerances": _each(_tolerance), "files": _each(is_utf8)}
 _ARRAY: dict[str, FieldCheck] = {
-    "unit": _text,
+    "unit": is_utf8,
     "axes": _axes,
-    "column": lambda value: value is None or _text(value),
-    "shape": lambda value: isinstance(value, list) and all(map(_size, value)),
-    "sha256": _digest,
+    "column": lambda value: value is None or is_utf8(value),
+    "shape": lambda value: isinstance(value, list) and all(map(is_size, value)),
+    "sha256": is_digest,
 }

@@ -61,6 +61,15 @@ def uncompressed_name(path: str) -> str:
     return path[: -len(ending)] if (ending := compression(path)) else path
 
 
+def require_utf8_name(name: str) -> None:
+    """Reject a file name that cannot be stored with a result."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        hint = "rename the file: results carry its name, as UTF-8"
+        raise UsageError("the file name is not text", where=name, hint=hint) from None
+
+
 def require_target(path: str, fmt: str | None) -> None:
     """Refuse a file that could not be written, before anything is computed for it."""
     format_of(path, fmt)

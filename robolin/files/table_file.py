@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -109,6 +110,7 @@ class TableSource:
     joints:  the names of the joints, for a format that numbers its columns
     known:   what has been found out about it before
     live:    whether rows are wanted as they arrive
+    opened:  the stamp that a regular file on a disk had when it was opened
     """
 
     stream: BinaryIO
@@ -118,10 +120,31 @@ class TableSource:
     joints: Sequence[str] = ()
     known: KnownTable | None = None
     live: bool = False
+    opened: str = ""
 
-    def digest(self) -> str:
-        """SHA-256 of a file that can be read again, unless that is known."""
-        return self.known.digest if self.known else digest_of(self.stream)
+    def digest(self, *, by_path: bool = False) -> str:
+        """SHA-256 of a file that can be read again, unless that is known.
+
+        Args:
+            by_path: True if the numbers were read from a file that was opened again by its path
+
+        Raises:
+            RobolinError: the file was changed after it was opened, so that the digest may not be
+                that of the numbers
+        """
+        if self.known:
+            return self.known.digest
+        digest = digest_of(self.stream)
+        if self.opened and self.opened != self._stamp(by_path):
+            hint = "run the command again when nothing writes to the file"
+            raise RobolinError("it was changed while it was read", where=self.file, hint=hint)
+        return digest
+
+    def _stamp(self, by_path: bool) -> str:
+        try:
+            return file_stamp(os.stat(self.path) if by_path else os.fstat(self.stream.fileno()))
+        except OSError:
+            return ""
 
     def again(self) -> BinaryIO:
         """Its bytes from their beginning, beside the stream that is being read."""
@@ -231,6 +254,15 @@ def digest_of(stream: BinaryIO) -> str:
     while piece := stream.read(1 << 20):
         digest.update(piece)
     return digest.hexdigest()
+
+
+def file_stamp(found: os.stat_result) -> str:
+    """A text that differs for a file whose bytes were changed or that was replaced by another.
+
+    The time of the last change of the inode (ctime) is set by the system alone.  The device is not
+    included, because machines that share a file system number their devices differently.
+    """
+    return f"{found.st_size}-{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_ino}"
 
 
 def counted_place(file: str, first: int) -> Callable[[int], str]:

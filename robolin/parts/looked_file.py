@@ -1,23 +1,22 @@
 """What was found out about recordings, kept in the folder of parts until there is a plan.
 
 Looking through terabytes takes longer than some are given; whoever is stopped goes on behind the
-last recording it has looked at.  The file grows line by line, each with a checksum: one that was
-cut off, or that others wrote into, is not believed.
+last recording it has looked at.  The file grows line by line, each sealed with a SHA-256: a line
+that was cut off or changed is ignored.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from robolin.answering.inquiry import Inquiry
 from robolin.arm import Arm
 from robolin.files.atomic import as_file_error
 from robolin.files.places import FilePlace, content, exists, make_folder
+from robolin.files.provenance_writer import meta_digest, sealed
 from robolin.parts.parts_plan import Division, PartsPlan, asked_of, planned_parts
 from robolin.parts.plan_file import read_plan
 from robolin.parts.recordings import NamedRecording
@@ -26,7 +25,6 @@ from robolin.parts.survey import SurveyedRecording, surveyed_from, surveyed_plai
 LOOKED = "_looked.jsonl"
 # bytes of recordings, of some ten milliseconds, that nobody minds looking at twice
 _FEW = 1 << 24
-_DIGITS = 8
 
 
 def planned_in(
@@ -71,8 +69,8 @@ class _LookedFile:
     def recordings(self) -> Iterator[SurveyedRecording]:
         """Those that are in the file."""
         for line in (content(self._folder / LOOKED) or b"").splitlines():
-            if (told := _parsed_line(line)) and told["question"] == self._question:
-                yield surveyed_from(told["recording"])
+            if (recording := _parsed_line(line, self._question)) is not None:
+                yield recording
 
     def add(self, recording: SurveyedRecording) -> None:
         """One more, which is written with the next ones if it is small."""
@@ -89,14 +87,15 @@ class _LookedFile:
 
     def _line(self, recording: SurveyedRecording) -> bytes:
         told = {"question": self._question, "recording": surveyed_plain(recording)}
-        text = json.dumps(told, ensure_ascii=True).encode()
-        return f"{zlib.crc32(text):0{_DIGITS}x} ".encode() + text + b"\n"
+        return json.dumps(sealed(told), ensure_ascii=True).encode() + b"\n"
 
 
-def _parsed_line(line: bytes) -> dict[str, Any] | None:
-    """What a line says, None if it is not whole."""
-    digits, text = line[:_DIGITS], line[_DIGITS + 1 :]
-    if digits != f"{zlib.crc32(text):0{_DIGITS}x}".encode():
+def _parsed_line(line: bytes, question: str) -> SurveyedRecording | None:
+    """The recording in a line; None if the line is damaged or is of another question."""
+    try:
+        stored = json.loads(line)
+        if not isinstance(stored, dict) or stored.get("sha256") != meta_digest(stored):
+            return None
+        return surveyed_from(stored.get("recording")) if stored["question"] == question else None
+    except (KeyError, ValueError, RecursionError):
         return None
-    told: dict[str, Any] = json.loads(text)
-    return told

@@ -144,7 +144,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
     """Write the part; how many rows it has."""
     target, rows = place_named(job.target), [0]
     form, known = format_named(target.name), _known(job.source, job.states)
-    require_unchanged(job.source)
+    require_unchanged(job.source, arm.joint_names)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
     with open_answer(arm, job.question, job.states, settings) as answer:
         if isinstance(answer, Result):
@@ -156,7 +156,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
 
         def part_ending(count: int) -> Footer:
             # the file has no name yet, and gets none if this is refused
-            require_unchanged(job.source)
+            require_unchanged(job.source, arm.joint_names)
             rows[0] = count
             told = {"id": job.plan, "part": job.number, "of": job.of}
             return replace(ending(count), plan=told)

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from robolin.answering.using_states import require_writable_as, rules_of_file
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
-from robolin.files.paths import uncompressed_name
+from robolin.files.paths import place_and_part, uncompressed_name
 from robolin.files.provenance_writer import plain
 from robolin.files.table_file import digest_of
 from robolin.parts.alike_columns import mixed_columns
@@ -30,6 +30,7 @@ from robolin.trajectory.opened_table import TEXT_ENDINGS
 from robolin.trajectory.row_choice import RowChoice
 from robolin.version import __version__
 
+# of what the id of a plan is a digest
 PLAN_FORMAT = 2
 # what parts are written as, and a recording that no result can be written as
 DEFAULT_FORM = "parquet"
@@ -104,10 +105,11 @@ def planned_parts(
     choice = inquiry.states.row_choice
     sources: list[SurveyedRecording] = []
     problems: list[RobolinError] = []
-    looked = {(each.path, each.name): each for each in before}
+    looked = {(each.name, each.part): each for each in before}
     every = division.part_rows and division.part_rows * choice.stride
     for recording in found:
-        old = looked.get((recording.path, recording.name))
+        old = looked.get((recording.name, place_and_part(recording.path)[1]))
+        old = old and replace(old, path=recording.path)
         try:
             if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
                 sources.append(old)

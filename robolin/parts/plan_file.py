@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from robolin.errors import RobolinError
+from robolin.files.formats import FORMATS, format_named
+from robolin.files.meta_schema import are_options, are_texts, is_size, is_utf8
 from robolin.files.places import FilePlace, content, write_place
+from robolin.files.provenance_writer import meta_digest, sealed
 from robolin.parts.parts_plan import PLAN_FORMAT, PartsPlan, PlannedPart
 from robolin.parts.survey import surveyed_from, surveyed_plain
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
+# the file is sealed from format 3 on
+PLAN_FILE_FORMAT = 3
 _DAMAGED = "it is no plan, or a damaged one"
+_REMOVE = "remove it: the next run makes it again, and keeps the parts that fit"
+_ROWS = re.compile(r"\d{1,15}:\d{1,15}")
 
 
 def read_plan(folder: FilePlace) -> PartsPlan | None:
@@ -22,27 +31,69 @@ def read_plan(folder: FilePlace) -> PartsPlan | None:
     if data is None:
         return None
     try:
-        told = json.loads(data.decode("utf-8"))
-    except ValueError as error:
+        stored = json.loads(data.decode("utf-8"))
+        if not isinstance(stored, dict) or not is_size(stored.get("format")):
+            raise ValueError("not a plan")
+        if stored["format"] != PLAN_FILE_FORMAT:
+            raise _other_format(path, stored["format"])
+        return _plan_from(stored)
+    except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
-    try:
-        if told["format"] != PLAN_FORMAT:
-            message = f"a plan of format {told['format']!r}; robolin here knows {PLAN_FORMAT}"
-            raise RobolinError(message, where=str(path), hint="use the robolin that made it")
-        sources = tuple(surveyed_from(each) for each in told["sources"])
-        parts = tuple(PlannedPart(*part) for part in told["parts"])
-        plan = PartsPlan(told["asked"], sources, parts, told["robolin"], tuple(told["mixed"]))
-        if plan.id != told["id"]:
-            raise _damaged(path)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _damaged(path) from error
+
+
+def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
+    """The plan in a sealed file; ValueError if it was changed, or is not what robolin writes."""
+    if stored.get("sha256") != meta_digest(stored):
+        raise ValueError("changed after it was written")
+    for name, check in _FIELDS.items():
+        if not check(stored.get(name)):
+            raise ValueError(f"'{name}' is not what it should be")
+    sources = tuple(surveyed_from(each) for each in stored["sources"])
+    parts = tuple(PlannedPart(*part) for part in stored["parts"])
+    if not all(part.source < len(sources) for part in parts):
+        raise ValueError("a part of no recording")
+    plan = PartsPlan(stored["asked"], sources, parts, stored["robolin"], tuple(stored["mixed"]))
+    if plan.id != stored["id"]:
+        raise ValueError("the id of another plan")
     return plan
+
+
+def _is_request(value: Any) -> bool:
+    return (
+        isinstance(value, dict) and is_utf8(value.get("verb")) and are_options(value.get("options"))
+    )
+
+
+def _is_part(value: Any) -> bool:
+    """Name, recording and rows; no name leads out of the folder."""
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    name, source, rows = value
+    return (
+        is_utf8(name)
+        and is_size(source)
+        and (rows is None or (is_utf8(rows) and _ROWS.fullmatch(rows) is not None))
+        and "\0" not in name
+        and not PurePosixPath(name).is_absolute()
+        and ".." not in PurePosixPath(name).parts
+        and format_named(name) in FORMATS
+    )
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "id": is_utf8,
+    "robolin": is_utf8,
+    "asked": _is_request,
+    "mixed": are_texts,
+    "sources": lambda value: isinstance(value, list),
+    "parts": lambda value: isinstance(value, list) and bool(value) and all(map(_is_part, value)),
+}
 
 
 def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
     """Keep the plan with its parts."""
     told = {
-        "format": PLAN_FORMAT,
+        "format": PLAN_FILE_FORMAT,
         "id": plan.id,
         "robolin": plan.version,
         "asked": plan.asked,
@@ -50,7 +101,7 @@ def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
         "sources": [surveyed_plain(each) for each in plan.sources],
         "parts": [[part.name, part.source, part.rows] for part in plan.parts],
     }
-    _write(folder / PLAN, told)
+    _write(folder / PLAN, sealed(told))
 
 
 def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
@@ -100,4 +151,9 @@ def _bytes(told: Mapping[str, Any]) -> bytes:
 
 
 def _damaged(path: FilePlace) -> RobolinError:
-    return RobolinError(_DAMAGED, where=str(path), hint="remove it: the next run makes it anew")
+    return RobolinError(_DAMAGED, where=str(path), hint=_REMOVE)
+
+
+def _other_format(path: FilePlace, found: int) -> RobolinError:
+    message = f"a plan of format {found}; this robolin reads format {PLAN_FILE_FORMAT}"
+    return RobolinError(message, where=str(path), hint=_REMOVE)

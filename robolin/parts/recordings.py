@@ -12,7 +12,12 @@ from pathlib import PurePath
 
 from robolin.errors import FileError, UsageError
 from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
-from robolin.files.paths import is_stored, place_and_part, uncompressed_name
+from robolin.files.paths import (
+    is_stored,
+    place_and_part,
+    require_utf8_name,
+    uncompressed_name,
+)
 from robolin.files.stores.objects import list_objects
 from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
 
@@ -43,6 +48,8 @@ def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[Na
     left_out: what no pattern and no folder stands for, as `real_name` tells it
     """
     paths = list(dict.fromkeys(path for text in texts for path in _paths(text, left_out)))
+    for path in paths:
+        require_utf8_name(path)
     if "-" in paths and len(paths) > 1:
         hint = "name the files, or pipe all rows as one"
         raise UsageError("standard input goes alone", where="--trajectory -", hint=hint)

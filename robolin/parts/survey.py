@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import hashlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from robolin.arm import Arm
 from robolin.errors import RobolinError
 from robolin.files.csv.counted_text import CountedText, counted_by_lines, counted_plainly
-from robolin.files.paths import is_stored, place_of
+from robolin.files.meta_schema import is_size, is_utf8
+from robolin.files.paths import is_stored, place_and_part, place_of
 from robolin.files.stores import objects
-from robolin.files.table_file import KnownTable, RowMark
+from robolin.files.table_file import KnownTable, RowMark, digest_of, file_stamp
 from robolin.parts.alike_columns import LookedColumn, looked_columns
 from robolin.parts.recordings import NamedRecording
 from robolin.trajectory.column_rules import RecordingRules
-from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
+from robolin.trajectory.opened_table import (
+    is_other_programs,
+    is_text,
+    opened_table,
+    recording_bytes,
+)
 from robolin.trajectory.read import open_trajectory
+
+# nanoseconds in which file systems may give two changes the same time stamp
+_CLOCK_TICK = 20_000_000
 
 
 @dataclass(frozen=True)
 class SurveyedRecording:
     """A recording as it was when somebody looked at it.
 
-    stamp:   when it was written, in nanoseconds, which tells most changes without reading it; of
-             an object its ETag, which tells all of them
+    path:    where it is now, which is not stored: others may read the plan
+    part:    the topic or episode of a bag or dataset, '' elsewhere
+    stamp:   times, size and number of its inode, which a change of its bytes changes; of an object
+             its ETag
     sha256:  its digest; of an object its size and ETag, as nobody reads it twice
     rows:    how many there are, where that had to be known
     marks:   where parts of a text begin
@@ -32,10 +47,11 @@ class SurveyedRecording:
     columns: those that go into the result as they are, where it had to be known what they are
     """
 
-    path: str
+    path: str = field(compare=False)
     name: str
+    part: str
     size: int
-    stamp: int | str
+    stamp: str
     sha256: str
     rows: int | None = None
     marks: tuple[RowMark, ...] = ()
@@ -62,6 +78,7 @@ def surveyed_recording(
 
     every: rows from one part to the next, of which the first begins with row `first`
     """
+    _wait_for_next_tick(recording.path)
     size, stamp = _stamp(recording.path)
     columns: tuple[LookedColumn, ...] = ()
     with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
@@ -79,22 +96,39 @@ def surveyed_recording(
     if (size, stamp) != _stamp(recording.path):
         raise recording_changed(recording.path)
     found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
-    return SurveyedRecording(recording.path, recording.name, size, stamp, *found)
+    part = place_and_part(recording.path)[1]
+    return SurveyedRecording(recording.path, recording.name, part, size, stamp, *found)
 
 
 def _counted(path: str, every: int | None, first: int, known: CountedText) -> CountedText:
     """What a look through a text tells; of any other recording what is known already."""
     if is_stored(path):
-        known = replace(known, digest=_digest(path))
+        known = replace(known, digest=objects.present(path).text)
     if not is_text(path) or (is_stored(path) and every is None):
         return known
     found = _text(path, every, first)
     return replace(found, digest=known.digest) if is_stored(path) else found
 
 
-def require_unchanged(known: SurveyedRecording) -> None:
-    """Refuse a recording that is not the one that was looked at."""
-    if not known.is_as_it_was() and _digest(known.path) != known.sha256:
+# the digest of recordings whose stamp is another than in the plan, by path and stamp
+_DIGESTED: dict[tuple[str, int, str], str] = {}
+
+
+def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
+    """Reject a recording whose bytes are not those that were surveyed.
+
+    A copy, or a file with other access rights, has another stamp: its bytes are digested once.
+    """
+    if known.is_as_it_was():
+        return
+    key = (known.path, *_stamp(known.path))
+    if key not in _DIGESTED:
+        _wait_for_next_tick(known.path)
+        found = _digest(known.path, joints)
+        if key[1:] != _stamp(known.path):
+            raise recording_changed(known.path)
+        _DIGESTED[key] = found
+    if _DIGESTED[key] != known.sha256:
         raise recording_changed(known.path)
 
 
@@ -104,31 +138,49 @@ def recording_changed(path: str) -> RobolinError:
     return RobolinError("it was changed after the plan was made", where=path, hint=hint)
 
 
-def _stamp(path: str) -> tuple[int, int | str]:
-    """How large it is and when it was written, of a folder all its files and the last of them."""
+def _stamp(path: str) -> tuple[int, str]:
+    """Size and stamp of a file, or of all files in a folder."""
     if is_stored(path):
         version = objects.found(path)
-        return (version.size, version.etag) if version else (-1, -1)
-    place = Path(place_of(path))
-    files = [each for each in place.rglob("*") if each.is_file()] if place.is_dir() else [place]
-    # what is not there is told by whoever opens it
-    found = [each.stat() for each in files if each.exists()]
+        return (version.size, version.etag) if version else (-1, "")
+    place, found = Path(place_of(path)), _stats(path)
     if not found:
-        return -1, -1
-    return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
+        return -1, ""
+    size = sum(each.st_size for each in found.values())
+    if not place.is_dir():
+        return size, file_stamp(found[place])
+    lines = (
+        f"{file.relative_to(place).as_posix()} {file_stamp(each)}\n" for file, each in found.items()
+    )
+    return size, hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
-def _digest(path: str) -> str:
+def _stats(path: str) -> dict[Path, os.stat_result]:
+    """The files of a recording, in order; a missing file is reported when it is opened."""
+    place = Path(place_of(path))
+    files = sorted(each for each in place.rglob("*")) if place.is_dir() else [place]
+    return {each: each.stat() for each in files if each.is_file()}
+
+
+def _wait_for_next_tick(path: str) -> None:
+    """Wait until a change of the recording gets another time stamp than it has now."""
+    if is_stored(path):
+        return
+    newest = max((each.st_ctime_ns for each in _stats(path).values()), default=0)
+    left = newest + _CLOCK_TICK - time.time_ns()
+    if 0 < left <= _CLOCK_TICK:
+        time.sleep(left / 1e9)
+
+
+def _digest(path: str, joints: Sequence[str]) -> str:
     if is_stored(path):
         return objects.present(path).text
     if is_other_programs(path):
-        # whatever it is now, it is not as it was
-        return ""
+        with opened_table(path, path, joints) as table:
+            return table.digest()
     if is_text(path):
         return _text(path, None, 0).digest
     with recording_bytes(path) as stream:
-        from robolin.files.table_file import digest_of
-
         return digest_of(stream)
 
 
@@ -144,8 +196,8 @@ def _text(path: str, every: int | None, first: int) -> CountedText:
 def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
     """What is known of a recording in plain JSON types."""
     return {
-        "path": known.path,
         "name": known.name,
+        "part": known.part,
         "size": known.size,
         "stamp": known.stamp,
         "sha256": known.sha256,
@@ -156,11 +208,49 @@ def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
     }
 
 
-def surveyed_from(told: dict[str, Any]) -> SurveyedRecording:
-    """What was known of a recording, back from plain types."""
-    return SurveyedRecording(
-        **{name: told[name] for name in ("path", "name", "size", "stamp", "sha256", "rows")},
-        marks=tuple(RowMark(*mark) for mark in told["marks"]),
-        columns=tuple(LookedColumn(*column) for column in told["columns"]),
-        even=told.get("even", False),
-    )
+def surveyed_from(stored: Any) -> SurveyedRecording:
+    """What was known of a recording, back from plain types; where it is has to be added.
+
+    Raises:
+        ValueError: this is not what `surveyed_plain` returns
+    """
+    if not isinstance(stored, dict) or set(stored) != set(_FIELDS):
+        raise ValueError("other fields than those of a recording")
+    for name, check in _FIELDS.items():
+        if not check(stored[name]):
+            raise ValueError(f"'{name}' is not what it should be")
+    rows = stored["rows"]
+    marks = tuple(RowMark(*mark) for mark in stored["marks"])
+    if any(marks[i].row >= marks[i + 1].row for i in range(len(marks) - 1)):
+        raise ValueError("marks are not in order")
+    if marks and (rows is None or marks[-1].row > rows):
+        raise ValueError("a mark is behind the last row")
+    columns = tuple(LookedColumn(*column) for column in stored["columns"])
+    return SurveyedRecording(path="", **{**stored, "marks": marks, "columns": columns})
+
+
+def _list_of(*checks: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A list of lists, each with one entry for every check."""
+
+    def checked(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(each, list)
+            and len(each) == len(checks)
+            and all(check(item) for check, item in zip(checks, each, strict=True))
+            for each in value
+        )
+
+    return checked
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "name": is_utf8,
+    "part": is_utf8,
+    "size": is_size,
+    "stamp": is_utf8,
+    "sha256": is_utf8,
+    "rows": lambda value: value is None or is_size(value),
+    "marks": _list_of(is_size, is_size, is_size),
+    "columns": _list_of(is_utf8, is_size, is_utf8),
+    "even": lambda value: isinstance(value, bool),
+}

@@ -28,7 +28,7 @@ from robolin.files.paths import (
     place_and_part,
     uncompressed_name,
 )
-from robolin.files.table_file import KnownTable, TableFile, TableSource
+from robolin.files.table_file import KnownTable, TableFile, TableSource, file_stamp
 
 _BUFFER = 1 << 20
 
@@ -66,7 +66,8 @@ def opened_table(
     _require_no_folder(place, file)
     form = _format(path)
     with _opened(path, file, form) as (stream, regular):
-        yield _table(form, TableSource(stream, path, file, regular, joints, known, live))
+        opened = file_stamp(os.fstat(stream.fileno())) if regular else ""
+        yield _table(form, TableSource(stream, path, file, regular, joints, known, live, opened))
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def test_a_plan_comes_back_from_its_file(folder: Path, tmp_path: Path) -> None:
     assert read_plan(tmp_path) == plan
     path = tmp_path / "_plan.json"
     text = path.read_text()
-    for damage in (text[:-40], text.replace("part-00003", "part-00033"), "[]", '{"format": 2}'):
+    for damage in (text[:-40], text.replace("part-00003", "part-00033"), "[]", '{"format": 3}'):
         path.write_text(damage)
         with pytest.raises(RobolinError, match="damaged"):
             read_plan(tmp_path)

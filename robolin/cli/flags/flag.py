@@ -192,11 +192,9 @@ def label_of(param: click.Parameter) -> str:
 
 def file_name(name: str) -> str:
     """The name, refused if no result could carry it or nothing could be read from it."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        hint = "rename the file: results carry its name, as UTF-8"
-        raise UsageError("the file name is not text", where=name, hint=hint) from None
+    from robolin.files.paths import require_utf8_name
+
+    require_utf8_name(name)
     if name == "-" and sys.stdin is None:
         raise FileError("standard input is closed", where="-")
     return name

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from robolin.background import from_item, prefetch
+from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
 from robolin.files.csv.csv_records import (
     EXACT_INTEGERS,
@@ -37,6 +38,7 @@ from robolin.files.paths import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
+    RowMark,
     TableBlock,
     TableFile,
     TableSource,
@@ -185,6 +187,9 @@ class CsvText:
                     yield block
                 if rows == request.stop:
                     break
+            else:
+                if self._ends_with_last and rows != request.stop:
+                    raise self._misplaced(f"row {request.stop} does not end where it did")
             if self._source.known is None:
                 # all of the file is digested, whatever is read of it
                 for _ in further:
@@ -215,6 +220,8 @@ class CsvText:
         if last and last.line - mark.line == last.row - mark.row:
             self._row_to_line = mark.line - mark.row
         stream = self._source.stream
+        for each in (mark, last or mark):
+            self._require_line_end(each)
         stream.seek(mark.byte)
         self._reader = LineReader(
             stream,
@@ -228,6 +235,18 @@ class CsvText:
         self._lines = self._reader.lines(mark.line)
         self._start = Lines(b"", mark.line, mark.byte, False)
         return mark.row
+
+    def _require_line_end(self, mark: RowMark) -> None:
+        """Reject a mark that is neither behind the end of a line nor at the end of the file."""
+        stream = self._source.stream
+        stream.seek(max(mark.byte - 1, 0))
+        at_end = mark.byte == self.size
+        if stream.read(1) != b"\n" and not at_end:
+            raise self._misplaced(f"row {mark.row + 1} does not begin at byte {mark.byte}")
+
+    def _misplaced(self, message: str) -> RobolinError:
+        hint = "the file was changed after the plan was made: remove _plan.json and run again"
+        return RobolinError(message, where=self._file, hint=hint)
 
     def _in_lines(self, lines: Lines, request: ReadRequest, rows: int) -> Iterator[TableBlock]:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)

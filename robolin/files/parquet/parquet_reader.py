@@ -51,7 +51,7 @@ def parquet_table(source: TableSource) -> TableFile:
         rows.blocks,
         size=rows.count,
         most_rows=lambda: rows.count,
-        digest=source.digest,
+        digest=lambda: source.digest(by_path=True),
         chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
