@@ -38,11 +38,13 @@ from robolin.arm_parts import Pose as Pose
 from robolin.arm_parts import Rotary as Rotary
 from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
+from robolin.arm_parts import effort_ends as effort_ends
 from robolin.choices import GroupKind as GroupKind
 from robolin.choices import WrenchModel as WrenchModel
 from robolin.errors import UsageError
 from robolin.quantities.units import joint_unit
 from robolin.shown import escaped, html_contract, html_table, in_short
+from robolin.wording import range_text
 
 T = TypeVar("T")
 
@@ -277,10 +279,10 @@ def _row_of(link: Link) -> list[str]:
         (limits.lower, "position"),
         (limits.upper, "position"),
         (limits.velocity, "velocity"),
-        (limits.effort, "effort"),
+        (limits.efforts, "effort"),
     )
     told = [
-        "" if value is None else f"{value:.6g} {joint_unit(part, joint.turns)}"
+        "" if value is None else f"{range_text(value)} {joint_unit(part, joint.turns)}"
         for value, part in figures
     ]
     com = ", ".join(f"{x:.6g}" for x in link.inertia.com)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from robolin.choices import GroupKind, WrenchModel
@@ -42,12 +43,36 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the description allows; None where it says nothing."""
+    """What the description allows; None where it says nothing.
+
+    effort:       the largest effort
+    effort_lower: the least effort (negative as a rule), None where it is -effort
+    """
 
     lower: float | None = None
     upper: float | None = None
     velocity: float | None = None
     effort: float | None = None
+    effort_lower: float | None = None
+
+    @property
+    def effort_range(self) -> tuple[float, float]:
+        """The least and the largest effort, infinite without an effort limit."""
+        if self.effort is None:
+            return -inf, inf
+        return -self.effort if self.effort_lower is None else self.effort_lower, self.effort
+
+    @property
+    def efforts(self) -> float | list[float] | None:
+        """The effort limit as descriptions have it: one number, or [least, largest]."""
+        if self.effort is None or self.effort_lower is None:
+            return self.effort
+        return [self.effort_lower, self.effort]
+
+
+def effort_ends(lower: float, upper: float) -> tuple[float, float | None]:
+    """`effort` and `effort_lower` of limits for a range; a symmetric range is one number."""
+    return upper, None if lower == -upper else lower
 
 
 UNLIMITED = Limits()
@@ -72,8 +97,8 @@ class Joint:
         pose: of the joint on the link inboard of it: rotation (9 numbers, row by row),
             translation in m
         axis: (3,), a unit vector in the joint's own axes
-        limits: lower and upper in rad or m, velocity in rad/s or m/s, effort in N·m or N; None
-            where nothing is said
+        limits: lower and upper in rad or m, velocity in rad/s or m/s, effort and effort_lower in
+            N·m or N; None where nothing is said, and effort_lower None for -effort
         damping: in N·m·s/rad or N·s/m
         friction: Coulomb friction in N·m or N
         armature: reflected rotor inertia in kg·m² or kg

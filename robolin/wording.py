@@ -69,6 +69,16 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
+def range_text(value: float | Sequence[float]) -> str:
+    """A number, or the two ends of a range.
+
+    >>> range_text(4.0), range_text([-3.0, 4.0])
+    ('4', '-3 … 4')
+    """
+    ends = [value] if isinstance(value, (int, float)) else value
+    return " … ".join(f"{end:.6g}" for end in ends)
+
+
 def quoted(names: Sequence[str], at_most: int = 8) -> str:
     """The names in quotes, the last ones as a count when there are many.
 

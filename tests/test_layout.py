@@ -23,7 +23,7 @@ ALLOWED = {
     for room, allowed in {
         "arm_parts": "choices",
         "shown": "wording",
-        "arm": "algebra arm_parts choices errors quantities shown",
+        "arm": "algebra arm_parts choices errors quantities shown wording",
         "arrays": "",
         "background": "",
         "choices": "",

@@ -12,6 +12,7 @@ FIXES = {
     "duplicate-key": "Keep the value that is meant and delete the other.",
     "duplicate-link": "Rename one; often a part was copied with its names.",
     "duplicate-loop": "Rename one; often a part was copied with its names.",
+    "effort-limits-inverted": "Write the least effort first: `effort: [-3, 4]`.",
     "encoding": "Save the file as UTF-8, or name the encoding it really has.",
     "file-empty": "Run again whatever wrote the file; xacro leaves an empty one when it fails.",
     "file-too-large": "Give the robot file itself; meshes and worlds are not needed.",

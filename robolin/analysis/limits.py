@@ -26,7 +26,7 @@ class Margin:
 
     row:    which row of the motion, counted from 0
     time:   when, if the motion says: a number, whole where times are, or a date as text
-    limit:  the limit that is closest there; of velocity and effort with the value's sign
+    limit:  the closest limit there, the lower or the upper one
     margin: what is left, in the unit; negative beyond the limit
     share:  what is left, beside the limit itself or the whole travel between two; None beside 0
     """
@@ -134,13 +134,10 @@ class _Bounds:
     offset: float
     unit: str
 
-    @property
-    def whole(self) -> float:
-        """What a margin is a share of."""
+    def whole(self, limit: float) -> float:
+        """What the margin to a limit is a share of."""
         both = np.isfinite(self.lower) and np.isfinite(self.upper)
-        if self.quantity == "position" and both:
-            return self.upper - self.lower
-        return abs(self.upper) if np.isfinite(self.upper) else abs(self.lower)
+        return self.upper - self.lower if self.quantity == "position" and both else abs(limit)
 
 
 class ClosestApproach:
@@ -168,6 +165,7 @@ class ClosestApproach:
     def _margin(self, bounds: _Bounds, row: int, value: float, time: Numbers | None) -> Margin:
         below, above = value - bounds.lower, bounds.upper - value
         limit, margin = (bounds.lower, below) if below < above else (bounds.upper, above)
+        whole = bounds.whole(limit)
         return Margin(
             bounds.joint,
             bounds.quantity,
@@ -176,7 +174,7 @@ class ClosestApproach:
             value,
             limit,
             margin,
-            margin / bounds.whole if bounds.whole else None,
+            margin / whole if whole else None,
             bounds.unit,
         )
 
@@ -210,10 +208,9 @@ def _range(link: Link, quantity: LimitedQuantity) -> tuple[float, float]:
             -np.inf if limit.lower is None else limit.lower,
             np.inf if limit.upper is None else limit.upper,
         )
-    size = limit.velocity if quantity == "velocity" else limit.effort
-    if size is None or (quantity == "effort" and joint.mimic):
-        return -np.inf, np.inf
-    return -size, size
+    if quantity == "effort":
+        return (-np.inf, np.inf) if joint.mimic else limit.effort_range
+    return (-np.inf, np.inf) if limit.velocity is None else (-limit.velocity, limit.velocity)
 
 
 def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:

@@ -170,7 +170,7 @@ def _told_too_much(task: SimulationTask, motion: Simulation) -> str:
     if task.prescribed is None or not task.limits:
         return ""
     driven = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
-    counts = _counts(task.arm, driven & (np.abs(motion.tau) > effort_limits(task.arm)))
+    counts = _counts(task.arm, driven & effort_limits(task.arm).exceeded(motion.tau))
     return f"joints that move as told take more than their limits in {counts}" if counts else ""
 
 

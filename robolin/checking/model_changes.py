@@ -22,6 +22,7 @@ _COMPONENTS: Mapping[str, Sequence[str]] = {
     "inertia": ("xx", "xy", "xz", "yy", "yz", "zz"),
     "rotation": ("roll", "pitch", "yaw"),
 }
+_EFFORT, _LOWER_EFFORT = "effort limit", "lower effort limit"
 _KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
 # names of other parts, which may have been renamed
 _REFERENCES: Mapping[str, Mapping[str, str]] = {
@@ -143,6 +144,7 @@ def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Chang
     # a joint that was fixed had no units of its own
     moving = new if old.get("type") == "fixed" else old
     slides = moving.get("type") == "prismatic"
+    old, new = _with_both_ends(old, new), _with_both_ends(new, old)
     for key in [*old, *(key for key in new if key not in old)]:
         before, after = old.get(key), new.get(key)
         if before == after:
@@ -156,6 +158,13 @@ def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Chang
             yield Change(part, name, key, before or 0.0, after or 0.0, unit)
         else:
             yield Change(part, name, key, before, after, unit)
+
+
+def _with_both_ends(figures: Figures, other: Figures) -> Figures:
+    """The figures with the lower end of a symmetric effort limit, where the other has its own."""
+    if _LOWER_EFFORT not in other or _LOWER_EFFORT in figures or _EFFORT not in figures:
+        return figures
+    return {**figures, _LOWER_EFFORT: -figures[_EFFORT]}
 
 
 def _components(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.arm import Limits
 from robolin.arrays import Floats
 from robolin.control.model_parts import as_numbers
 from robolin.control.state_space import StateSpace
@@ -113,7 +114,10 @@ def _cross_weight(model: StateSpace, N: ArrayLike | None) -> Floats:
 
 
 def _bryson(model: StateSpace, word: str) -> Floats:
-    """1/(largest)² of every joint: half the travel, the velocity or effort that the file allows."""
+    """1/(largest)² of every joint: half the travel, the velocity or effort that the file allows.
+
+    An effort limit with two ends counts as half its range, as the travel does.
+    """
     found = []
     for i, joint in enumerate(model.arm.joints):
         limits = joint.limits
@@ -121,7 +125,7 @@ def _bryson(model: StateSpace, word: str) -> Floats:
             lower, upper = limits.lower, limits.upper
             most = None if lower is None or upper is None else 0.5 * (upper - lower)
         else:
-            most = limits.velocity if word == "velocity" else limits.effort
+            most = limits.velocity if word == "velocity" else _most_effort(limits)
         if word == "effort" and i not in model.actuated:
             most = 1.0
         if most is None or not most > 0.0:
@@ -132,6 +136,13 @@ def _bryson(model: StateSpace, word: str) -> Floats:
             )
         found.append(1.0 / most**2)
     return np.array(found)
+
+
+def _most_effort(limits: Limits) -> float | None:
+    if limits.effort_lower is None:
+        return limits.effort
+    lower, upper = limits.effort_range
+    return 0.5 * (upper - lower)
 
 
 def weight_matrix(name: str, value: ArrayLike, size: int) -> Floats:

@@ -244,6 +244,7 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         "upper limit": limits.upper,
         "velocity limit": limits.velocity,
         "effort limit": limits.effort,
+        "lower effort limit": limits.effort_lower,
     }
     # a limit of 0 is not the same as none
     return _given_figures(figures) | {

@@ -70,7 +70,7 @@ def _joint_row(joint: Joint, entry: JointEntry, number: int) -> Row:
         "lower": joint.limits.lower,
         "upper": joint.limits.upper,
         "velocity": joint.limits.velocity,
-        "effort": joint.limits.effort,
+        "effort": joint.limits.efforts,
         "damping": joint.damping,
         "friction": joint.friction,
         "armature": joint.armature,

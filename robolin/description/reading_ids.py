@@ -19,6 +19,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "duplicate-key": ("error", "A key stands twice in one mapping, so one value would be lost."),
     "duplicate-link": ("error", "Two links have the same name."),
     "duplicate-loop": ("error", "Two loops have the same name."),
+    "effort-limits-inverted": ("error", "The lower effort limit is above the upper one."),
     "encoding": ("error", "The bytes are not in the encoding the file names, or not in UTF-8."),
     "file-empty": ("error", "The file holds nothing."),
     "file-too-large": ("error", "The file is larger than any robot file needs to be."),

@@ -63,7 +63,8 @@ def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> 
     if quantity == "q" and figures.get("type") != "continuous":
         return Bounds(figures.get("lower limit", -inf), figures.get("upper limit", inf))
     size = figures.get(_SIZES.get(quantity, ""), inf)
-    return Bounds(-size, size)
+    lower = figures.get(f"lower {_SIZES.get(quantity, '')}", -size)
+    return Bounds(lower, size)
 
 
 def closest_approach(values: Numbers, bounds: Bounds) -> ClosestPoint | None:

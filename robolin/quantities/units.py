@@ -117,7 +117,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "armature": ("kg·m²", "kg"),
     **dict.fromkeys(("lower limit", "upper limit"), joint_units("position")),
     "velocity limit": joint_units("velocity"),
-    "effort limit": joint_units("effort"),
+    **dict.fromkeys(("effort limit", "lower effort limit"), joint_units("effort")),
     "mimic offset": joint_units("position"),
 }
 

@@ -18,6 +18,7 @@ from robolin.report.page_markup import (
     figure_cell,
     markup,
     paragraph,
+    range_cell,
     shown_name,
     table,
 )
@@ -62,7 +63,7 @@ def _joints(arm: Arm, of: str) -> PageTable:
             figure_cell(joint.limits.lower),
             figure_cell(joint.limits.upper),
             figure_cell(joint.limits.velocity),
-            figure_cell(joint.limits.effort),
+            range_cell(joint.limits.efforts),
             figure_cell(joint.damping),
             figure_cell(joint.friction),
         )

@@ -18,6 +18,7 @@ from robolin.report.page_markup import (
     figure_cell,
     markup,
     paragraph,
+    range_cell,
     shown_name,
     table,
 )
@@ -79,7 +80,7 @@ def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
         (
             shown_name(joint.name),
             *map(figure_cell, map(float, row)),
-            figure_cell(joint.limits.effort),
+            range_cell(joint.limits.efforts),
         )
         for joint, *row in zip(arm.joints, *values, strict=True)
     ]
@@ -132,13 +133,15 @@ def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[E
 
 def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
     """The limits of a joint's torque in both directions, those of all arms."""
-    found = {
-        joint.limits.effort
-        for each in arms
-        for joint in each.arm.joints
-        if joint.name == name and joint.limits.effort is not None
-    }
-    return sorted({-effort for effort in found} | found)
+    return sorted(
+        {
+            effort
+            for each in arms
+            for joint in each.arm.joints
+            if joint.name == name and joint.limits.effort is not None
+            for effort in joint.limits.effort_range
+        }
+    )
 
 
 def _limits_text(limits: Sequence[float]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, tostring
 
-from robolin.wording import printable
+from robolin.wording import printable, range_text
 
 # a longer name would push everything else off the page
 LONGEST_NAME = 80
@@ -39,6 +39,11 @@ def shown_name(name: str) -> str:
 def figure_cell(value: float | None, digits: int = 6) -> str:
     """A number as tables show it, nothing where there is none."""
     return "" if value is None else f"{value:.{digits}g}"
+
+
+def range_cell(value: float | list[float] | None) -> str:
+    """A limit as tables show it: one number, or its two ends."""
+    return "" if value is None else range_text(value)
 
 
 def element(tag: str, *children: Element | str, **attributes: str) -> Element:

@@ -9,7 +9,7 @@ import numpy as np
 from robolin.arrays import Floats
 from robolin.simulation.feedback_control import StateFeedback
 from robolin.simulation.prescribed_motion import PrescribedMotion
-from robolin.simulation.torques import Torque
+from robolin.simulation.torques import EffortLimits, Torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,14 +17,14 @@ class Drive:
     """The torque on every joint.
 
     wanted:      what motors are asked for
-    most:        what each of them can give, (n,)
+    limits:      the torques that each of them can give
     disturbance: what comes from elsewhere, which no motor's limit cuts off
     law:         the control law whose integrals grow along with the motion
     prescribed:  what joints that move as they are told take for it
     """
 
     wanted: Torque
-    most: Floats
+    limits: EffortLimits
     disturbance: Torque | None = None
     law: StateFeedback | None = None
     prescribed: PrescribedMotion | None = None
@@ -54,7 +54,7 @@ class Drive:
 
     def cut(self, tau: Floats) -> Floats:
         """What motors give of a torque."""
-        return tau.clip(-self.most, self.most)
+        return tau.clip(*self.limits)
 
     def in_all(self, t: float, q: Floats, qd: Floats, given: Floats) -> Floats:
         """What motors give, and with it the disturbance."""

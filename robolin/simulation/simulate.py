@@ -43,6 +43,7 @@ from robolin.simulation.simulated_motion import Simulation, stacked_motions
 from robolin.simulation.stiff_gains import require_short_steps
 from robolin.simulation.torques import (
     AnyTorque,
+    EffortLimits,
     HoldingTorque,
     TorqueTable,
     effort_limits,
@@ -248,7 +249,7 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
     wanted = controller or (HoldingTorque(arm, given, how) if task.hold else given)
     drive = Drive(
         wanted,
-        _most_torque(task, prescribed),
+        _torque_limits(task, prescribed),
         None if task.disturbance is None else torque_of(arm, task.disturbance),
         prescribed=prescribed,
     )
@@ -265,12 +266,12 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
     return observed_motion(task.schedule, kept, equations, equations.integrals(kept), controller)
 
 
-def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> Floats:
-    """What motors can give; those of joints that move as told give whatever it takes."""
+def _torque_limits(task: SimulationTask, prescribed: PrescribedMotion | None) -> EffortLimits:
+    """What motors can give; a prescribed joint has no limit."""
+    limits = effort_limits(task.arm)
     if not task.limits:
-        return np.full(task.arm.n, np.inf)
-    most = effort_limits(task.arm)
-    return most if prescribed is None else np.where(prescribed.driven != 0.0, np.inf, most)
+        return limits.without(np.full(task.arm.n, True))
+    return limits if prescribed is None else limits.without(prescribed.driven != 0.0)
 
 
 def _sampled(

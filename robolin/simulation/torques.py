@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.arrays import Floats, JointValues, Mask
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.input_checks import array_of, seconds_of
@@ -146,10 +146,26 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
     return ConstantTorque(values)
 
 
-def effort_limits(arm: Arm) -> Floats:
-    """The largest torque of every joint that the description allows; infinite if it says none."""
-    most = (joint.limits.effort for joint in arm.joints)
-    return np.array([np.inf if each is None else each for each in most])
+class EffortLimits(NamedTuple):
+    """The least and the largest torque of every joint (n,), infinite without a limit."""
+
+    least: Floats
+    most: Floats
+
+    def exceeded(self, tau: Floats) -> Mask:
+        """Where torques (..., n) are outside the limits."""
+        return (tau < self.least) | (tau > self.most)
+
+    def without(self, joints: Mask) -> EffortLimits:
+        """The limits of all joints but these (n,), which have none."""
+        least, most = np.where(joints, -np.inf, self.least), np.where(joints, np.inf, self.most)
+        return EffortLimits(least, most)
+
+
+def effort_limits(arm: Arm) -> EffortLimits:
+    """The torques that the description allows."""
+    ranges = np.array([joint.limits.effort_range for joint in arm.joints]).reshape(-1, 2)
+    return EffortLimits(ranges[:, 0], ranges[:, 1])
 
 
 def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:

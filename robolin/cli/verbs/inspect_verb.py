@@ -12,7 +12,7 @@ from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.shown import ROUNDED_ZERO, is_rounding
-from robolin.wording import counted
+from robolin.wording import counted, range_text
 
 _INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
@@ -114,8 +114,8 @@ def _inertia(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (row["name"], *cells)
 
 
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+def _figure(value: float | list[float] | None) -> str:
+    return "" if value is None else range_text(value)
 
 
 def _phrase(value: str | Sequence[str]) -> str:

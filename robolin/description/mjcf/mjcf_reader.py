@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3
+from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3, effort_ends
 from robolin.description.mjcf import compile_in_own_process
 from robolin.description.mjcf.mjcf_equalities import equality_closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
@@ -250,10 +250,9 @@ def _joint(
 
 def _limits(joint: Row) -> Limits:
     lower, upper = joint["range"] if joint["limited"] else (None, None)
-    effort = max(map(abs, joint["actfrcrange"])) if joint["actfrclimited"] else None
-    if lower is None and effort is None:
-        return UNLIMITED
-    return Limits(lower, upper, None, effort)
+    if joint["actfrclimited"]:
+        return Limits(lower, upper, None, *effort_ends(*joint["actfrcrange"]))
+    return UNLIMITED if lower is None else Limits(lower, upper)
 
 
 def _body_link(body: Row, files: ModelFiles) -> LinkEntry:

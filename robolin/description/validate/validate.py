@@ -99,8 +99,9 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
             message = f"joint '{joint.name}': both limits are {exact_figure(lower)}"
             hint = "give its range, or make it a fixed joint; no verb applies the limits"
             yield finding("limits-zero-range", place, message, hint)
-    for part, limit in (("effort", joint.limits.effort), ("velocity", joint.limits.velocity)):
-        if limit == 0.0:
+    no_effort = joint.limits.effort_range == (0.0, 0.0)
+    for part, zero in (("effort", no_effort), ("velocity", joint.limits.velocity == 0.0)):
+        if zero:
             message = f"joint '{joint.name}': the {part} limit is 0"
             hint = "0 often stands for unknown; leave it out or give the motor's figure"
             yield finding(f"limits-zero-{part}", place, message, hint)

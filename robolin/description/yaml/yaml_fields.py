@@ -79,6 +79,26 @@ class Fields:
         )
         return default if x is None or y is None or z is None else (x, y, z)
 
+    def is_list(self, key: str) -> bool:
+        """Whether a list stands at the key."""
+        value = self.node.get(key)
+        return value is not None and value.kind == "list"
+
+    def pair(self, key: str, hint: str) -> tuple[float, float] | None:
+        """A list of two numbers, or None where it is not one."""
+        value = self._value(key, "list", "a list of two numbers")
+        if value is None:
+            return None
+        name = self.prefix + key
+        if len(value.children) != 2:
+            message = f"{self.what}: {name} has {len(value.children)} values, not two"
+            self.error("wrong-count", value.place, message, hint)
+            return None
+        first, second = (
+            self._as_number(item, f"{name}[{i}]") for i, item in enumerate(value.children)
+        )
+        return None if first is None or second is None else (first, second)
+
     def text(self, key: str) -> str:
         """A word or a line of text; empty where there is none."""
         value = self._value(key, "scalar", "text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
-from robolin.arm import NO_TURN, Limits, Mimic, Pose
+from robolin.arm import NO_TURN, Limits, Mimic, Pose, effort_ends
 from robolin.description.model import JointEntry, LinkEntry, Place
 from robolin.description.yaml.yaml_fields import Fields
 from robolin.geometry.rotations import rotation_from_rpy
@@ -71,12 +71,28 @@ def _limits(fields: Fields, kind: str, written: YamlJoints) -> Limits:
         return Limits()
     turns = kind in TURNING_KINDS
     lower, upper, velocity = (limits.maybe_number(key, angle=turns) for key in LIMIT_KEYS[:3])
-    effort = limits.maybe_number("effort")
+    effort, effort_lower = _effort(limits)
     if kind == "continuous":
         why = "a continuous joint turns without end; type revolute has limits"
         _set_aside(limits, ("lower", "upper"), why, written)
         lower = upper = None
-    return Limits(lower, upper, velocity, effort)
+    return Limits(lower, upper, velocity, effort, effort_lower)
+
+
+def _effort(limits: Fields) -> tuple[float | None, float | None]:
+    """`effort: 4` for both directions, or `effort: [-3, 4]`."""
+    if not limits.is_list("effort"):
+        return limits.maybe_number("effort"), None
+    ends = limits.pair("effort", "write effort: [-3, 4], the least and the largest")
+    if ends is None:
+        return None, None
+    lower, upper = ends
+    if lower > upper:
+        message = f"{limits.what}: limits.effort begins with {lower:g}, above its end {upper:g}"
+        hint = f"write effort: [{upper:g}, {lower:g}]"
+        limits.error("effort-limits-inverted", limits.place("effort"), message, hint)
+        return None, None
+    return effort_ends(lower, upper)
 
 
 def _armature(fields: Fields) -> float:

@@ -34,7 +34,11 @@ _TURN: Schema = {"type": "array", "items": _ANGLE, "minItems": 3, "maxItems": 3}
 
 # what stands at a key, wherever it occurs; texts are left out
 _VALUES: Mapping[str, Schema] = {
-    **dict.fromkeys(("effort", "damping", "friction", "armature", "rotor_inertia"), _NUMBER),
+    **dict.fromkeys(("damping", "friction", "armature", "rotor_inertia"), _NUMBER),
+    "effort": {
+        "anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}],
+        "description": "N·m or N: one number for both directions, or [least, largest]",
+    },
     **dict.fromkeys(("gear_ratio", "ratio", "a", "d", *MOMENT_KEYS), _NUMBER),
     **dict.fromkeys(("rod", "sphere", "radius", "length"), _LENGTH),
     **dict.fromkeys(("lower", "upper", "velocity", "offset", "alpha", "theta"), _ANGLE),
