@@ -44,6 +44,8 @@ EntryKind = Literal[
 ]
 
 MOST_OF_A_KIND = 200
+# of what is ignored; a file with more of them is not written by hand
+MOST_KINDS = 1000
 
 Figures = Mapping[str, Any]
 
@@ -192,6 +194,14 @@ def first_findings(findings: Sequence[Finding]) -> list[Finding]:
 def _rest(first: Finding, count: int) -> Finding:
     message = f"and {count} more findings of this kind from here on"
     return Finding(first.id, first.level, first.place, message, "correct these first")
+
+
+def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """'visual (12)', 'gazebo (3)', … in alphabetical order."""
+    listed = [f"{what} ({count})" for what, count in sorted(counts.items())]
+    if len(listed) > MOST_KINDS:
+        listed[MOST_KINDS:] = [f"and {len(listed) - MOST_KINDS} more kinds"]
+    return tuple(listed)
 
 
 def figures_of(description: Description) -> dict[str, Any]:

@@ -201,7 +201,10 @@ def test_transmissions_are_noted_in_both_styles() -> None:
     description = read(robot(A, new, old, old, "<transmission/>"))
 
     assert description.notes == ("mechanicalReduction noted, not applied: 50 on 'j'; -7",)
-    assert description.ignored == ("transmission (4): hardwareInterface Effort",)
+    assert description.ignored == (
+        "transmission (4): actuator (1), hardwareInterface Effort (2), joint (1), "
+        "mechanicalReduction (3), transmission attribute type (2)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +234,9 @@ def test_transmissions_are_told_once(reductions: list[str], notes: tuple[str, ..
 
     start = "mechanicalReduction noted, not applied: "
     assert description.notes == tuple(start + note for note in notes)
-    assert description.ignored == (f"transmission ({len(reductions)})",)
+    n = len(reductions)
+    inner = f"actuator ({n}), joint ({n}), mechanicalReduction ({n})"
+    assert description.ignored == (f"transmission ({n}): {inner}",)
 
 
 def test_the_description_knows_where_it_is_from() -> None:

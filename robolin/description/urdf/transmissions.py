@@ -1,17 +1,181 @@
-"""What the transmissions of a URDF file say; none of it is applied, all of it is told once."""
+"""Transmissions of a URDF file: rotor inertia becomes armature, the rest is listed as ignored.
+
+Drake extends the actuator of a transmission by `drake:rotor_inertia` and `drake:gear_ratio`.
+The joint then has the reflected inertia gear_ratio² · rotor_inertia, as Drake computes it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import NamedTuple
 
+from robolin.description.model import JointEntry, sorted_counts
+from robolin.description.urdf.urdf_fields import Notes, number_attribute, shown
 from robolin.description.xml.xml_tree import Element
-from robolin.wording import quoted
+from robolin.wording import counted, printable, quoted
 
 NAMED_AT_MOST = 3
 VALUES_AT_MOST = 8
+_ROTOR, _RATIO = "drake:rotor_inertia", "drake:gear_ratio"
+_ACTUATED_KINDS = ("revolute", "continuous", "prismatic")
+_LEFT_OUT_HINT = "--armature JOINT=VALUE sets gear_ratio² · rotor_inertia"
 
 
-def reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
+@dataclass
+class Drives:
+    """Joints with the armature from transmissions, and what the contract states about these."""
+
+    joints: list[JointEntry]
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Rotors:
+    """Armature by joint, and the identities of the elements it was read from."""
+
+    armature: dict[str, float] = field(default_factory=dict)
+    elements: dict[str, Element] = field(default_factory=dict)
+    used: set[int] = field(default_factory=set)
+
+
+def read_transmissions(
+    transmissions: Sequence[Element], joints: list[JointEntry], notes: Notes
+) -> Drives:
+    """Apply the rotor inertia in all transmissions, and list everything else in them."""
+    if not transmissions:
+        return Drives(joints)
+    rotors, named = _Rotors(), {joint.name: joint for joint in joints}
+    for transmission in transmissions:
+        _read_rotor(transmission, named, rotors, notes)
+    count = counted(len(rotors.armature), "joint")
+    read = (f"armature of {count} is {_RATIO}² · {_ROTOR}",) if rotors.armature else ()
+    return Drives(
+        [_with_armature(joint, rotors, notes) for joint in joints],
+        _listed(transmissions, rotors.used),
+        (*read, *_reductions(transmissions)),
+    )
+
+
+def _with_armature(joint: JointEntry, rotors: _Rotors, notes: Notes) -> JointEntry:
+    if joint.name not in rotors.armature:
+        return joint
+    places = {**joint.places, "armature": notes.at(rotors.elements[joint.name])}
+    return replace(joint, armature=rotors.armature[joint.name], places=places)
+
+
+def _read_rotor(
+    transmission: Element, joints: dict[str, JointEntry], rotors: _Rotors, notes: Notes
+) -> None:
+    """Add the rotor of one transmission; a rotor that is left out is warned about."""
+    written = list(_inside(transmission, (_ROTOR,)))
+    if not written:
+        return
+    motor = _motor(transmission, joints)
+    if isinstance(motor, str):
+        _left_out(written[0], motor, notes)
+        return
+    for part in written:
+        if part is not motor.inertia:
+            _left_out(part, "it is not the first one in the first actuator", notes)
+    name = motor.joint.name
+    if name in rotors.armature:
+        message = f"joint {shown(name)} has several rotors; their inertia is added"
+        hint = "Drake keeps the last one; write their sum into one transmission"
+        notes.add("several-rotors", "warning", motor.inertia, message, hint)
+    reflected = _reflected(motor, notes)
+    rotors.armature[name] = rotors.armature.get(name, 0.0) + reflected
+    rotors.elements[name] = motor.inertia
+    rotors.used |= {id(part) for part in (transmission, *motor.parts)}
+
+
+class _Motor(NamedTuple):
+    """A joint with the elements of the transmission that describe its motor."""
+
+    joint: JointEntry
+    inertia: Element
+    ratio: Element | None
+    parts: tuple[Element, ...]
+
+
+def _motor(transmission: Element, joints: dict[str, JointEntry]) -> _Motor | str:
+    """The motor whose rotor Drake applies, or the reason why it applies none."""
+    kind, end, actuator = (_first(transmission, tag) for tag in ("type", "joint", "actuator"))
+    text = kind.text if kind else transmission.attributes.get("type", "SimpleTransmission")
+    if "SimpleTransmission" not in text:
+        return f"only a SimpleTransmission is read, not {shown(' '.join(text.split()))}"
+    inertia, ratio = _first(actuator, _ROTOR), _first(actuator, _RATIO)
+    if inertia is None:
+        return "it is not in the first actuator"
+    name = end.attributes.get("name", "") if end else ""
+    joint = joints.get(name)
+    if joint is None:
+        return f"the file has no joint {shown(name)}"
+    if joint.kind not in _ACTUATED_KINDS:
+        return f"joint {shown(name)} is {joint.kind}"
+    if joint.limits.effort == 0.0:
+        return f"joint {shown(name)} has an effort limit of 0, so it has no motor"
+    parts = (part for part in (kind, end, actuator, inertia, ratio) if part is not None)
+    return _Motor(joint, inertia, ratio, tuple(parts))
+
+
+def _reflected(motor: _Motor, notes: Notes) -> float:
+    """The inertia of the rotor as the joint feels it, 0 after an error."""
+    owner = f"transmission of joint {shown(motor.joint.name)}"
+    inertia = number_attribute(motor.inertia, "value", owner, notes, required=True)
+    ratio: float | None = 1.0
+    if motor.ratio is not None:
+        ratio = number_attribute(motor.ratio, "value", owner, notes, required=True)
+    if inertia is None or ratio is None:
+        return 0.0
+    if inertia and not ratio:
+        _left_out(motor.inertia, f"{_RATIO} is 0", notes)
+    if not isfinite(reflected := ratio * ratio * inertia):
+        message = f"{owner}: gear_ratio² · rotor_inertia is too large"
+        notes.error("number-not-finite", motor.inertia, message, "are both in SI units?")
+        return 0.0
+    return reflected
+
+
+def _left_out(element: Element, why: str, notes: Notes) -> None:
+    message = f"{element.tag} is not applied: {why}"
+    notes.add("urdf-left-out", "warning", element, message, _LEFT_OUT_HINT)
+
+
+def _listed(transmissions: Sequence[Element], used: set[int]) -> tuple[str, ...]:
+    """One entry of the parts that were not read, with the number of each."""
+    counts: Counter[str] = Counter()
+    partial = 0
+    for transmission in transmissions:
+        parts = list(_unread(transmission, used))
+        counts.update(parts)
+        partial += bool(parts) or id(transmission) not in used
+    if not partial:
+        return ()
+    inner = ", ".join(sorted_counts(counts))
+    return (f"transmission ({partial})" + (f": {inner}" if inner else ""),)
+
+
+def _unread(element: Element, used: set[int]) -> Iterator[str]:
+    """What is not read of an element: attributes but for names, and what is inside."""
+    known = {"name", "value"} if element.tag in (_ROTOR, _RATIO) else {"name"}
+    if element.tag == "transmission" and id(element) in used:
+        known.add("type")
+    for attribute in element.attributes:
+        if attribute not in known:
+            yield f"{element.tag} attribute {attribute}"
+    for part in element.children:
+        if id(part) not in used:
+            interface = part.text.split() if part.tag == "hardwareInterface" else []
+            name = interface[-1].rsplit("/", 1)[-1] if interface else ""
+            yield printable(f"{part.tag} {name}".rstrip())
+        yield from _unread(part, used)
+
+
+def _reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
     """A note on all reductions but those of 1, which change nothing, or no note."""
     geared = dict.fromkeys(
         (text, tuple(_joints(element)))
@@ -29,14 +193,6 @@ def reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
     return (f"mechanicalReduction noted, not applied: {'; '.join(told[:VALUES_AT_MOST])}{more}",)
 
 
-def listed_transmissions(transmissions: Sequence[Element]) -> tuple[str, ...]:
-    """All transmissions as one entry among what was read over, with their interfaces."""
-    paths = (_texts(element, ("hardwareInterface",)) for element in transmissions)
-    interfaces = dict.fromkeys(text.rsplit("/", 1)[-1] for texts in paths for text in texts)
-    says = f": hardwareInterface {', '.join(interfaces)}" if interfaces else ""
-    return (f"transmission ({len(transmissions)}){says}",)
-
-
 def _on(joints: Sequence[str]) -> str:
     if not joints:
         return ""
@@ -48,6 +204,11 @@ def _is_one(text: str) -> bool:
         return float(text) == 1.0
     except ValueError:
         return False
+
+
+def _first(element: Element | None, tag: str) -> Element | None:
+    parts = element.children if element is not None else ()
+    return next((part for part in parts if part.tag == tag), None)
 
 
 def _joints(transmission: Element) -> list[str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 
 from robolin.arm import Vector3
-from robolin.description.model import Finding, Level, Place
+from robolin.description.model import MOST_KINDS, Finding, Level, Place
 from robolin.description.xml.xml_tree import Element
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -34,8 +34,24 @@ _BELONGS = {
     "parent": "joint",
     "child": "joint",
 }
-# of what is ignored; a file with more of them is not written by hand
-MOST_KINDS = 1000
+# elements without children of their own
+_LEAVES = ("origin", "mass", "inertia", "axis", "axis2", "limit", "dynamics", "mimic")
+_LEAVES += ("parent", "child")
+# elements and attributes that change the dynamics and are not read, and what they do
+_CHANGES_DYNAMICS = {
+    "loop_joint": "it closes a loop",
+    "force_element": "it applies forces",
+    "drake:joint": "it is a joint",
+    "drake:mimic": "it couples joints",
+    "drake:linear_bushing_rpy": "it is a spring with a damper",
+    "drake:linear_spring_damper": "it is a spring with a damper",
+    "drake:ball_constraint": "it closes a loop",
+    "drake:tendon_constraint": "it couples joints",
+    "drake:rotor_inertia": "it adds armature",
+    "quat_xyzw": "it is a rotation",
+    **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it is a spring"),
+}
+_LEFT_OUT_HINT = "write it in YAML or MJCF, or add its effect where you use the result"
 MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand it first: xacro file.xacro > file.urdf"
 
@@ -102,6 +118,8 @@ def check_attributes(element: Element, owner: str, known: Sequence[str], notes: 
         if name not in known:
             where = f"{element.tag} attribute {name}"
             note_unknown(element, name, f"{owner}: {where}", known, notes, where)
+    if element.tag in _LEAVES:
+        children(element, f"<{element.tag}> of {owner}", (), notes)
 
 
 def note_unknown(
@@ -117,6 +135,34 @@ def note_unknown(
     elif name == element.tag and name in _BELONGS:
         hint = f"it belongs directly in <{_BELONGS[name]}>"
         notes.add("misplaced-element", "warning", element, f"{what} is ignored", hint)
+    elif effect := _CHANGES_DYNAMICS.get(name):
+        message = f"{what} is ignored, and it changes the dynamics: {effect}"
+        notes.add("urdf-left-out", "warning", element, message, _LEFT_OUT_HINT)
+    elif name == "gazebo":
+        _check_simulator(element, notes)
+
+
+def _check_simulator(gazebo: Element, notes: Notes) -> None:
+    """Warn about springs and joints that only a simulator's settings contain."""
+    for part in _descendants(gazebo):
+        spring = part.tag in ("springStiffness", "spring_stiffness") and not _is_zero(part.text)
+        if spring or (part.tag == "joint" and part.children):
+            what = f"<{part.tag}> in <gazebo> is ignored, and it changes the dynamics"
+            effect = "it is a spring" if spring else "it is a joint"
+            notes.add("urdf-left-out", "warning", part, f"{what}: {effect}", _LEFT_OUT_HINT)
+
+
+def _descendants(element: Element) -> Iterator[Element]:
+    for part in element.children:
+        yield part
+        yield from _descendants(part)
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return float(text) == 0.0
+    except ValueError:
+        return False
 
 
 @lru_cache(maxsize=1024)
@@ -217,11 +263,3 @@ def shown(text: str, longest: int = 60) -> str:
     if not text.isprintable():
         text = text.encode("unicode_escape").decode("ascii")
     return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}…'"
-
-
-def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """'visual (12)', 'gazebo (3)', … in alphabetical order."""
-    listed = [f"{what} ({count})" for what, count in sorted(counts.items())]
-    if len(listed) > MOST_KINDS:
-        listed[MOST_KINDS:] = [f"and {len(listed) - MOST_KINDS} more kinds"]
-    return tuple(listed)

@@ -1,7 +1,8 @@
 """URDF text to a description; meshes are never opened.
 
 All problems of a file are found in one reading, each at its line.  What the dynamics have no use
-for is counted in `Description.ignored`, gear reductions are noted, nothing is invented.
+for is counted in `Description.ignored`, rotor inertia of transmissions is armature, gear
+reductions are noted, nothing is invented.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from robolin.description.model import (
     Place,
     Reading,
     first_findings,
+    sorted_counts,
 )
 from robolin.description.structure import check_structure
-from robolin.description.urdf.transmissions import listed_transmissions, reductions
+from robolin.description.urdf.transmissions import read_transmissions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
     Notes,
@@ -35,7 +37,6 @@ from robolin.description.urdf.urdf_fields import (
     note_unknown,
     number_attribute,
     shown,
-    sorted_counts,
     vector,
 )
 from robolin.description.xml.xml_tree import Element, parse_xml
@@ -95,14 +96,16 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
         if part.tag not in ("link", "joint", "transmission"):
             known = ("link", "joint", "transmission")
             note_unknown(part, part.tag, f"<{part.tag}> in the robot", known, notes)
+    drives = read_transmissions(
+        [part for part in robot.children if part.tag == "transmission"], joints, notes
+    )
+    joints = drives.joints
     root, findings = check_structure(links, joints, notes.at(robot))
     notes.findings += findings
     frames: list[LinkEntry] = []
     if any(joint.kind in PAIR_PARTS for joint in joints):
         notes.findings += parallel_axes(joints)
         frames, joints = taken_in_two(joints)
-    drives = [part for part in robot.children if part.tag == "transmission"]
-    listed, geared = (listed_transmissions(drives), reductions(drives)) if drives else ((), ())
     return Description(
         name=name,
         links=(*links, *frames),
@@ -110,8 +113,8 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
         root=root or "",
         source=notes.source,
         digest=sha256(text).hexdigest(),
-        ignored=(*sorted_counts(notes.ignored), *listed),
-        notes=geared,
+        ignored=(*sorted_counts(notes.ignored), *drives.ignored),
+        notes=drives.notes,
         places={"robot": notes.at(robot)},
     )
 
