@@ -211,6 +211,7 @@ WRONG = [
     ({"N": "much"}, "N is not an array of numbers"),
     ({"R": 0.0}, "R is not positive"),
     ({"R": {"shoulder": 1.0}}, "R: there is no motor 'shoulder'"),
+    ({"R": [[0.0]]}, "R is not positive: its least eigenvalue is 0"),
     ({"N": [1.0]}, "N is finite and of shape (4, 1)"),
     ({"N": 100.0 * np.ones((4, 1))}, "[[Q, N], [Nᵀ, R]] is negative"),
     ({"integral": "tip/x"}, "integral: there is no output 'tip/x'"),
@@ -238,10 +239,9 @@ def test_only_models_are_regulated() -> None:
 def test_a_mode_out_of_reach_is_named() -> None:
     """Where no gains stabilize a model, the mode and its joints are told."""
     free = robolin.load("panda", damping=False)
-    model = robolin.state_space(free, np.linspace(0.2, 0.9, 7))
-    without = replace(model, B=model.B[:, 1:], D=model.D[:, 1:], actuated=tuple(range(1, 7)))
+    model = robolin.state_space(free, np.linspace(0.2, 0.9, 7), passive="panda_joint1")
     with pytest.raises(robolin.RobolinError, match="out of reach of its motors") as caught:
-        robolin.lqr(without)
+        robolin.lqr(model)
     assert "panda_joint1" in caught.value.message
 
 
@@ -252,3 +252,26 @@ def test_a_mode_that_no_weight_sees_is_named() -> None:
     with pytest.raises(robolin.RobolinError, match="no weight of a state sees it") as caught:
         robolin.lqr(model, {"slide/q": 0.0})
     assert "'slide'" in caught.value.message
+
+
+SINGULAR = {
+    "zero": np.zeros((2, 2)),
+    "one zero on the diagonal": np.diag([1.0, 0.0]),
+    "one direction without weight": np.ones((2, 2)),
+    "rounding above zero": np.diag([1.0, 1e-17]),
+    "small and singular": 1e-9 * np.ones((2, 2)),
+}
+
+
+@pytest.mark.parametrize("R", SINGULAR.values(), ids=SINGULAR)
+@pytest.mark.parametrize("sampled", [False, True], ids=["continuous", "sampled"])
+def test_torque_weights_without_an_inverse_are_refused(R: np.ndarray, sampled: bool) -> None:
+    """R with an eigenvalue of zero is rejected by name in lqr and in tvlqr, at any scale."""
+    model = robolin.state_space(robolin.load("two-link"), np.array([[0.3, -0.5], [0.4, -0.4]]))
+    model = model.discretize(0.01) if sampled else model
+    with pytest.raises(robolin.UsageError, match="R is not positive"):
+        robolin.lqr(model[0], 1.0, R)
+    with pytest.raises(robolin.UsageError, match="R is not positive"):
+        robolin.tvlqr(model, 1.0, R, dt=0.01)
+    # states may have no weight, and small weights of torques are weights
+    assert robolin.lqr(model[0], np.diag([1.0, 1.0, 0.0, 0.0]), 1e-9 * np.eye(2)).poles.stable
