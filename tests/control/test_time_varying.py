@@ -111,3 +111,58 @@ def test_wrong_motions_are_told() -> None:
     ):
         with pytest.raises(robolin.UsageError, match=message):
             wrong()
+
+
+def finite_horizon_minimum(
+    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, N: np.ndarray, end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first gain (m, N) and the cost (N, N), from one linear system for all inputs."""
+    rows, states, inputs = B.shape
+    # x(k) = free[k] x(0) + forced[k] u, with all inputs in one vector u
+    free, forced = [np.eye(states)], [np.zeros((states, rows * inputs))]
+    for k in range(rows):
+        chosen = np.zeros((inputs, rows * inputs))
+        chosen[:, k * inputs : (k + 1) * inputs] = np.eye(inputs)
+        free.append(A[k] @ free[-1])
+        forced.append(A[k] @ forced[-1] + B[k] @ chosen)
+    # the cost is uᵀ H u + 2 uᵀ G x(0) + x(0)ᵀ F x(0)
+    H = forced[-1].T @ end @ forced[-1] + np.kron(np.eye(rows), R)
+    G, F = forced[-1].T @ end @ free[-1], free[-1].T @ end @ free[-1]
+    for k in range(rows):
+        chosen = np.zeros((inputs, rows * inputs))
+        chosen[:, k * inputs : (k + 1) * inputs] = np.eye(inputs)
+        mixed = chosen.T @ N.T @ forced[k]
+        H += forced[k].T @ Q @ forced[k] + mixed + mixed.T
+        G += forced[k].T @ Q @ free[k] + chosen.T @ N.T @ free[k]
+        F += free[k].T @ Q @ free[k]
+    u = np.linalg.solve(H, G)
+    return u[:inputs], F - G.T @ u
+
+
+CROSS = np.array([[0.3, -0.1], [0.2, 0.4], [-0.2, 0.1], [0.05, 0.3]])
+
+
+@pytest.mark.parametrize("cross", [0.0 * CROSS, CROSS], ids=["no cross term", "cross term"])
+def test_gains_minimize_the_sum_over_all_inputs(cross: np.ndarray) -> None:
+    """K and P at the first row solve the quadratic program in all inputs at once."""
+    model, Q, R = along(8, dt=0.1), np.diag([3.0, 2.0, 1.0, 0.5]), np.diag([1.0, 2.0])
+    found = robolin.tvlqr(model, Q, R, cross, terminal=5.0, dt=0.1)
+    K, P = finite_horizon_minimum(found.model.A, found.model.B, Q, R, cross, 5.0 * np.eye(4))
+    # both solve systems of 16 unknowns with condition numbers below 1e3
+    assert np.allclose(found.K[0], K, rtol=0, atol=1e-11 * np.abs(K).max())
+    assert np.allclose(found.P[0], P, rtol=0, atol=1e-11 * np.abs(P).max())
+    blocks = [model[:5], model[5:]]
+    parts = list(robolin.tvlqr_blocks(blocks, Q, R, cross, terminal=5.0, dt=0.1))
+    assert np.array_equal(np.concatenate([part.K for part in parts]), found.K)
+
+
+def test_motion_cost_includes_the_cross_term() -> None:
+    """The cost of a simulated motion with N is the cost without N plus Σ 2 xᵀNu."""
+    model = along(21)
+    regulator = robolin.tvlqr(model, 1.0, 1.0, CROSS, dt=DT)
+    law, start = regulator.feedback(), model.q[0] + [0.02, -0.01]
+    motion = robolin.simulate(model.arm, start, model.qd[0], duration=0.2, dt=DT, control=law)
+    x = np.concatenate([motion.q - model.q, motion.qd - model.qd], axis=-1)[:-1]
+    u = (motion.tau - model.tau)[:-1]
+    cost = (x**2).sum() + (u**2).sum() + 2.0 * np.einsum("ki,ij,kj", x, CROSS, u)
+    assert regulator.motion_cost(motion).spent == pytest.approx(cost, rel=1e-9)
