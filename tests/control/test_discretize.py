@@ -96,3 +96,63 @@ def test_a_sampled_model_is_not_sampled_again() -> None:
     """What has a sample time is refused."""
     with pytest.raises(robolin.UsageError, match=r"sampled already, every 0\.01 s"):
         model_of("two-link").discretize(0.01).discretize(0.01)
+
+
+@pytest.mark.parametrize("method", ["zoh", "tustin", "euler"])
+def test_outputs_at_a_moving_point_are_those_of_scipy(method: str) -> None:
+    """About a point with drift, y(x = 0, u = 0) includes the drift, as an input of 1 in SciPy."""
+    signal = pytest.importorskip("scipy.signal")
+    model, dt = model_of("two-link"), 0.02
+    assert np.abs(model.drift).min() > 0.1, "every state drifts"
+    B = np.column_stack([model.B, model.drift])
+    D = np.column_stack([model.D, model.y])
+    wanted = signal.cont2discrete(
+        (model.A, B, model.C, D), dt, "bilinear" if method == "tustin" else method
+    )
+    found = model.discretize(dt, method)
+    ours = (
+        found.A,
+        np.column_stack([found.B, found.drift]),
+        found.C,
+        np.column_stack([found.D, found.y]),
+    )
+    for mine, true in zip(ours, wanted[:4], strict=True):
+        # a few roundings of the largest entry
+        assert np.abs(mine - true).max() <= 1e-13 * np.abs(true).max()
+
+
+def test_tustin_outputs_follow_the_trapezoidal_rule() -> None:
+    """From a moving point, outputs are those of x' - x = dt (ẋ + ẋ')/2, solved step by step."""
+    model, dt, steps = model_of("two-link"), 0.02, 5
+    found = model.discretize(dt, "tustin")
+    u = np.random.default_rng(0).normal(size=(steps, 2))
+    one, half = np.eye(4), 0.5 * dt * model.A
+    x = np.zeros(4)
+    z = (one - half) @ x - 0.5 * dt * (model.B @ u[0] + model.drift)
+    for k in range(steps):
+        assert np.allclose(
+            found.C @ z + found.D @ u[k] + found.y,
+            model.C @ x + model.D @ u[k] + model.y,
+            rtol=0,
+            atol=1e-12 * np.abs(model.y).max(),
+        )
+        z = found.A @ z + found.B @ u[k] + found.drift
+        if k + 1 < steps:
+            rates = model.B @ (u[k] + u[k + 1]) + 2.0 * model.drift
+            x = np.linalg.solve(one - half, (one + half) @ x + 0.5 * dt * rates)
+
+
+def test_held_torques_give_the_same_outputs_by_zoh_and_foh() -> None:
+    """Both are exact for constant torques, drift included; foh starts at x - Γ u."""
+    model, dt, u = model_of("two-link"), 0.02, np.array([0.4, -0.7])
+    held, lines = model.discretize(dt, "zoh"), model.discretize(dt, "foh")
+    x = np.array([0.1, -0.2, 0.3, 0.1])
+    # C of this model has full rank, so D' - D = C Γ determines Γ
+    gamma = np.linalg.lstsq(model.C, lines.D - model.D, rcond=None)[0]
+    xi = x - gamma @ u
+    for _ in range(5):
+        held_y = held.C @ x + held.D @ u + held.y
+        lines_y = lines.C @ xi + lines.D @ u + lines.y
+        assert np.allclose(held_y, lines_y, rtol=0, atol=1e-12 * np.abs(held_y).max())
+        x = held.A @ x + held.B @ u + held.drift
+        xi = lines.A @ xi + lines.B @ u + lines.drift
