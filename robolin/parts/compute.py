@@ -59,7 +59,7 @@ def compute_parts(
     resume: leave out parts that are there already, complete and of this plan
     work:   computes the parts, in place of this process
     """
-    begin(folder, plan, [each.path for each in plan.sources])
+    begin(folder, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
     jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
     there = parts_there(folder, plan) if resume else set[int]()
     run = _Run(work or computed_in_this_process(arm), NotesSaidOnce(settings.notify, arm), watch)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from robolin.answering.posed_question import Settings
+from robolin.description.robot_source import bundled_path
 from robolin.errors import RobolinError
 from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
@@ -19,6 +20,7 @@ from robolin.parts.merged_parts import merged_parts
 from robolin.parts.part_job import compute_part, part_jobs
 from robolin.parts.parts_folder import Shard, part_states, plan_in, shard, waits_for
 from robolin.parts.parts_plan import Division, planned_parts
+from tests.cli.command import robolin
 from tests.parts.some_recordings import ROWS, SIZES, all_of, plan_of, write_recordings
 
 QUIET = Settings()
@@ -262,6 +264,34 @@ def test_a_part_that_leads_to_a_recording_is_refused(folder: Path, tmp_path: Pat
     (out / "part-00002.npz").symlink_to(folder / "c.npz")
     with pytest.raises(RobolinError, match="same file"):
         compute_parts(*plan_of(folder), out)
+
+
+INPUTS = {
+    "provenance of a recording": "logs/run_1/a.csv.meta.json",
+    "the arm": "arm.yaml",
+}
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard"])
+@pytest.mark.parametrize("name", INPUTS.values(), ids=INPUTS)
+def test_a_part_that_leads_to_another_input_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, link: str
+) -> None:
+    """A link in the folder of parts overwrites neither provenance nor the arm's file."""
+    monkeypatch.chdir(tmp_path)
+    bundled = bundled_path("two-link")
+    assert bundled is not None
+    Path("arm.yaml").write_bytes(bundled.read_bytes())
+    Path("logs/run_1/a.csv.meta.json").write_text("{}")
+    before = Path(name).read_bytes()
+    Path("out").mkdir()
+    part = Path("out/part-00002.npz")
+    part.symlink_to(tmp_path / name) if link == "symbolic" else part.hardlink_to(name)
+    ask = ["inverse", "arm.yaml", "--trajectory", "logs/run_*", "--part-rows=40", "--format=npz"]
+    for ran in (robolin(*ask, "-o", "out"), robolin("plan", *ask, "-o", "out")):
+        assert ran.code == 2, ran.err
+        assert "it is the same file as" in ran.err
+    assert Path(name).read_bytes() == before
 
 
 @pytest.mark.parametrize(

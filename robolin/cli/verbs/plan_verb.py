@@ -135,7 +135,7 @@ def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> Non
     place = place_named(folder)
     require_outside(str(place), found)
     plan = planned_in(place, inquiry, inquiry.source.arm(), found, division)
-    begin(place, plan, [each.path for each in plan.sources])
+    begin(place, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
     told = f"{counted(len(plan.parts), 'part')} of {counted(len(plan.sources), 'recording')}"
     out.note(f"{place}: plan {plan.id[:12]}, {told}")
 
