@@ -138,7 +138,8 @@ def _as_fractions(values: Numbers, what: str, where: str) -> Numbers:
         return values
     found = values.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        rounded = np.flatnonzero(found.astype(np.int64) != values)
+        # what rounds up to 2⁶³ is no int64, and processors differ in what they make of it
+        rounded = np.flatnonzero((found >= 2.0**63) | (found.astype(np.int64) != values))
     if len(rounded):
         message = f"{what} {values[rounded[0]]} would be rounded: other recordings have fractions"
         raise RobolinError(message, where=where, hint=_HINT)

@@ -12,9 +12,11 @@ from robolin.answering.posed_question import QUIETLY
 from robolin.errors import RobolinError
 from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
+from robolin.parts.alike_columns import THE_TIME, with_fractions
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
 from robolin.parts.merged_parts import merged_parts
+from robolin.results.result import Array, Result
 from tests.cli.command import answered, robolin
 from tests.parts.some_recordings import SIZES, all_of, plan_of, write_recordings
 
@@ -99,6 +101,21 @@ def test_times_that_would_be_rounded_are_refused(folder: Path, tmp_path: Path, n
     with pytest.raises(RobolinError, match=f"time {LARGE} would be rounded"):
         for _ in answered_recordings(inquiry, arm, all_of(folder), QUIETLY).parts:
             pass
+
+
+@pytest.mark.parametrize("value", [LARGE, -LARGE, (1 << 63) - 1])
+@pytest.mark.parametrize("what", ["time", "'grip'"])
+def test_one_rounded_number_is_enough(value: int, what: str) -> None:
+    """A column of whole numbers, one of which no float64 equals, is refused with that number."""
+    values = np.array([1, 2, value, 4], dtype=np.int64)
+    counts = np.arange(4)
+    time, grip = (values, counts) if what == "time" else (counts, values)
+    part = Result("inverse", (Array("grip", grip, (), "1"),), (), {}, {}, {}, time=time)
+    with pytest.raises(RobolinError, match=f"{what} {value} would be rounded") as refused:
+        list(with_fractions([part], {THE_TIME, "grip"}, "run.csv"))
+    assert refused.value.where == "run.csv"
+    kept = next(iter(with_fractions([part], {"grip"} if what == "time" else {THE_TIME}, "run.csv")))
+    assert values is (kept.time if what == "time" else kept.arrays[0].values)
 
 
 def test_dates_beside_numbers_are_refused_at_once(folder: Path) -> None:
