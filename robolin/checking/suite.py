@@ -29,6 +29,7 @@ from robolin.checking.recorded_question import RecordedQuestion
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.checking.toml_lines import line_of
 from robolin.errors import FileError, RobolinError, raise_all
+from robolin.files.formats import with_companion
 from robolin.number_texts import text_of
 from robolin.wording import did_you_mean
 
@@ -245,14 +246,21 @@ class _SuiteReader:
                 )
 
     def _require_different(self, cases: Sequence[Case]) -> None:
-        for what in ("name", "stored"):
-            seen: dict[Any, Case] = {}
-            for case in cases:
-                other = seen.setdefault(getattr(case, what), case)
-                if other is not case:
-                    message = f"two cases have the {what} '{getattr(case, what)}'"
-                    hint = f"the other one is at {other.where}"
-                    self._problems.append(RobolinError(message, where=case.where, hint=hint))
+        names: dict[str, Case] = {}
+        files: dict[str, Case] = {}
+        for case in cases:
+            if (other := names.setdefault(case.name, case)) is not case:
+                self._twice(case, other, f"name '{case.name}'")
+            # links and spellings such as x/../a.npz name one file
+            places = [os.path.realpath(each) for each in with_companion(case.stored)]
+            others = [files.setdefault(place, case) for place in places]
+            if (other := next((each for each in others if each is not case), case)) is not case:
+                self._twice(case, other, f"stored '{case.stored}'")
+
+    def _twice(self, case: Case, other: Case, what: str) -> None:
+        hint = f"the other one is at {other.where}"
+        message = f"two cases have the {what}"
+        self._problems.append(RobolinError(message, where=case.where, hint=hint))
 
     def _where(self, at: tuple[str | int, ...]) -> str:
         line = line_of(self._text, (*self._prefix, *at))

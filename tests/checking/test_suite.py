@@ -119,6 +119,23 @@ WRONG = [
     ("tolerance key", CASE + "tolerances = { tau = { rtoll = 1 } }\n", ":5", "'rtoll'", "'rtol'"),
     ("tolerance no table", CASE + "tolerances = { tau = 1 }\n", ":5", "table of tables", "rtol"),
     ("same file twice", CASE + CASE, ":5", "two cases have the name 'a'", ":1"),
+    *(
+        (
+            f"same file as {other}",
+            f'{CASE}name = "x"\n{CASE.replace("a.npz", other)}name = "y"\n',
+            ":6",
+            "two cases have the stored",
+            ":1",
+        )
+        for other in ("a.npz", "./a.npz", "stored/../a.npz")
+    ),
+    (
+        "stored in the provenance of another",
+        f'{CASE.replace("npz", "csv")}name = "x"\n{CASE.replace("a.npz", "a.csv.meta.json")}',
+        ":6",
+        "two cases have the stored",
+        ":1",
+    ),
     ("case no list", "[case]\nverb = 1\n", ":1", "cases are tables", "[[case]]"),
     ("not TOML", "[[case]\n", ":1:", "not TOML", ""),
     ("empty", "", "robolin.toml", "there is no case", "[[case]]"),
@@ -189,3 +206,19 @@ def test_a_project_file_nested_too_deep(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("a = " + "[" * 5000)
     with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
         find_suite(tmp_path)
+
+
+def test_two_cases_with_a_link_to_one_file_are_refused(tmp_path: Path) -> None:
+    """A symbolic link is another name of the stored file, and not another file."""
+    (tmp_path / "a.npz").write_bytes(b"")
+    (tmp_path / "b.npz").symlink_to("a.npz")
+    with pytest.raises(RobolinError, match=r"two cases have the stored .*b\.npz"):
+        read(tmp_path, CASE + CASE.replace("a.npz", "b.npz"))
+
+
+def test_cases_with_files_of_the_same_name_in_two_folders_are_two(tmp_path: Path) -> None:
+    """Stored files are compared by their place; cases need names of their own."""
+    text = "".join(
+        f'{CASE.replace("a.npz", f"{folder}/a.npz")}name = "{folder}"\n' for folder in ("x", "y")
+    )
+    assert len(read(tmp_path, text)) == 2
