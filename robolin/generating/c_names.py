@@ -37,4 +37,5 @@ def quoted_text(text: str) -> str:
 def comment_text(text: str) -> str:
     """A text that neither ends a comment, begins another, nor breaks the line."""
     harmless = printable(text).replace("\\", "/").replace("*/", "* /").replace("/*", "/ *")
-    return harmless.replace("??", "? ?")
+    # no trigraph: ??/ at the end of a line would be a backslash
+    return re.sub(r"\?(?=\?)", "? ", harmless)

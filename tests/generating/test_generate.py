@@ -15,6 +15,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
+from robolin.generating.c_names import comment_text
 from robolin.generating.questions import QUESTIONS, chosen_questions
 from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.cli.command import answered
@@ -148,6 +149,32 @@ def test_hostile_names_stay_harmless(arm: Arm, tmp_path: Path) -> None:
     library = loaded(tmp_path / "made", "arm_2_arms")
     found = (ctypes.c_char_p * 2).in_dll(library, "arm_2_arms_joint_names")
     assert [name.decode() for name in found] == list(names)
+
+
+# ISO C99, 5.2.1.1
+TRIGRAPHS = tuple(f"??{each}" for each in "=(/)'<!>-")
+
+
+@pytest.mark.parametrize("end", TRIGRAPHS)
+def test_comments_have_no_trigraph(end: str) -> None:
+    """Question marks in names, however many, form none of the nine trigraphs in a comment."""
+    for count in range(5):
+        found = comment_text(f"a{'?' * count}{end} b{end}")
+        assert not any(each in found for each in TRIGRAPHS)
+        assert found.replace(" ", "") == f"a{'?' * count}{end}b{end}"
+
+
+def test_generated_files_have_no_trigraph(arm: Arm, tmp_path: Path) -> None:
+    """Names that end in trigraphs leave no trigraph in any generated file."""
+    names = ("a???/", "b??/")
+    links = tuple(
+        replace(link, joint=replace(link.joint, name=names[1 - i]))
+        for i, link in enumerate(arm.links_tip_to_base)
+    )
+    odd = replace(arm, name="odd ???/", links_tip_to_base=links, joint_names=names)
+    robolin.generate(odd, ["inverse"], tmp_path / "made")
+    for path in (tmp_path / "made").iterdir():
+        assert not any(each in path.read_text() for each in TRIGRAPHS), path.name
 
 
 def loaded(folder: Path, prefix: str) -> ctypes.CDLL:
