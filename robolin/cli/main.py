@@ -172,7 +172,7 @@ def run_to_exit_code(action: Callable[[], int]) -> int:
         _abandon_stdout()
         return _rejected(_unusable(error))
     except ImportError as error:
-        ours = (error.name or "").startswith("robolin")
+        ours = (error.name or "").partition(".")[0] == "robolin"
         return _bug(error) if ours else _rejected(_unloaded(error))
     except RuntimeError as error:
         return _rejected(_no_threads()) if _NO_THREAD in str(error) else _bug(error)
