@@ -9,6 +9,7 @@ import pytest
 
 from robolin.errors import FileError
 from robolin.files.atomic import replacing
+from robolin.files.paired_files import replacing_pair
 
 
 @pytest.fixture
@@ -54,6 +55,40 @@ def test_permissions_of_a_replaced_file_are_kept(target):
     with replacing(target) as stream:
         stream.write(b"new")
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_an_unfinished_file_is_private_until_it_replaces_another(target, mode):
+    """While a file is replaced, only its owner may read the new content."""
+    target.chmod(mode)
+    before = os.umask(0)
+    try:
+        with replacing(target) as stream:
+            stream.write(b"new")
+            (part,) = target.parent.glob(".robolin-*.part")
+            assert stat.S_IMODE(part.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+def test_a_replaced_pair_keeps_both_permissions(tmp_path):
+    """A CSV file and its provenance each keep their own permissions, and are private meanwhile."""
+    table, beside = tmp_path / "result.csv", tmp_path / "result.csv.meta.json"
+    for path, mode in ((table, 0o640), (beside, 0o600)):
+        path.write_bytes(b"old")
+        path.chmod(mode)
+    before = os.umask(0)
+    try:
+        with replacing_pair(beside, table, lambda *_: False) as streams:
+            parts = [*tmp_path.glob(".robolin-*.part")]
+            assert [stat.S_IMODE(part.stat().st_mode) for part in parts] == [0o600, 0o600]
+            for stream in streams:
+                stream.write(b"new")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (table, beside)]
+    assert (modes, table.read_bytes(), beside.read_bytes()) == ([0o640, 0o600], b"new", b"new")
 
 
 def test_a_new_file_follows_the_umask(tmp_path):
