@@ -10,6 +10,7 @@ import numpy as np
 import polars
 import pytest
 
+import robolin as arm_library
 from tests.cli.command import CommandRun, robolin
 
 # LeRobot writes numbers of 32 bits
@@ -240,3 +241,32 @@ def test_episodes_become_files_of_their_own():
     page.write_text(page.read_text() + "\n")
     ran = robolin(*line, "--resume")
     assert (ran.code, "changed" in ran.err) == (3, True), ran.err
+
+
+@pytest.mark.parametrize("ending", ["torque", "tau", "effort", "own list"])
+def test_torques_are_found_where_they_are(ending):
+    """Torques in the state, by each ending in use, or in a list of their own, drive `forward`."""
+    info(JOINTS, "v2.1", ("observation.state", "observation.effort"))
+    Path("set/data/chunk-000").mkdir(parents=True)
+    names = JOINTS
+    values = {"observation.state": Q, "observation.effort": Q[::-1]}
+    if ending != "own list":
+        names = [f"{joint}.{word}" for joint in JOINTS for word in ("pos", ending)]
+        values = {"observation.state": MOVING[:, [0, 2, 1, 3]]}
+        about = {"dtype": "float32", "shape": [4], "names": names}
+        page = {"codebase_version": "v2.1", "features": {"observation.state": about}}
+        Path("set/meta/info.json").write_text(json.dumps(page))
+    rows = polars.DataFrame(
+        {
+            **{name: polars.Series(some.tolist()) for name, some in values.items()},
+            "timestamp": [0.01 * i for i in range(len(Q))],
+            "episode_index": [0] * len(Q),
+        }
+    )
+    rows.write_parquet("set/data/chunk-000/episode_000000.parquet")
+    words = ("--radians", "--format", "csv", "--trajectory")
+    ran = robolin("forward", "two-link", *words, "set/:0")
+    assert ran.code == 0, ran.err
+    found = np.array([row[1:] for row in ran.rows[1:]], dtype=float)
+    q, tau = (each.astype(float) for each in (Q, Q[::-1]))
+    assert np.array_equal(found, arm_library.forward(arm_library.load("two-link"), q, 0.0, tau))
