@@ -133,6 +133,7 @@ def test_three_parts_wait_for_every_thread(jobs: list[PartJob], workers: int) ->
     assert client.most == min(3 * workers, len(jobs))
 
 
+@pytest.mark.slow
 def test_a_part_over_which_workers_die_is_given_up_after_twenty(jobs: list[PartJob]) -> None:
     """A part that ends its worker is begun twenty times; other parts are made."""
     scheduler: Any = pytest.importorskip("distributed.scheduler")

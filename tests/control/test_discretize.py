@@ -98,6 +98,7 @@ def test_a_sampled_model_is_not_sampled_again() -> None:
         model_of("two-link").discretize(0.01).discretize(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["zoh", "tustin", "euler"])
 def test_outputs_at_a_moving_point_are_those_of_scipy(method: str) -> None:
     """About a point with drift, y(x = 0, u = 0) includes the drift, as an input of 1 in SciPy."""
