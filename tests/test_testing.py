@@ -263,3 +263,19 @@ def test_a_failure_names_no_option_of_another_command(tmp_path: Path) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_matches({"x": np.ones(30)}, path)
     assert str(caught.value).endswith("… 10 more entries differ")
+
+
+def test_rounding_is_counted_beside_a_real_difference(tmp_path: Path) -> None:
+    """A heavier upper arm of the UR5 changes three accelerations; the others only by rounding."""
+    path = stored(robolin.answer(robolin.load("ur5"), "forward"), tmp_path / "qdd.npz")
+    text = bundled_path("ur5").read_text()
+    (tmp_path / "ur5.urdf").write_text(text.replace('"8.393"', '"8.4"'))
+    heavier = robolin.load(tmp_path / "ur5.urdf")
+    with pytest.raises(AssertionError) as caught:
+        assert_matches({"qdd": robolin.forward(heavier, np.zeros(6))}, path, arm=heavier)
+    text = str(caught.value)
+    assert text.endswith("… 3 entries differ by rounding only")
+    for joint in ("shoulder_pan", "wrist_2", "wrist_3"):
+        assert f"{joint}_joint/acceleration" not in text
+    for joint in ("shoulder_lift", "elbow", "wrist_1"):
+        assert f"{joint}_joint/acceleration" in text

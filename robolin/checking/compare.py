@@ -17,7 +17,7 @@ from robolin.checking.contract_changes import changed_lines, shown_value
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract
-from robolin.checking.rounding import remainder_lines, tolerance_of
+from robolin.checking.rounding import remainder_lines, rounding_of, tolerance_of
 from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
 from robolin.files.provenance_writer import plain
@@ -26,16 +26,13 @@ from robolin.quantities.units import entry_units, same_unit, slides_in
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.results.swept_verbs import asked_verb
 
-# a sum over an arm is rounded some tens of times
-_ROUNDINGS = 64.0
-
 
 @dataclass(frozen=True)
 class Comparison:
     """What a result and a stored one differ in.
 
     entries:   every entry of every array that both have, the largest difference first and those
-               that are rounding on both sides last
+               that differ by rounding only last
     structure: what else is different about the results, in sentences
     changes:   what is different about the models
     notes:     inputs that are not the same files any more
@@ -54,6 +51,16 @@ class Comparison:
     def beyond(self) -> tuple[Difference, ...]:
         """The entries that are further off than allowed."""
         return tuple(entry for entry in self.entries if entry.beyond)
+
+    @property
+    def worth_listing(self) -> tuple[Difference, ...]:
+        """The entries further off than allowed, without rounding errors beside a real difference.
+
+        All of them where nothing but rounding differs.
+        """
+        real = tuple(entry for entry in self.beyond if not entry.rounding)
+        other = real or self.structure or (self.strict and self.changes)
+        return real if other else self.beyond
 
     @property
     def same(self) -> bool:
@@ -75,12 +82,10 @@ def compare_with_stored(
         pair.stored_rows.finish()
     ending = result.ending(pair.rows or 1)
     changes = _model_changes(stored.meta["model"], ending.model)
-    entries = [d for ledger in pair.ledgers.values() for d in ledger.differences(pair.batch)]
-    rounding = pair.rounding
+    noise = pair.rounding
+    entries = [d for each in pair.ledgers.values() for d in each.differences(pair.batch, noise)]
     return Comparison(
-        entries=tuple(
-            sorted(entries, key=lambda d: (not d.beyond, d.is_below(rounding), -d.weight))
-        ),
+        entries=tuple(sorted(entries, key=lambda d: (not d.beyond, d.rounding, -d.weight))),
         structure=tuple(pair.structure()),
         changes=changes,
         notes=tuple(_notes(stored.meta, ending)),
@@ -109,7 +114,7 @@ class _SideBySide:
     def rounding(self) -> float:
         """What rounding leaves of zero where numbers as large as these are added up."""
         scales = (each.scale for name, each in self.ledgers.items() if name != "time")
-        return _ROUNDINGS * float(np.finfo(float).eps) * max(scales, default=0.0)
+        return rounding_of(max(scales, default=0.0))
 
     def add(self, part: Result) -> None:
         """Compare a part with the stored rows that belong to it."""

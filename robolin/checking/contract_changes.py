@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from robolin.checking.distinguishing_digits import distinguishing_digits
+from robolin.checking.rounding import rounding_of
 
 
 def changed_lines(key: str, old: Any, new: Any, joints: Sequence[str]) -> Iterator[str]:
@@ -18,7 +19,8 @@ def changed_lines(key: str, old: Any, new: Any, joints: Sequence[str]) -> Iterat
             if old.get(name) != new.get(name):
                 yield from changed_lines(f"{key}: {name}", old.get(name), new.get(name), joints)
     elif _are_numbers(old) and _are_numbers(new) and len(old) == len(new):
-        yield f"{key} {_largest_change(old, new, joints)}"
+        if not _differ_by_rounding(old, new):
+            yield f"{key} {_largest_change(old, new, joints)}"
     else:
         yield f"{key}: {shown_value(old)} → {shown_value(new)}"
 
@@ -34,6 +36,11 @@ def shown_value(value: Any) -> str:
 
 def _are_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(type(each) in (int, float) for each in values)
+
+
+def _differ_by_rounding(old: Sequence[float], new: Sequence[float]) -> bool:
+    gap = max((abs(after - before) for before, after in zip(old, new, strict=True)), default=0.0)
+    return gap <= rounding_of(max(map(abs, old), default=0.0))
 
 
 def _largest_change(old: Sequence[float], new: Sequence[float], joints: Sequence[str]) -> str:

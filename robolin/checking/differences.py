@@ -8,8 +8,9 @@ from math import inf, isfinite
 
 import numpy as np
 
-from robolin.arrays import Floats, Numbers
+from robolin.arrays import Floats, Mask, Numbers
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
+from robolin.checking.rounding import rounding_of
 from robolin.checking.tolerance import Tolerance
 from robolin.files.provenance_reader import Entry
 from robolin.results.number_kind import kind_of
@@ -22,7 +23,9 @@ class Difference:
     stored, found: int or complex where the array holds such numbers
     row:    counted from 1, None where there is one state; the first where all rows agree
     rows:   how many rows are beyond what is allowed
-    weight: the gap as a share of the largest number of the array nearby, to order them by
+    weight: the gap as a share of the largest number of the array, to order them by
+    rounding: whether no row differs by more than the rounding error of numbers as large as the
+        largest of the array, or both numbers are rounding errors of zero
     """
 
     array: str
@@ -34,14 +37,11 @@ class Difference:
     tolerance: Tolerance
     rows: int
     weight: float
+    rounding: bool = False
 
     @property
     def beyond(self) -> bool:
         return self.rows > 0
-
-    def is_below(self, size: float) -> bool:
-        """Whether both numbers are smaller than that."""
-        return abs(self.stored) < size and abs(self.found) < size
 
     @property
     def relative(self) -> float:
@@ -95,11 +95,15 @@ class Ledger:
     stored: Numbers = field(init=False)
     found: Numbers = field(init=False)
     rows: Floats = field(init=False)
+    # of the rows beyond what is allowed: the largest gap, and the largest of both numbers
+    gap: Floats = field(init=False)
+    size: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         size = len(self.entry.entry_names())
         self.excess = np.full(size, -inf)
         self.row, self.stored, self.found, self.rows = (np.zeros(size) for _ in range(4))
+        self.gap, self.size = np.zeros(size), np.zeros(size)
 
     def add(self, stored: Numbers, found: Numbers, first: int) -> None:
         """Compare some rows; `first` is the number of the first of them."""
@@ -114,6 +118,7 @@ class Ledger:
         if first == 1 and len(stored):
             # stands for all rows until one differs
             self.row[:], self.stored, self.found = 1, stored[0].copy(), found[0].copy()
+        self.scale = max(self.scale, _largest(stored))
         # nearly always everything is as it was
         if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
             self._look_closely(stored, found, first)
@@ -125,9 +130,11 @@ class Ledger:
         # what is missing, or infinite, is close to nothing but itself
         excess[np.isnan(excess)] = inf
         excess[(stored == found) | (np.isnan(stored) & np.isnan(found))] = -inf
-        self.rows += (excess > 0.0).sum(axis=0)
-        finite = np.abs(stored[np.isfinite(stored)])
-        self.scale = max(self.scale, float(finite.max(initial=0.0)))
+        beyond = excess > 0.0
+        self.rows += beyond.sum(axis=0)
+        self.gap = np.maximum(self.gap, _worst(gap, beyond))
+        for values in (stored, found):
+            self.size = np.maximum(self.size, _worst(np.abs(values), beyond))
 
         rows = excess.argmax(axis=0)
         columns = np.arange(len(rows))
@@ -138,11 +145,15 @@ class Ledger:
         self.stored[worse] = stored[rows, columns][worse]
         self.found[worse] = found[rows, columns][worse]
 
-    def differences(self, batch: bool) -> list[Difference]:
-        """Every entry, also those that never differed."""
-        return [self._difference(i, name, batch) for i, name in enumerate(self.entry.entry_names())]
+    def differences(self, batch: bool, noise: float) -> list[Difference]:
+        """Every entry, also those that never differed.
 
-    def _difference(self, i: int, name: str, batch: bool) -> Difference:
+        noise: the rounding error of the largest number of the whole result
+        """
+        names = enumerate(self.entry.entry_names())
+        return [self._difference(i, name, batch, noise) for i, name in names]
+
+    def _difference(self, i: int, name: str, batch: bool, noise: float) -> Difference:
         stored, found = self.stored[i].item(), self.found[i].item()
         gap = _gap(stored, found)
         return Difference(
@@ -155,7 +166,28 @@ class Ledger:
             tolerance=self.tolerance,
             rows=int(self.rows[i]),
             weight=inf if isnan(gap) else gap / (self.scale or 1.0),
+            rounding=self._is_rounding(i, noise),
         )
+
+    def _is_rounding(self, i: int, noise: float) -> bool:
+        """Whether an entry differs by rounding only; times and whole numbers are not rounded."""
+        if self.entry.name == "time" or self.stored.dtype.kind == "i":
+            return False
+        return bool(self.size[i] < noise or self.gap[i] <= rounding_of(self.scale))
+
+
+def _largest(values: Numbers) -> float:
+    """The largest modulus of the numbers that are finite."""
+    sizes = np.abs(values)
+    largest = float(np.fmax.reduce(sizes, axis=None, initial=0.0))
+    return largest if isfinite(largest) else float(sizes[np.isfinite(sizes)].max(initial=0.0))
+
+
+def _worst(sizes: Floats, rows: Mask) -> Floats:
+    """The largest number of each column among some of its rows; NaN counts as infinite."""
+    chosen = np.where(rows, np.where(np.isnan(sizes), inf, sizes), 0.0)
+    worst: Floats = chosen.max(axis=0, initial=0.0)
+    return worst
 
 
 def _counted(stored: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:

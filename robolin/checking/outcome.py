@@ -30,7 +30,8 @@ class CheckOutcome(Shown):
         status: 'same', 'differs', 'updated' where it was stored anew, or 'refused'
         question: the verb and the arm, as far as they are known
         comparison: what differs: `.entries` and those `.beyond` what is allowed, each with
-            `.array`, `.entry`, `.stored`, `.found` and `.unit`, and in sentences `.structure`,
+            `.array`, `.entry`, `.stored`, `.found`, `.unit` and `.rounding`, `.worth_listing`
+            without rounding errors beside a real difference, and in sentences `.structure`,
             `.notes` and `.contract`; beside an error, what is known to differ about the model
         error: the reason why it was refused, else None
         seconds: how long it took, in s
@@ -98,19 +99,29 @@ def compared_lines(
 
     rest: what is said of entries that are only counted
     """
-    shown, left = shown_entries(comparison, everything)
-    lines = [printable(line) for line in (*reasons(comparison), *map(str, shown))]
-    if left:
-        lines.append(f"… {left} more entr{'y' if left == 1 else 'ies'} differ{rest}")
-    return lines
+    shown, counts = shown_entries(comparison, everything, rest)
+    return [*map(printable, (*reasons(comparison), *map(str, shown))), *counts]
 
 
-def shown_entries(comparison: Comparison, everything: bool) -> tuple[tuple[Difference, ...], int]:
-    """The entries to show, and how many more there are."""
+def shown_entries(
+    comparison: Comparison,
+    everything: bool,
+    rest: str = "; --all shows them",
+    most: int = SHOWN_AT_MOST,
+) -> tuple[tuple[Difference, ...], list[str]]:
+    """The entries to show, and a line for each kind of those that are only counted."""
     if everything:
-        return comparison.entries, 0
-    beyond = comparison.beyond
-    return beyond[:SHOWN_AT_MOST], max(len(beyond) - SHOWN_AT_MOST, 0)
+        return comparison.entries, []
+    listed = comparison.worth_listing
+    shown = listed[:most]
+    more, rounded = len(listed) - len(shown), len(comparison.beyond) - len(listed)
+    counts = (
+        [f"… {more} more entr{'y differs' if more == 1 else 'ies differ'}{rest}"] if more else []
+    )
+    if rounded:
+        entries = "entry differs" if rounded == 1 else "entries differ"
+        counts.append(f"… {rounded} {entries} by rounding only{rest}")
+    return shown, counts
 
 
 def counted_outcomes(outcomes: Sequence[CheckOutcome]) -> str:
@@ -163,6 +174,7 @@ def _plain_entry(entry: Difference) -> dict[str, Any]:
         "rtol": entry.tolerance.rtol,
         "atol": entry.tolerance.atol,
         "rows": entry.rows,
+        "rounding": entry.rounding,
     }
 
 

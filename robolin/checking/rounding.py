@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import float_info
 from typing import Any
 
 from robolin.answering.verbs import VERBS
 from robolin.checking.tolerance import Tolerance, Tolerances
 from robolin.results.swept_verbs import asked_verb
+
+# a sum over an arm is rounded some tens of times
+_ROUNDINGS = 64.0
 
 LIBRARY_NOTE = (
     "a linear-algebra library takes part in these numbers, and its last digits differ between "
@@ -18,6 +22,11 @@ LIBRARY_NOTE = (
 _REMAINDERS = {"lqr": ("residual", "Riccati equation")}
 # remainders are shares of the largest term, so one that is solved has far less than this left
 _SOLVED = 1e-10
+
+
+def rounding_of(scale: float) -> float:
+    """The rounding error to expect in sums of numbers of this size."""
+    return _ROUNDINGS * float_info.epsilon * scale
 
 
 def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from robolin.checking.compare import Comparison, compare_with_stored
+from robolin.checking.outcome import shown_entries
 from robolin.checking.tolerance import Tolerances
 from robolin.files.stored import open_stored
 from robolin.report.contract_table import contract_table
@@ -71,10 +72,10 @@ def _summary(results: Sequence[ReportedResult]) -> str:
 def _differences(comparison: Comparison) -> str:
     said = (*comparison.structure, *map(str, comparison.changes), *comparison.notes)
     parts = [paragraph(shown_name(line)) for line in said]
-    beyond = comparison.beyond[:_MOST_ENTRIES]
-    if not beyond:
+    if not comparison.beyond:
         parts.append(paragraph("No number differs.", "good"))
         return markup(*parts)
+    shown, counts = shown_entries(comparison, everything=False, rest="", most=_MOST_ENTRIES)
     header = ("entry", "row", "first", "second", "unit", "change")
     rows = [
         (
@@ -84,12 +85,13 @@ def _differences(comparison: Comparison) -> str:
             each.unit,
             each.change,
         )
-        for each in beyond
+        for each in shown
     ]
     numbers = frozenset(("row", "first", "second", "change"))
     title = "Every entry that differs, in the row where it differs most"
-    parts.append(table(PageTable(title, header, rows, numbers, "margins")))
-    return markup(*parts)
+    if shown:
+        parts.append(table(PageTable(title, header, rows, numbers, "margins")))
+    return markup(*parts, *map(paragraph, counts))
 
 
 def _values(results: Sequence[ReportedResult]) -> str:

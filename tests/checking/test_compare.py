@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from robolin.checking.annotations import github, junit
 from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.distinguishing_digits import percent
+from robolin.checking.outcome import CheckOutcome, compared_lines
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored
@@ -263,3 +265,78 @@ def test_what_is_rounding_on_both_sides_comes_last(tmp_path: Path) -> None:
     told = [entry.entry for entry in found.beyond]
     # the arm begins to move at its elbow: what is rounding on one side alone is a change
     assert told == ["elbow/acceleration", "elbow/effort", "shoulder/acceleration"]
+
+
+def lines_of(comparison: Comparison) -> dict[str, str]:
+    """A comparison as pytest, GitHub's annotations and JUnit show it."""
+    outcome = CheckOutcome("case", "stored.npz", "differs", comparison=comparison)
+    lines = "\n".join(compared_lines(comparison, rest=""))
+    return {"pytest": lines, "github": github([outcome]), "junit": junit([outcome])}
+
+
+def test_rounding_is_not_listed_beside_a_real_difference(tmp_path: Path) -> None:
+    """-1.7053e-12 → -1.7089e-12 N·m is counted where another torque of 30 N·m changed."""
+    old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.1])
+    found = beside(tmp_path, old, now)
+    assert [entry.entry for entry in found.beyond] == ["elbow/effort", "shoulder/effort"]
+    assert [entry.entry for entry in found.worth_listing] == ["elbow/effort"]
+    for text in lines_of(found).values():
+        assert "elbow/effort: 30 → 30.1 N·m" in text
+        assert "… 1 entry differs by rounding only" in text
+        assert "shoulder" not in text
+
+
+def test_rounding_alone_is_listed(tmp_path: Path) -> None:
+    """Where nothing else differs, the last digits are what made the check fail."""
+    old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.0])
+    found = beside(tmp_path, old, now)
+    assert not found.same
+    for text in lines_of(found).values():
+        assert "shoulder/effort: -1.7053e-12 → -1.7089e-12 N·m" in text
+    asked = beside(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
+    for text in lines_of(asked).values():
+        assert "option arm: a.urdf → b.urdf" in text
+        assert "shoulder" not in text
+
+
+@pytest.mark.parametrize(("gap", "listed"), [(30.0 * 60e-16, False), (1e-12, True)])
+def test_small_real_differences_stay_listed(tmp_path: Path, gap: float, listed: bool) -> None:
+    """A difference beyond 64 roundings of the largest torque is listed, however small it is."""
+    old, now = torques([0.01, 30.0]), torques([0.01 + gap, 30.1])
+    names = [entry.entry for entry in beside(tmp_path, old, now).worth_listing]
+    assert ("shoulder/effort" in names) is listed
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_rounding_is_judged_by_all_rows(tmp_path: Path, size: int) -> None:
+    """Rows that agree count for the scale of an array, in pieces of any size."""
+    values = np.full((100, 2), 1e-3)
+    values[0] = 1000.0
+    other = values.copy()
+    other[70, 0] += 1e-12
+    other[80, 1] += 1e-6
+    found = beside(tmp_path, torques(values), in_pieces(torques(other), size))
+    assert [entry.entry for entry in found.worth_listing] == ["elbow/effort"]
+
+
+def test_an_entry_is_rounding_only_if_all_its_rows_are(tmp_path: Path) -> None:
+    """The row furthest beyond a tolerance may differ by rounding, and another one really."""
+    rows = torques([[1e-15, 1.0], [1000.0, 1.0]])
+    # the second row is 5e-12 beyond the 1e-6 that are allowed, and the first 1e-11 beyond nothing
+    other = torques([[1e-11, 1.0], [1000.0 + 1e-6 + 5e-12, 2.0]])
+    found = beside(tmp_path, rows, other, close_to(rtol=1e-9))
+    assert [entry.rounding for entry in found.beyond] == [False, False]
+
+
+def test_times_and_whole_numbers_are_not_rounded(tmp_path: Path) -> None:
+    """A clock of 1.7e9 s that is 1 µs off, and a count that is 1 off, are real differences."""
+    time = np.array([1.7e9, 1.7e9 + 1.0])
+    old, now = torques(np.ones((2, 2)), time), torques(np.full((2, 2), 2.0), time + 1e-6)
+    assert "time" in [entry.array for entry in beside(tmp_path, old, now).worth_listing]
+
+    def counts(first: int) -> Result:
+        values = np.array([first, 2**60], dtype=np.int64)
+        return replace(old, arrays=(Array("count", values, (JOINTS,), "1"),), time=None)
+
+    listed = beside(tmp_path, counts(1), counts(2)).worth_listing
+    assert [entry.entry for entry in listed] == ["count/shoulder"]

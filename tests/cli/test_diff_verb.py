@@ -134,3 +134,21 @@ def test_a_csv_of_figures_has_no_torques(tmp_path: Path) -> None:
     motion = _motion(tmp_path / "motion.csv")
     ran = robolin("diff", "panda", "panda", "--torques", motion, "--format", "csv")
     assert ran.code == 2
+
+
+def test_torques_that_differ_by_rounding_are_counted(tmp_path: Path) -> None:
+    """Of a heavier upper arm that swings up, only its own joint needs another torque."""
+    source = bundled_path("ur5")
+    assert source is not None
+    heavier, motion = tmp_path / "ur5.urdf", tmp_path / "motion.csv"
+    heavier.write_text(source.read_text().replace('"8.393"', '"8.4"'))
+    joints = robolin_library.load("ur5").joint_names
+    words = ("position", "velocity", "acceleration")
+    names = [f"{joint}/{word}" for word in words for joint in joints]
+    row = ["1" if name == "shoulder_lift_joint/acceleration" else "0" for name in names]
+    motion.write_text(f"{','.join(names)}\n{','.join(row)}\n")
+    ran = robolin("diff", "ur5", heavier, "--torques", motion)
+    table = ran.out.partition("Torques along the motion")[2]
+    assert "shoulder_lift_joint" in table
+    assert "1 joint differs by rounding only" in table
+    assert "shoulder_pan" not in table

@@ -64,11 +64,11 @@ def _details(outcome: CheckOutcome, everything: bool) -> Iterator[ReportSection]
         yield TextLines(outcome_lines(outcome), title)
         return
     yield TextLines(list(reasons(comparison)), title)
-    shown, left = shown_entries(comparison, everything)
+    shown, counts = shown_entries(comparison, everything)
     if shown:
         yield _report_table(shown)
-    if left:
-        yield TextLines([f"… {left} more differ; --all shows them"])
+    if counts:
+        yield TextLines(counts)
 
 
 def _report_table(entries: Sequence[Difference]) -> ReportTable:

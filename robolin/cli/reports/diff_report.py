@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.outcome import plain_change
+from robolin.checking.rounding import rounding_of
 from robolin.cli.reports.check_report import changes_table
 from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines
 from robolin.wording import counted, printable
@@ -50,6 +51,11 @@ def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
     changed = [each for each in torques if each.change]
     if not changed:
         return [TextLines(["the torques are the same"])]
+    noise = rounding_of(max(each.peak for each in torques))
+    real = [each for each in changed if abs(each.change) > noise]
+    rounded = len(changed) - len(real) if real else 0
+    joints = "joint differs" if rounded == 1 else "joints differ"
+    counts = [f"{rounded} {joints} by rounding only"] if rounded else []
     rows = [
         (
             each.joint,
@@ -59,10 +65,11 @@ def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
             f"{each.change:+.3g}",
             "" if each.share is None else percent(each.share),
         )
-        for each in sorted(changed, key=lambda each: -abs(each.share or 0.0))
+        for each in sorted(real or changed, key=lambda each: -abs(each.share or 0.0))
     ]
     title = "Torques along the motion, each joint where it changes most"
-    return [ReportTable(_TORQUES, rows, frozenset(_TORQUES) - {"joint", "unit"}, title)]
+    numbers = frozenset(_TORQUES) - {"joint", "unit"}
+    return [ReportTable(_TORQUES, rows, numbers, title), *([TextLines(counts)] if counts else [])]
 
 
 def _markdown(arms: tuple[str, str], sections: Sequence[ReportSection]) -> str:
