@@ -167,6 +167,44 @@ def test_npz_without_names_is_taken_in_order_and_says_so(tmp_path):
     assert "shoulder, elbow" in read.notes[0]
 
 
+VECTORS = {
+    "elbow/position": [1.0, 3.0],
+    "shoulder/position": [2.0, 4.0],
+    "shoulder/velocity": [5.0, 6.0],
+    "elbow/velocity": [7.0, 8.0],
+    "time": [0.0, 0.5],
+}
+
+
+@pytest.mark.parametrize("names", [list(VECTORS), list(VECTORS)[::-1]], ids=["as is", "reversed"])
+def test_npz_with_a_vector_per_column_is_read_as_csv(tmp_path, names):
+    """An NPZ whose arrays are called as the columns of a CSV is the same recording."""
+    save_npz(tmp_path / "m.npz", **{name: VECTORS[name] for name in names})
+    rows = zip(*map(VECTORS.get, names), strict=True)
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "m.csv").write_text("\n".join(lines))
+    npz, csv = (
+        read_trajectory(tmp_path / f"m.{end}", ARM, ["q"], ["qd"]) for end in ("npz", "csv")
+    )
+    for found in (npz, csv):
+        assert found.q.tolist() == [[2.0, 1.0], [4.0, 3.0]]
+        assert found.qd.tolist() == [[5.0, 7.0], [6.0, 8.0]]
+        assert found.time.tolist() == [0.0, 0.5]
+
+
+def test_npz_vectors_of_several_lengths_are_refused(tmp_path):
+    """No vector is cut or left out without a word."""
+    save_npz(tmp_path / "m.npz", **{**VECTORS, "elbow/velocity": [7.0]})
+    with pytest.raises(RobolinError, match="elbow/velocity has 1"):
+        read_trajectory(tmp_path / "m.npz", ARM, ["q"])
+
+
+def test_npz_vectors_beside_matrices_are_no_columns(tmp_path):
+    """Beside q, other vectors are what they were before: nothing that the reader looks at."""
+    save_npz(tmp_path / "m.npz", q=[[1, 2]], gains=[1.0, 2.0, 3.0], timestamp=[7.0])
+    assert read_trajectory(tmp_path / "m.npz", ARM, ["q"]).time is None
+
+
 def test_npz_names_may_be_more_than_the_arm_has(tmp_path):
     """Joints the arm does not have are noted, not an error."""
     save_npz(tmp_path / "m.npz", q=[[1, 2, 3]], joints=["elbow", "finger", "shoulder"])

@@ -48,6 +48,10 @@ class NpzMember:
         return self.shape[0]
 
     @property
+    def is_vector(self) -> bool:
+        return len(self.shape) == 1
+
+    @property
     def packed(self) -> int:
         """How many bytes it takes in the archive."""
         return self.archive.getinfo(f"{self.name}.npy").compress_size

@@ -1,4 +1,7 @@
-"""NPZ files with arrays q, qd, qdd, tau of shape (rows, n), and optionally `joints` and `time`."""
+"""NPZ files with arrays q, qd, qdd, tau of shape (rows, n), and optionally `joints` and `time`.
+
+Without any of these, every vector is a column under its own name, such as `elbow/position`.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,8 @@ def npz_table(source: TableSource) -> TableFile:
         found = members(zipfile.ZipFile(source.stream))
         named = _joint_names(found, file)
     parts = {name: found[name] for name in (*COLUMN_WORDS, "time") if name in found}
+    if not parts.keys() & COLUMN_WORDS.keys():
+        parts.update({name: each for name, each in found.items() if _is_column(each)})
     width = len(source.joints) if named is None else len(named)
     _require_shapes(parts, width, file)
     columns, names = _columns(parts, named, width)
@@ -54,9 +59,9 @@ def npz_table(source: TableSource) -> TableFile:
         most_rows=lambda: rows,
         digest=source.digest,
         chooses=True,
-        # time alone is a vector, and nothing else has to stay whole
-        whole=lambda i: names[i] == "time" and columns[i][0].holds_integers,
-        moments=lambda i: columns[i][0].unit if names[i] == "time" else None,
+        # what is not a vector is of joints, and need not stay whole
+        whole=lambda i: columns[i][0].is_vector and columns[i][0].holds_integers,
+        moments=lambda i: columns[i][0].unit if columns[i][0].is_vector else None,
     )
 
 
@@ -67,9 +72,9 @@ def _columns(
     columns: list[tuple[NpzMember, int]] = []
     names: list[str] = []
     for name, member in parts.items():
-        many = 1 if name == "time" else width
+        many = 1 if member.is_vector else width
         columns += [(member, i) for i in range(many)]
-        if name == "time":
+        if member.is_vector:
             names.append(name)
         elif named is None:
             names += [f"{name}[{i}]" for i in range(width)]
@@ -97,6 +102,11 @@ def _blocks(
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
             whole = {i: read(count) for i, read in exactly.items()}
             yield TableBlock(values, counted_place(file, first), first + count, whole)
+
+
+def _is_column(member: NpzMember) -> bool:
+    """Whether an array can be a column of a table: a vector of numbers or moments."""
+    return member.is_vector and (member.dtype.kind in "iuf" or member.unit is not None)
 
 
 def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:
@@ -129,13 +139,14 @@ def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> No
     problems = [
         RobolinError(f"'{name}' {problem}", where=file, hint=f"expected shape (rows, {width})")
         for name, member in parts.items()
-        if (problem := _shape_problem(member, width))
+        if name in (*COLUMN_WORDS, "time") and (problem := _shape_problem(member, width))
     ]
     raise_all(problems)
     lengths = {name: member.rows for name, member in parts.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {rows}" for name, rows in lengths.items())
-        raise RobolinError(f"the arrays differ in their number of rows: {listed}", where=file)
+        message = f"the arrays differ in their number of rows: {listed}"
+        raise RobolinError(message, where=file, hint="store arrays of other lengths elsewhere")
 
 
 def _shape_problem(member: NpzMember, width: int) -> str:
