@@ -14,6 +14,7 @@ from robolin.arm import Arm
 from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.labelled_values import in_joint_order, labelled
+from robolin.labelled_values import require_same_rows as require_same_rows
 from robolin.wording import counted
 
 # what has no labels for sure
@@ -65,6 +66,12 @@ def array_of(arm: Arm, name: str, value: JointValues) -> Floats:
             hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
         )
     return array
+
+
+def joint_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, Floats]:
+    """Values by name as floats of shape (..., n); rows with labels have to be the same in all."""
+    require_same_rows(values)
+    return {name: array_of(arm, name, value) for name, value in values.items()}
 
 
 def _by_joint(arm: Arm, name: str, value: Any) -> Any:

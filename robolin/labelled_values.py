@@ -6,13 +6,94 @@ Pandas, Polars, PyArrow and xarray are known by what their objects can do; none 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from robolin.errors import RobolinError
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.wording import did_you_mean, quoted
 
+_ROWS_BY_LABEL = (
+    "bring them into one order, as by qd.loc[q.index], or leave the labels out (.to_numpy()) "
+    "if the rows belong together as they stand"
+)
 _BARE = "leave the labels out (.to_numpy()) if the values are in the order of the joints"
+
+
+class AxisLabels(NamedTuple):
+    """What is known of an axis before the joints: its name, and the labels along it."""
+
+    axis: str | None
+    labels: Any
+
+
+def require_same_rows(
+    values: Mapping[str, Any], *, vectors: Mapping[str, Any] | None = None
+) -> None:
+    """Reject values whose rows have different labels, because they would be matched by position.
+
+    Values without labels fit all others, and so does one row for all.
+
+    Args:
+        values: joint values (..., n) by name
+        vectors: values with one number per row, such as the time, by name
+
+    Raises:
+        RobolinError: two values have other labels, or other dimensions, along the same axis
+    """
+    seen: list[tuple[str, list[AxisLabels]]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            columns = ((f"{name} of joint '{joint}'", _axes(each)) for joint, each in value.items())
+            seen += (column for column in columns if column[1])
+        elif axes := _axes(value)[:-1]:
+            seen.append((name, axes))
+    seen += ((name, axes) for name, value in (vectors or {}).items() if (axes := _axes(value)))
+    for (first, first_axes), (second, second_axes) in combinations(seen, 2):
+        for one, other in zip(reversed(first_axes), reversed(second_axes), strict=False):
+            _require_same_labels(first, one, second, other)
+
+
+def _axes(value: Any) -> list[AxisLabels]:
+    """The axes of a value with labels, in order; none for anything else."""
+    if isinstance(value, (np.ndarray, int, float, list, tuple, str)):
+        return []
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        coords = value.coords
+        return [AxisLabels(d, coords[d].values if d in coords else None) for d in value.dims]
+    index = getattr(value, "index", None)
+    if index is None or callable(index):
+        return []
+    rows = AxisLabels(None, index)
+    return [rows, AxisLabels(None, None)] if hasattr(value, "columns") else [rows]
+
+
+def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLabels) -> None:
+    if one.axis and other.axis and one.axis != other.axis:
+        message = f"{first} has rows along '{one.axis}', {second} along '{other.axis}'"
+        raise RobolinError(message, hint=_ROWS_BY_LABEL)
+    if one.labels is None or other.labels is None or one.labels is other.labels:
+        return
+    # one row stands for all, and other lengths are reported as shapes that do not fit
+    if len(one.labels) != len(other.labels) or _equal(one.labels, other.labels):
+        return
+    pairs = zip(list(one.labels), list(other.labels), strict=True)
+    row, (a, b) = next((i, (a, b)) for i, (a, b) in enumerate(pairs) if not _same(a, b))
+    message = f"row {row + 1} is '{a}' in {first} and '{b}' in {second}"
+    raise RobolinError(message, hint=_ROWS_BY_LABEL)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether labels are the same in the same order; NaN is the same as NaN."""
+    if hasattr(one, "equals") and type(one) is type(other):
+        return bool(one.equals(other))
+    return all(map(_same, list(one), list(other)))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a == b or (a != a and b != b))
 
 
 def labelled(name: str, value: Any) -> dict[str, Any] | None:

@@ -32,6 +32,7 @@ from robolin.choices import LoopMethod, Torques
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
+from robolin.input_checks import require_same_rows
 from robolin.shown import Shown
 
 # how much the torques of the rows at both ends of a step count at its begin, middle and end
@@ -129,6 +130,7 @@ def cost_gradient(
     how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     slopes = (("dcost_dq", dcost_dq), ("dcost_dqd", dcost_dqd))
+    require_same_rows({"q": q, **dict(slopes)}, vectors={"time": time})
     cost = np.concatenate([per_row(arm, *slope, nominal.rows) for slope in slopes], axis=-1)
     names, n = all_parameter_names(arm, geometry=True), arm.n
     adjoint, effort = cost.copy(), np.zeros((nominal.rows, n))

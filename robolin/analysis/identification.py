@@ -14,7 +14,7 @@ from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import axis_to_z, transpose, turned_rotary
-from robolin.input_checks import array_of, batch_of, require_arm
+from robolin.input_checks import batch_of, joint_arrays, require_arm
 from robolin.shown import Shown
 
 # a singular value below this share of the largest is told by no torque sensor; angles that a file
@@ -177,9 +177,7 @@ def identifiable(
         9.0
     """
     how = run_options(method, engine, jobs, loop_method)
-    arrays = {
-        name: array_of(arm, name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))
-    }
+    arrays = joint_arrays(arm, {"q": q, "qd": qd, "qdd": qdd})
     batch = batch_of(arrays)
     rows = [np.broadcast_to(a, (*batch, arm.n)).reshape(-1, arm.n) for a in arrays.values()]
     names = tuple(p.label for p in parameters(arm))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm, Link
 from robolin.arrays import Floats, JointValues, Numbers
 from robolin.errors import RobolinError
-from robolin.input_checks import array_of, require_arm
+from robolin.input_checks import joint_arrays, require_arm, require_same_rows
 from robolin.quantities.units import joint_unit
 from robolin.shown import Shown
 
@@ -110,7 +110,8 @@ def limits(
     """
     require_arm(arm)
     named = {"q": q, "qd": qd, "tau": tau}
-    arrays = np.broadcast_arrays(*(array_of(arm, name, value) for name, value in named.items()))
+    require_same_rows(named, vectors={"time": time})
+    arrays = np.broadcast_arrays(*joint_arrays(arm, named).values())
     rows = [array.reshape(-1, arm.n) for array in arrays]
     times = None if time is None else np.asarray(time).reshape(-1)
     if times is not None and len(times) != len(rows[0]):

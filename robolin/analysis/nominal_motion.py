@@ -13,7 +13,7 @@ from robolin.choices import TORQUES, Torques
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.geometry.configuration import advanced, difference, kinematic_block
-from robolin.input_checks import array_of, require_arm, seconds_of
+from robolin.input_checks import array_of, require_arm, require_same_rows, seconds_of
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ def nominal_motion(
     """
     require_arm(arm)
     _require_known(arm, torques)
+    motion = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
+    require_same_rows(motion, vectors={"time": time})
     moments = checked_times(time)
     rows = len(moments)
     q_rows, qd_rows = per_row(arm, "q", q, rows), per_row(arm, "qd", qd, rows)

@@ -40,7 +40,7 @@ from robolin.choices import LoopMethod, Torques
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
-from robolin.input_checks import require_arm
+from robolin.input_checks import require_arm, require_same_rows
 from robolin.shown import Shown
 
 _AT_ONCE = 64 * 1024 * 1024
@@ -154,6 +154,7 @@ def sensitivity(
     """
     how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
+    require_same_rows({"q": q, "dtau": dtau}, vectors={"time": time})
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
     geometric, others = geometry_changes(arm, parameters or {})
     change = parameter_changes(arm, others, payload, geometry_names(arm))

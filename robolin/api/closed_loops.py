@@ -20,13 +20,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions
-from robolin.input_checks import (
-    array_of,
-    batch_of,
-    require_arm,
-    require_loops,
-    require_sound,
-)
+from robolin.input_checks import batch_of, joint_arrays, require_arm, require_loops, require_sound
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, assembled_change
 from robolin.loops.closure_arrays import Closures, closure_rows, row_names
@@ -234,7 +228,7 @@ def linearize_loops(
 
 def _flat(arm: Arm, **given: JointValues) -> tuple[tuple[int, ...], dict[str, Floats]]:
     """The batch axes, and sound values of shape (B, n)."""
-    arrays = {name: array_of(arm, name, value) for name, value in given.items()}
+    arrays = joint_arrays(arm, given)
     batch = batch_of(arrays)
     flat = {
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()

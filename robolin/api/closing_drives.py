@@ -12,7 +12,7 @@ from robolin.arm import Arm, Loop
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
-from robolin.input_checks import array_of, require_arm, require_loops
+from robolin.input_checks import array_of, require_arm, require_loops, require_same_rows
 from robolin.wording import did_you_mean
 
 WRENCH = 6
@@ -47,6 +47,7 @@ def closing_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -
     require_arm(arm)
     require_loops(arm)
     positions = array_of(arm, "q", q)
+    require_same_rows({"q": q, **{f"wrench '{name}'": wrench for name, wrench in wrenches.items()}})
     loops = {loop.name: loop for loop in arm.loops}
     found: Floats = np.zeros_like(positions)
     for name, wrench in wrenches.items():

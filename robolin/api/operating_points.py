@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arrays import Arrays, Floats, JointValues
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.evaluation.evaluate import RunOptions
-from robolin.input_checks import array_of, batch_of
+from robolin.input_checks import batch_of, joint_arrays
 from robolin.loops.any_arm import evaluate_any_arm
 
 # numbers from which memory is used again: new memory for as many takes longer than copying them
@@ -31,7 +31,7 @@ def evaluate_about(
     found = evaluate_any_arm(arm, verb, values, copy, **how)
     if not point:
         # nothing was done by threads meanwhile
-        arrays = {name: array_of(arm, name, value) for name, value in values.items()}
+        arrays = joint_arrays(arm, values)
         copy(arrays, batch_of(arrays))
     return found, point
 

@@ -16,7 +16,7 @@ from robolin.evaluation.prescribed_joints import (
     prescribed_joints,
     require_prescribed_inputs,
 )
-from robolin.input_checks import array_of, require_arm
+from robolin.input_checks import array_of, require_arm, require_same_rows
 
 
 def prescribed_values(
@@ -36,6 +36,7 @@ def prescribed_values(
         raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
     if how.get("method", "auto") != "auto" or how.get("loop_method") is not None:
         raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
+    require_same_rows({**values, "qdd": qdd})
     driven = prescribed_joints(arm, prescribe)
     told = prescribed_accelerations(arm, driven, 0.0 if qdd is None else qdd)
     given = values["tau"]

@@ -19,7 +19,7 @@ from robolin.control.actuation import (
 )
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, RunOptions
-from robolin.input_checks import array_of, batch_of
+from robolin.input_checks import batch_of, joint_arrays
 from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
 from robolin.loops.loop_dynamics import without_closures
 from robolin.loops.rank import DEPENDENT_WITHIN
@@ -73,7 +73,7 @@ def operating_point(
         given["tau"] = tau
     elif tau != HOLD_AT_POINT:
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep qdd")
-    arrays = {name: array_of(arm, name, value) for name, value in given.items()}
+    arrays = joint_arrays(arm, given)
     batch = batch_of(arrays)
     state = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
     if arm.loops:

@@ -25,9 +25,9 @@ from robolin.evaluation.unanswered import (
     unsound_rows,
 )
 from robolin.input_checks import (
-    array_of,
     batch_of,
     is_one_state,
+    joint_arrays,
     kernel_rows,
     require_arm,
     require_finite_results,
@@ -105,7 +105,7 @@ def evaluate_rows(
         if state is not None:
             return state
 
-    arrays = {each: array_of(arm, each, values[each]) for each in ALGORITHMS[name].needs}
+    arrays = joint_arrays(arm, {each: values[each] for each in ALGORITHMS[name].needs})
     batch = batch_of(arrays)
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return _run_directly(arm, name, arrays, batch)
@@ -211,7 +211,7 @@ def why_unanswered(
     from robolin.engine.shortfall import no_inertia
 
     algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]
-    arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
+    arrays = joint_arrays(arm, {each: values[each] for each in algorithm.needs})
     batch = batch_of(arrays)
     state = row_of(arm, arrays, batch, row)
 

@@ -30,7 +30,7 @@ from robolin.geometry.quaternions import (
     turn_from_quaternion,
     twist_of_translation,
 )
-from robolin.input_checks import array_of, require_arm
+from robolin.input_checks import joint_arrays, require_arm
 
 TURN_FREEDOMS, SLIDE_FREEDOMS = ("rx", "ry", "rz"), ("x", "y", "z")
 
@@ -213,7 +213,7 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
 def _checked(arm: Arm, **values: JointValues) -> list[Floats]:
     """What users give for all joints, as arrays (..., n)."""
     require_arm(arm)
-    return [array_of(arm, name, value) for name, value in values.items()]
+    return [*joint_arrays(arm, values).values()]
 
 
 def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:

@@ -13,7 +13,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate, evaluate_rows, require_known
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
-from robolin.input_checks import array_of, batch_of, require_sound, require_tree
+from robolin.input_checks import batch_of, joint_arrays, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, without_closures
 from robolin.loops.solve import LOOP_SOLVERS
@@ -69,7 +69,7 @@ def closed_rows(
     _require_method(how)
     if verb == "hold":
         return evaluate_rows(without_closures(arm), "inverse", values, **_of_tree(how))
-    arrays = {name: array_of(arm, name, values[name]) for name in NEEDED_STATE[verb]}
+    arrays = joint_arrays(arm, {name: values[name] for name in NEEDED_STATE[verb]})
     batch = batch_of(arrays)
     flat = {
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
@@ -152,7 +152,7 @@ def why_closed_unanswered(
     arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: RunOptions
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
-    arrays = {name: array_of(arm, name, values[name]) for name in NEEDED_STATE[verb]}
+    arrays = joint_arrays(arm, {name: values[name] for name in NEEDED_STATE[verb]})
     batch = batch_of(arrays)
     state = row_of(arm, arrays, batch, row)
 

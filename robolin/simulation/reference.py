@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.geometry.configuration import advanced, difference, has_groups
-from robolin.input_checks import array_of, seconds_of
+from robolin.input_checks import joint_arrays, require_same_rows, seconds_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,8 @@ def reference_of(
     matrices: dict[str, Floats] | None = None,
 ) -> ReferenceMotion:
     """A reference with joint values (n,) or (rows, n), and matrices with as many rows."""
-    arrays = {name: array_of(arm, name, value) for name, value in motion.items()}
+    require_same_rows(motion, vectors={"time": time})
+    arrays = joint_arrays(arm, motion)
     shapes = dict.fromkeys(arrays, (arm.n,))
     for name, matrix in (matrices or {}).items():
         arrays[name], shapes[name] = matrix, matrix.shape[-2:]

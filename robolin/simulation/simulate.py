@@ -15,7 +15,7 @@ from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 from robolin.evaluation.unanswered import unsound_rows
-from robolin.input_checks import array_of, batch_of, require_arm, require_sound
+from robolin.input_checks import array_of, batch_of, joint_arrays, require_arm, require_sound
 from robolin.loops.loop_simulation import simulated_loops
 from robolin.simulation.controllers import Law, controller_of
 from robolin.simulation.drive import Drive
@@ -215,9 +215,10 @@ def _together(
     arm: Arm, q: JointValues, qd: JointValues, tau: AnyTorque
 ) -> tuple[Floats, Floats, AnyTorque]:
     """Sound values of the same leading axes; a torque that is no array stays as it is."""
-    arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}
+    given = {"q": q, "qd": qd}
     if not (callable(tau) or isinstance(tau, TorqueTable)):
-        arrays["tau"] = array_of(arm, "tau", tau)
+        given["tau"] = tau
+    arrays = joint_arrays(arm, given)
     batch = batch_of(arrays)
     spread = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
     for row in np.flatnonzero(unsound_rows(arm, arrays, batch)):

@@ -14,7 +14,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues, Mask
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate
-from robolin.input_checks import array_of, seconds_of
+from robolin.input_checks import array_of, require_same_rows, seconds_of
 from robolin.shown import Shown
 
 # t in s, q and q̇ of shape (..., n)
@@ -169,6 +169,7 @@ def effort_limits(arm: Arm) -> EffortLimits:
 
 
 def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
+    require_same_rows({"tau": table.tau}, vectors={"time": table.time})
     time, values = seconds_of(table.time), array_of(arm, "tau", table.tau)
     if time.ndim != 1 or values.shape != (len(time), arm.n) or not len(time):
         shapes = f"time {time.shape}, tau {values.shape}"

@@ -1,0 +1,192 @@
+"""Rows with labels are matched by them or rejected; never by their places."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+
+pandas = pytest.importorskip("pandas")
+xarray = pytest.importorskip("xarray")
+
+TREE, LOOP = robolin.load("two-link"), robolin.load("four-bar")
+# of closed loops; q is then a state that is closed
+OF_LOOPS = ("close", "close_change", "closing_torques", "linearize_loops", "loop_constraints")
+OF_LOOPS = (*OF_LOOPS, "loop_forces")
+JOINT_VALUES = (
+    *("q", "qd", "qdd", "tau", "dq", "dqd", "dqdd", "dtau", "delta", "q0", "q1"),
+    *("nu", "epsilon", "xi", "kappa", "dcost_dq", "dcost_dqd", "time"),
+)
+# of one state, so that there are no rows
+ONE_STATE = ("operators", "trim")
+# values of one row for all, so that other labels have nothing to be matched with
+ONE_ROW = {("sensitivity", "dq"), ("sensitivity", "dqd"), ("simulate", "qdd")}
+# what else a function cannot be called without, and what is asked otherwise where a value stands
+MORE: dict[str, dict[str, Any]] = {"simulate": {"duration": 0.01, "dt": 0.01}}
+TIMES = np.array([0.0, 0.1, 0.2])
+
+
+def functions() -> Iterator[tuple[str, list[str]]]:
+    """Every public function with several values that have rows, and the names of those."""
+    for name in robolin.__all__:
+        function = getattr(robolin, name)
+        if not inspect.isfunction(function) or name in ONE_STATE:
+            continue
+        wanted = inspect.signature(function).parameters
+        values = [each for each in JOINT_VALUES if each in wanted]
+        if "arm" in wanted and len(values) > 1:
+            yield name, values
+
+
+def frame(arm: robolin.Arm, index: Any, numbers: Any = None) -> Any:
+    values = np.zeros((len(index), arm.n)) if numbers is None else numbers
+    return pandas.DataFrame(values, columns=list(arm.joint_names), index=index)
+
+
+CASES = [
+    (name, first, other)
+    for name, values in functions()
+    for first in values[:1]
+    for other in values[1:]
+    if (name, other) not in ONE_ROW
+]
+
+
+@pytest.mark.parametrize("name, first, other", CASES, ids=lambda text: text)
+def test_no_function_matches_labelled_rows_by_position(name: str, first: str, other: str) -> None:
+    """Two tables whose rows have other labels are rejected by every public function."""
+    function = getattr(robolin, name)
+    arm = LOOP if name in OF_LOOPS else TREE
+    rows = np.array([0, 1, 2])
+    closed = robolin.close(LOOP, [0.5, 0, 0], hold="drive").q if name in OF_LOOPS else np.zeros(2)
+    poses = np.tile(closed, (3, 1))
+    given: dict[str, Any] = {**MORE.get(name, {}), first: frame(arm, rows, poses)}
+    required = inspect.signature(function).parameters
+    for each in ("q", "qd", "q0", "nu", "xi"):
+        if each in required and required[each].default is inspect.Parameter.empty:
+            given.setdefault(each, poses if each in ("q", "q0") else np.zeros((3, arm.n)))
+    if name in ("sensitivity", "sensitivity_matrices", "cost_gradient"):
+        given.setdefault("time", TIMES)
+        if other != "qdd":
+            given["tau"] = np.zeros((3, arm.n))
+    if other == "qdd" and "prescribe" in required:
+        given["prescribe"] = "elbow"
+    same, opposite = (
+        pandas.Series(TIMES, index=index) if other == "time" else frame(arm, index)
+        for index in (rows, rows[::-1])
+    )
+    with pytest.raises(robolin.RobolinError, match=r"row 1 is '0' in .* and '2' in ") as caught:
+        function(arm, **{**given, other: opposite})
+    assert ".loc[q.index]" in caught.value.hint
+    # nothing but the order is wrong
+    function(arm, **{**given, other: same})
+
+
+def test_a_table_of_wrenches_has_the_rows_of_the_states() -> None:
+    """Wrenches in loops are matched with states by their labels."""
+    q = np.tile(robolin.close(LOOP, [0.5, 0, 0], hold="drive").q, (2, 1))
+    wrench = pandas.DataFrame(np.zeros((2, 6)), index=["b", "a"])
+    with pytest.raises(robolin.RobolinError, match="row 1 is 'a' in q and 'b' in wrench 'pin'"):
+        robolin.closing_torques(LOOP, frame(LOOP, ["a", "b"], q), {"pin": wrench})
+
+
+CONTROLS: dict[str, Callable[[Any, Any], Any]] = {
+    "ComputedTorque": lambda q, other: robolin.ComputedTorque(q=q, qd=other, time=TIMES),
+    "PDControl": lambda q, other: robolin.PDControl(q=q, qd=other, kp=1.0, kd=1.0, time=TIMES),
+    "time": lambda q, _: robolin.PDControl(
+        q=q, kp=1.0, kd=1.0, time=pandas.Series(TIMES, index=[2, 1, 0])
+    ),
+}
+
+
+@pytest.mark.parametrize("make", CONTROLS.values(), ids=CONTROLS)
+def test_references_of_controllers_have_the_same_rows(make: Callable[[Any, Any], Any]) -> None:
+    """A reference in tables of opposite order is rejected before the first step."""
+    control = make(frame(TREE, [0, 1, 2]), frame(TREE, [2, 1, 0]))
+    with pytest.raises(robolin.RobolinError, match="row 1 is"):
+        robolin.simulate(TREE, [0.0, 0.0], duration=0.01, dt=0.01, control=control)
+
+
+def test_a_table_of_torques_has_the_rows_of_its_times() -> None:
+    """Torques are not taken in another order than their times."""
+    table = robolin.TorqueTable(
+        time=pandas.Series(TIMES, index=[2, 1, 0]), tau=frame(TREE, [0, 1, 2])
+    )
+    with pytest.raises(robolin.RobolinError, match="row 1 is"):
+        robolin.simulate(TREE, [0.0, 0.0], duration=0.01, dt=0.01, tau=table)
+
+
+def array(dims: tuple[str, ...], **coords: Any) -> Any:
+    shape = [len(coords.get(dim, (0, 0))) for dim in dims[:-1]]
+    joints = list(TREE.joint_names)
+    values = np.zeros((*shape, 2))
+    return xarray.DataArray(values, dims=dims, coords={**coords, dims[-1]: joints})
+
+
+LABELLED: dict[str, tuple[Any, Any]] = {
+    "xarray, opposite order": (
+        array(("t", "joint"), t=[0.0, 0.1]),
+        array(("t", "joint"), t=[0.1, 0.0]),
+    ),
+    "xarray, other dimensions": (array(("t", "joint")), array(("run", "joint"))),
+    "xarray, other order of dimensions": (
+        array(("t", "run", "joint")),
+        array(("run", "t", "joint")),
+    ),
+    "xarray and pandas": (array(("t", "joint"), t=[0, 1]), frame(TREE, [1, 0])),
+    "dict of series": (
+        {"shoulder": pandas.Series([0, 1], index=["a", "b"])},
+        {"elbow": pandas.Series([0, 1], index=["b", "a"])},
+    ),
+    "columns without names": (
+        pandas.DataFrame(np.zeros((2, 2)), index=[0, 1]),
+        pandas.DataFrame(np.zeros((2, 2)), index=[1, 0]),
+    ),
+    "several levels": (
+        frame(TREE, pandas.MultiIndex.from_tuples([(0, "a"), (0, "b")])),
+        frame(TREE, pandas.MultiIndex.from_tuples([(0, "b"), (0, "a")])),
+    ),
+    "times": (
+        frame(TREE, pandas.to_datetime(["2026-01-01", "2026-01-02"])),
+        frame(TREE, pandas.to_datetime(["2026-01-02", "2026-01-01"])),
+    ),
+}
+
+
+@pytest.mark.parametrize("q, qd", LABELLED.values(), ids=LABELLED)
+def test_every_kind_of_label_is_compared(q: Any, qd: Any) -> None:
+    """Whatever library the labels come from, rows that differ are rejected."""
+    with pytest.raises(robolin.RobolinError, match=r"row 1 is|has rows along"):
+        robolin.inverse(TREE, q, qd)
+
+
+def test_columns_of_a_dict_have_the_same_rows() -> None:
+    """Within one dict, series of other rows are rejected too."""
+    q = {
+        "shoulder": pandas.Series([0, 1], index=["a", "b"]),
+        "elbow": pandas.Series([0, 1], index=["b", "a"]),
+    }
+    with pytest.raises(robolin.RobolinError, match="of joint 'shoulder' and 'b' in q of joint"):
+        robolin.inverse(TREE, q)
+
+
+FITTING: dict[str, tuple[Any, Any]] = {
+    "same labels of other types": (frame(TREE, range(2)), frame(TREE, np.array([0.0, 1.0]))),
+    "labels beside none": (frame(TREE, ["a", "b"]), np.zeros((2, 2))),
+    "one row for all": (frame(TREE, ["a", "b"]), frame(TREE, ["c"])),
+    "one state for all": (array(("t", "joint"), t=[0, 1]), pandas.Series([0.0, 0.0])),
+    "more dimensions on the left": (array(("run", "t", "joint")), array(("t", "joint"))),
+    "missing labels": (frame(TREE, [0.0, np.nan]), frame(TREE, [0.0, np.nan])),
+}
+
+
+@pytest.mark.parametrize("q, qd", FITTING.values(), ids=FITTING)
+def test_rows_that_fit_are_taken(q: Any, qd: Any) -> None:
+    """Labels that are the same, or on one side only, keep nobody from computing."""
+    found = robolin.inverse(TREE, q, qd)
+    assert np.array_equal(found, np.broadcast_to(robolin.inverse(TREE, [0, 0]), found.shape))
