@@ -197,3 +197,14 @@ def test_a_sweep_is_drawn_over_its_values(tmp_path: Path) -> None:
     file = tmp_path / "swept.svg"
     answered("sweep", "inverse", "two-link", "--payload", "lower:0,1,2", "-o", file)
     assert "payload [kg]" in file.read_text("utf-8")
+
+
+def test_the_contract_has_only_what_holds_for_every_value() -> None:
+    """A line that differs from value to value, such as the payload, is not in the contract."""
+    arm = library.load("two-link")
+    found = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload="lower:0,1,2")
+    alone = library.answer(arm, "inverse", library.States(q=[0.3, -0.7]))
+    assert "payload" in alone.contract
+    assert "payload" not in found.contract
+    same = {key: alone.contract[key] for key in ("gravity", "joints", "state", "damping")}
+    assert {key: found.contract[key] for key in same} == same

@@ -16,6 +16,7 @@ import robolin.cluster
 from robolin.answering.posed_question import QUIETLY
 from robolin.cluster.sent_parts import _some_workers
 from robolin.cluster.workers import by_workers, from_anywhere, require_fit, workers
+from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
 from robolin.parts.compute import compute_parts
 from robolin.parts.part_job import PartDone, PartJob, compute_part, part_jobs
@@ -38,6 +39,21 @@ def test_jobs_hold_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch
         assert os.path.isabs(sent.source.path)
         assert sent.states.options == job.states.options
         assert sent.loads == job.loads
+
+
+def test_an_arm_of_a_file_is_found_from_every_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path to a robot file is made absolute; the name of a bundled arm stays a name."""
+    monkeypatch.chdir(folder.parent)
+    plan, inquiry, arm = plan_of(Path("logs"))
+    (job, *_) = part_jobs(plan, inquiry, arm, Path("out"), QUIETLY)
+    bundled = bundled_path("two-link")
+    assert bundled is not None
+    Path("arm.yaml").write_bytes(bundled.read_bytes())
+    own = from_anywhere(replace(job, loads=replace(job.loads, path="arm.yaml")))
+    assert own.loads.path == str(folder.parent / "arm.yaml")
+    assert from_anywhere(job).loads.path == "two-link"
 
 
 def test_what_is_no_cluster_is_refused() -> None:
@@ -109,6 +125,8 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, cli
     done = robolin.cluster.compute(*ask, **where)
     assert (done.written, done.finished) == (8, True)
     assert robolin.cluster.compute(*ask, **where).skipped == 8
+    again = robolin.cluster.compute(*ask, **where, resume=False)
+    assert (again.written, again.skipped) == (8, 0)
     # a pattern that finds its own parts goes on as well
     inside = ("two-link", "inverse", str(folder / "**/*.npz"), folder / "out")
     assert [robolin.cluster.compute(*inside, **where).skipped for _ in "12"] == [0, 2]

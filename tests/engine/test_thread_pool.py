@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
+import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import thread_pool
 from robolin.engine.compiled.thread_pool import run_in_threads
@@ -263,3 +266,32 @@ def test_rows_with_many_results_are_shared_out_too() -> None:
     found, _ = plan.many(given, (20,), jobs=2)
     for name, values in expected.items():
         assert found[name].tobytes() == values.tobytes(), name
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "inverse": lambda arm, q, **how: robolin.inverse(arm, q, 0.1, 0.2, **how),
+    "forward": lambda arm, q, **how: robolin.forward(arm, q, 0.1, 0.2, **how),
+    "mass_matrix": lambda arm, q, **how: robolin.mass_matrix(arm, q, **how),
+    "linearize_inverse": lambda arm, q, **how: robolin.linearize_inverse(arm, q, 0.1, **how),
+    "linearize_forward": lambda arm, q, **how: robolin.linearize_forward(arm, q, 0.1, **how),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_run_in_as_many_threads_as_jobs(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`jobs` reaches the engine, whatever the number of cores; without it, all cores are used."""
+    asked: list[int] = []
+
+    def run(work: Callable[[int], bool], workers: int, **how: Any) -> Any:
+        asked.append(workers)
+        return run_in_threads(work, workers, **how)
+
+    monkeypatch.setattr("robolin.engine.compiled.plan.run_in_threads", run)
+    monkeypatch.setattr("robolin.engine.compiled.plan.cores", lambda: 2)
+    arm, q = robolin.load("two-link"), np.full((30_000, 2), 0.3)
+    for how in ({"jobs": 1}, {"jobs": 3}, {}):
+        CALLS[name](arm, q, **how)
+    # some functions ask the engine twice
+    assert [*dict.fromkeys(asked)] == [3, 2]
