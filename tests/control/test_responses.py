@@ -70,3 +70,21 @@ def test_names_reach_python_control_and_scipy() -> None:
     assert model.discretize(0.1).to_scipy().dt == 0.1
     with pytest.raises(robolin.UsageError, match="choose one of them by its place"):
         models().to_control()
+
+
+@pytest.mark.parametrize("method", ["zoh", "tustin", "euler"])
+def test_sampled_responses_are_sums_over_samples(method: str) -> None:
+    """One sample of 1 gives D, then C Aᵏ B; a step gives the sum of these up to each row."""
+    arm = robolin.load("two-link")
+    model = robolin.state_space(arm, [0.3, -0.7], outputs=("q", "qdd"))
+    model = model.discretize(0.05, method)
+    assert np.abs(model.D[2:]).min() > 0.1, "accelerations follow torques at once"
+    impulse, step = (respond(0.5) for respond in (model.impulse_response, model.step_response))
+    power, wanted = np.eye(4), [model.D]
+    for _ in range(10):
+        wanted.append(model.C @ power @ model.B)
+        power = model.A @ power
+    size = np.abs(wanted).max()
+    assert np.allclose(impulse.time, 0.05 * np.arange(11), rtol=1e-15)
+    assert np.allclose(impulse.y, wanted, rtol=0, atol=1e-13 * size)
+    assert np.allclose(step.y, np.cumsum(wanted, axis=0), rtol=0, atol=1e-12 * size)

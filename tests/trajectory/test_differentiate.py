@@ -90,11 +90,15 @@ def test_stamps_are_subtracted_before_they_are_rounded():
 
 
 LONG = np.arange(20) * 0.1
+# one step of 0.0098 s, or of 0.0102 s, among steps of 0.01 s
+SHORT_STEP, LONG_STEP = (EVEN + shift * (np.arange(60) >= 30) for shift in (-2e-4, 2e-4))
 REFUSED = [
     ("a turn of the angle", LONG, np.where(LONG < 1, 3.1, -3.1), {}, "jumps from 3.1 to -3.1"),
     ("falling times", LONG[::-1], LONG, {}, "does not go on"),
     ("few rows", LONG[:2], LONG[:2], {}, "too few"),
     ("uneven rows", UNEVEN, UNEVEN, {"differentiate": "savgol"}, "--differentiate central"),
+    ("a short step", SHORT_STEP, EVEN, {"differentiate": "savgol"}, "row 31 comes 0.0098 s after"),
+    ("a long step", LONG_STEP, EVEN, {"differentiate": "savgol"}, "row 31 comes 0.0102 s after"),
     ("a free joint", LONG, LONG, {"free_turns": True}, "no derivatives of its angles"),
 ]
 
