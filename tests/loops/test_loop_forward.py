@@ -358,3 +358,16 @@ def test_the_kernel_answers_no_motion_that_meets_rounding() -> None:
     arm, how = on_a_swivel(pinned), {"engine": "python", "jobs": None}
     unanswered = evaluate_flat(arm, "forward-closed", state, how)[1]
     assert unanswered.all()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_noise_of_an_arm_at_rest_is_no_opening_closure(rows: int) -> None:
+    """Velocities of 1e-7 rad/s that open a closure are accepted as rest, 1e-3 rad/s are not."""
+    arm = robolin.load("four-bar")
+    q = robolin.close(arm, [0.4, 0.0, 0.0], hold="drive").q
+    still = robolin.forward(arm, q, 0.0, 0.5)
+    states, noise = np.tile(q, (rows, 1)), np.array([1e-7, 0.0, 0.0])
+    found = robolin.forward(arm, states, noise, 0.5)
+    assert np.allclose(found, still, rtol=0, atol=1e-6)
+    with pytest.raises(robolin.RobolinError, match="pin"):
+        robolin.forward(arm, states, 1e4 * noise, 0.5)

@@ -59,6 +59,9 @@ def test_a_sample_is_measured_and_rows_are_counted(tmp_path: Path) -> None:
     alone = recordings([str(tmp_path / "logs" / "c.npz")])
     counted = estimated_cost(*question(alone), alone, Division(None, None))
     assert (counted.rows, counted.exact, counted.parts) == (70, True, 1)
+    # a part is never longer than the longest recording
+    long = estimated_cost(*question(alone), alone, Division(10_000, None))
+    assert (long.part_rows, long.parts, long.sample) == (70, 1, 70)
     (tmp_path / "a.csv.gz").write_bytes(b"")
     with pytest.raises(RobolinError, match="not estimated"):
         estimated_cost(inquiry, arm, recordings([str(tmp_path / "a.csv.gz")]), Division(None, None))

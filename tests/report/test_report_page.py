@@ -20,6 +20,7 @@ from tests.report.pages import (
     ROWS,
     data_in,
     hostile_names,
+    limited_two_link,
     motion,
     numbers,
     page_of_two_link,
@@ -190,3 +191,22 @@ def test_the_arm_is_drawn_without_a_program(page: str) -> None:
     assert drawn[0].count("<circle") == len(arm.links)
     assert drawn[0].count('class="axis"') == len(arm.links)
     assert page.count("<table") >= 6
+
+
+def test_margins_are_those_of_the_motion(page: str) -> None:
+    """The table of margins has the row of each closest approach, counted from 1, and its margin."""
+    arm = limited_two_link()
+    given = motion(arm)
+    tau = robolin.inverse(arm, **given)
+    body = re.search(r'data-key="margins".*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+    assert body is not None
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body[1].split("</tr>")[:-1]]
+    efforts = [row for row in cells if row[1].startswith("effort")]
+    for place, (name, _, row, value, limit, margin, share) in enumerate(efforts):
+        worst = int(np.abs(tau[:, place]).argmax())
+        assert (name, int(row), limit) == (arm.joint_names[place], worst + 1, "100")
+        # six digits are shown
+        assert float(value) == pytest.approx(tau[worst, place], rel=1e-5)
+        assert float(margin) == pytest.approx(100.0 - tau[worst, place], rel=1e-5)
+        assert float(share) == pytest.approx(100.0 - tau[worst, place], abs=0.051)
+    assert len(efforts) == 2

@@ -195,3 +195,15 @@ def test_floating_arms_keep_their_energy() -> None:
 
     assert fixed.energy_drift < 1e-11 * fixed.kinetic_energy[0]
     assert np.abs(fixed.q - adapted.q).max() < 1e-9
+
+
+@pytest.mark.parametrize("duration, dt, steps", [(0.07, 0.01, 7), (0.3, 0.1, 3), (0.35, 0.1, 4)])
+def test_rounding_of_the_duration_makes_no_step(duration: float, dt: float, steps: int) -> None:
+    """0.07/0.01 is a little more than 7 in floats; an eighth step would be rounding."""
+    schedule = Schedule(duration, dt=dt)
+    lengths = [length for _, length in schedule.stretches()]
+    assert schedule.steps == len(lengths) == steps
+    assert sum(lengths) == pytest.approx(duration, rel=1e-12)
+    assert min(lengths) > 0.4 * dt
+    moments = schedule.moments()
+    assert (len(moments), moments[0], moments[-1]) == (steps + 1, 0.0, duration)

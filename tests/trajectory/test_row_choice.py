@@ -150,3 +150,27 @@ def test_lines_keep_their_numbers() -> None:
     """The lines that are left have the numbers they had."""
     chosen, passed = chosen_lines(Lines(b"a\n\nb\nc\nd\n", 10, 99, True), 1, 2)
     assert (chosen.data, chosen.first, passed) == (b"b\nc\n", 12, 1)
+
+
+@pytest.mark.parametrize("rows", ["0:", "3:", "12:"])
+@pytest.mark.parametrize("form, place", [("csv", "bad.csv:14"), ("npz", "bad.npz, row 13")])
+def test_a_bad_row_among_chosen_ones_is_told_by_its_place(
+    tmp_path: Path, form: str, place: str, rows: str
+) -> None:
+    """Whichever rows are read, an error names the place of the bad row in the whole file."""
+    arm, path = robolin.load("two-link"), tmp_path / f"bad.{form}"
+    q = np.zeros((20, 2))
+    # no sine has digits there
+    q[12, 0] = 1e9
+    if form == "csv":
+        lines = [f"{i},{a},{b}" for i, (a, b) in enumerate(q.tolist())]
+        path.write_text("\n".join(["time,shoulder/position,elbow/position", *lines, ""]))
+    else:
+        np.savez(path, q=q, time=np.arange(20.0), joints=np.array(JOINTS))
+    states = robolin.States(trajectory=path, rows=rows, stride=3)
+    with pytest.raises(RobolinError) as refused:
+        robolin.answer(arm, "inverse", states, notify=lambda *_: None)
+    assert place in str(refused.value)
+    # rows 1, 4, 7, … pass it by
+    states = robolin.States(trajectory=path, rows="1:", stride=3)
+    assert robolin.answer(arm, "inverse", states, notify=lambda *_: None)["tau"].shape == (7, 2)
