@@ -247,6 +247,11 @@ class Arm:
         by_name = {link.joint.name: link.joint for link in self.links}
         return tuple(by_name[name] for name in self.joint_names)
 
+    @property
+    def passive_joints(self) -> tuple[str, ...]:
+        """The independent joints that have no motor according to the description."""
+        return tuple(joint.name for joint in self.joints if not joint.actuated)
+
     @cached_property
     def has_mimic(self) -> bool:
         """Whether any joint follows another."""

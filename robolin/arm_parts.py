@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
@@ -103,6 +103,8 @@ class Joint:
         friction: Coulomb friction in N·m or N
         armature: reflected rotor inertia in kg·m² or kg
         mimic: the joint that this one follows, or None
+        actuated: whether it has a motor, as far as the description says; it does not change how
+            the arm moves, so equal joints may differ in it
 
     Example:
         >>> joint = robolin.load("panda").joints[3]
@@ -119,6 +121,7 @@ class Joint:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    actuated: bool = field(default=True, compare=False)
 
     @property
     def turns(self) -> bool:

@@ -52,7 +52,8 @@ def motion_result(posed: PosedQuestion, simulated: SimulatedMotion) -> Result:
     """The motion as a result, and warnings where it deserves attention."""
     arm, motion = simulated.task.arm, simulated.motion
     over = _told_too_much(simulated.task, motion)
-    for text in (_cut(arm, motion), over, _beyond(arm, motion), _drifted(motion)):
+    odd = _passive_torques(simulated.task, motion)
+    for text in (_cut(arm, motion), over, odd, _beyond(arm, motion), _drifted(motion)):
         if text:
             posed.warn(text)
     time = None if simulated.ends_only else _times(motion)
@@ -172,6 +173,15 @@ def _told_too_much(task: SimulationTask, motion: Simulation) -> str:
     driven = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
     counts = _counts(task.arm, driven & effort_limits(task.arm).exceeded(motion.tau))
     return f"joints that move as told take more than their limits in {counts}" if counts else ""
+
+
+def _passive_torques(task: SimulationTask, motion: Simulation) -> str:
+    """How often torques act on joints that the description has as passive."""
+    given = np.array([not joint.actuated for joint in task.arm.joints]) & (motion.tau != 0.0)
+    if task.prescribed is not None:
+        given &= prescribed_joints(task.arm, task.prescribed.joints) == 0.0
+    counts = _counts(task.arm, given)
+    return f"torques act on passive joints in {counts}" if counts else ""
 
 
 def _counts(arm: Arm, marked: Mask) -> str:

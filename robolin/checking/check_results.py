@@ -17,7 +17,12 @@ from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.model_changes import model_changes
 from robolin.checking.outcome import CheckOutcome
 from robolin.checking.record_results import record_inquiry
-from robolin.checking.recorded_question import Inputs, RecordedQuestion, recorded_question
+from robolin.checking.recorded_question import (
+    Inputs,
+    RecordedQuestion,
+    recorded_question,
+    with_stored_motors,
+)
 from robolin.checking.tolerance import Tolerances, tolerances_in
 from robolin.description.load import figures
 from robolin.errors import RobolinError
@@ -109,7 +114,8 @@ def _checked(
 ) -> CheckOutcome:
     question = _question(stored)
     try:
-        comparison = _compared(stored, asked, how.settings, close)
+        now = with_stored_motors(asked, stored.meta)
+        comparison = _compared(stored, now, how.settings, close)
     except RobolinError as error:
         # a joint that is gone, for example, takes the question with it
         changed = _changed_model(stored, asked)

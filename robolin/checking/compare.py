@@ -16,7 +16,7 @@ from robolin.background import close_generator, prefetch
 from robolin.checking.contract_changes import changed_lines, shown_value
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
-from robolin.checking.recorded_question import frame_in_contract
+from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
 from robolin.checking.rounding import remainder_lines, rounding_of, tolerance_of
 from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
@@ -37,7 +37,7 @@ class Comparison:
     changes:   what is different about the models
     notes:     inputs that are not the same files any more
     contract:  what is said differently about what went into the numbers
-    strict:    whether a changed model is a difference even where no number shows it
+    strict:    whether a model that moves otherwise is a difference where no number shows it
     """
 
     entries: tuple[Difference, ...]
@@ -59,12 +59,17 @@ class Comparison:
         All of them where nothing but rounding differs.
         """
         real = tuple(entry for entry in self.beyond if not entry.rounding)
-        other = real or self.structure or (self.strict and self.changes)
+        other = real or self.structure or self._another_model
         return real if other else self.beyond
 
     @property
     def same(self) -> bool:
-        return not (self.structure or self.beyond or (self.strict and self.changes))
+        return not (self.structure or self.beyond or self._another_model)
+
+    @property
+    def _another_model(self) -> bool:
+        """Whether a changed model is a difference by itself."""
+        return self.strict and any(change.changes_motion for change in self.changes)
 
 
 def compare_with_stored(
@@ -226,7 +231,8 @@ def question_changes(meta: Mapping[str, Any], result: Result) -> Iterator[str]:
     now = plain(result.options)
     # asked again by its name
     told = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
-    yield from _options({**meta["options"], **told}, now)
+    motors = {key: text for key, text in motors_in_contract(meta).items() if now.get(key) == text}
+    yield from _options({**meta["options"], **told, **motors}, now)
 
 
 def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -51,6 +51,11 @@ class Change:
     unit: str = ""
 
     @property
+    def changes_motion(self) -> bool:
+        """Whether the arm moves otherwise; which joints have a motor does not matter to that."""
+        return self.quantity != "actuated"
+
+    @property
     def relative(self) -> float | None:
         """The change of a number as a share of its old value, None where that means nothing."""
         if not (_is_number(self.old) and _is_number(self.new)) or not self.old:
@@ -151,7 +156,9 @@ def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Chang
             continue
         kind = key.rpartition(" ")[2] if key.rpartition(" ")[2] in _COMPONENTS else key
         unit = FIGURES.get(kind, ("", ""))[slides]
-        if kind in _COMPONENTS:
+        if key == "actuated":
+            yield Change(part, name, key, *("yes" if x is None else "no" for x in (before, after)))
+        elif kind in _COMPONENTS:
             yield from _components(part, name, key, kind, before or [], after or [], unit)
         elif key in FIGURES and "limit" not in key:
             # what is left out is 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry, inquiry_of
+from robolin.answering.posed_question import arm_inputs
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
 from robolin.files.paths import place_and_part
@@ -91,6 +92,34 @@ def frame_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
     # written as 'NAME', and the rest in words
     name = told.partition("'")[2].partition("'")[0]
     return {option: name} if name else {}
+
+
+def motors_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
+    """The motors of a stored linear model, if neither its options nor its description name them."""
+    verb, options = answering_verb(meta["verb"]), meta["options"]
+    line = meta["contract"].get("actuated")
+    if verb is None or "actuated" not in verb.options or not isinstance(line, str):
+        return {}
+    joints = (meta["model"] or {}).get("joints", {}).values()
+    described = any("actuated" in figures for figures in joints)
+    if described or options.get("actuated") or options.get("passive"):
+        return {}
+    return {"actuated": "all" if line == "all joints" else line}
+
+
+def with_stored_motors(asked: RecordedQuestion, meta: Mapping[str, Any]) -> RecordedQuestion:
+    """The question about the motors of a result stored before passive joints were read.
+
+    A robot file that has changed since then is asked about as it is now.
+    """
+    motors = motors_in_contract(meta)
+    if not motors or asked.options.get("actuated") or asked.options.get("passive"):
+        return asked
+    arm = asked.inquiry().source.arm()
+    same_file = all(meta["inputs"].get(name) == digest for name, digest in arm_inputs(arm).items())
+    if not (arm.passive_joints and same_file):
+        return asked
+    return replace(asked, options={**asked.options, **motors})
 
 
 def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:

@@ -18,20 +18,33 @@ NEGLIGIBLE_TORQUE = 1e-9
 JointNames = Sequence[str] | str | None
 
 
+# `actuated="all"` gives every joint a motor, also those that the description has as passive
+ALL_JOINTS = "all"
+
+
 def actuated_places(arm: Arm, actuated: JointNames, passive: JointNames) -> tuple[int, ...]:
-    """The places in q of the joints with a motor: all, those named, or all but those named."""
+    """The places in q of the joints with a motor: those named, or all but those named.
+
+    By default they are those that the description has, which are all unless it says otherwise.
+    """
     if actuated is not None and passive is not None:
         raise UsageError("actuated and passive both say which joints have a motor", where="passive")
-    if actuated is not None:
+    if actuated is not None and not _means_all(arm, actuated):
         places = joint_places(arm, "actuated", actuated)
     else:
-        without = joint_places(arm, "passive", passive or ())
+        described = arm.passive_joints if actuated is None else ()
+        without = joint_places(arm, "passive", described if passive is None else passive)
         places = tuple(i for i in range(arm.n) if i not in without)
     if not places:
-        raise UsageError(
-            "no joint has a motor", where="actuated", hint="one at least has to have one"
-        )
+        hint = "name one that has: --actuated JOINT, or --actuated all"
+        raise UsageError("no joint has a motor", where="actuated", hint=hint)
     return places
+
+
+def _means_all(arm: Arm, names: Sequence[str] | str) -> bool:
+    """Whether this is the word for all joints and not the name of one."""
+    named = [names] if isinstance(names, str) else list(names)
+    return named == [ALL_JOINTS] and ALL_JOINTS not in arm.joint_names
 
 
 def joint_places(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[int, ...]:
@@ -85,5 +98,5 @@ def passive_torque(arm: Arm, tau: Floats, without: Sequence[int]) -> RobolinErro
     return RobolinError(
         f"{state}joint '{joint.name}' is passive and would have to give {size} here",
         where=arm.source,
-        hint="trim (--trim) finds an equilibrium nearby; or let the joint be actuated",
+        hint="trim (--trim) finds an equilibrium nearby; --actuated all gives all joints a motor",
     )

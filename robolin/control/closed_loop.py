@@ -17,7 +17,7 @@ from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
 from robolin.input_checks import is_real_number
 from robolin.shown import Shown
-from robolin.simulation.feedback_control import FeedbackControl
+from robolin.simulation.feedback_control import FeedbackControl, driven_joints
 from robolin.simulation.reference import reference_of
 from robolin.simulation.simulated_motion import Simulation
 
@@ -38,7 +38,7 @@ class FeedbackCost(Shown):
 
     Example:
         >>> arm = robolin.load("acrobot")
-        >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+        >>> model = robolin.state_space(arm, [np.pi, 0.0])
         >>> regulator = robolin.lqr(model, Q={"q": 10, "qd": 1})
         >>> law = regulator.feedback()
         >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, dt=0.01, control=law)
@@ -149,7 +149,7 @@ def law_cost(
     """The same for a control law that says P; with dt, as a sum over samples."""
     rows = _counting_rows(law, motion, dt)
     point = _followed(arm, law, motion.time[rows])
-    driven = [arm.joint_names.index(name) for name in law.actuated or arm.joint_names]
+    driven = [arm.joint_names.index(name) for name in driven_joints(arm, law)]
     x = _states(arm, law, point, motion, rows)
     u = (motion.tau[..., rows, :] - point["tau"])[..., driven]
     Q, R, N = weights

@@ -57,7 +57,7 @@ def state_space(
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s² that tau="hold" keeps; None for 0
         tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep qdd
-        actuated: the joints with a motor; None for all
+        actuated: the joints with a motor, or "all"; None for those that the description has
         passive: or those without one
         outputs: q, qd, qdd, tau, 'elbow/position', or frames: 'tool0', 'tool0/velocity', 'tool0/vx'
         reference: 'frame' gives what frames do in their own axes

@@ -30,7 +30,7 @@ class PlacedPoles(Shown):
         model: the model regulated
 
     Example:
-        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
         >>> placed = robolin.place_poles(model, [-1.0, -2.0, -3.0, -4.0])
         >>> placed.poles.values.real.round(6)
         array([-1., -2., -3., -4.])
@@ -64,7 +64,7 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
         UsageError: no model, or not as many poles as there are states
 
     Example:
-        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
         >>> robolin.place_poles(model, [-1.0, -2.0, -3.0, -4.0]).K.shape
         (1, 4)
     """

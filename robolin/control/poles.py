@@ -39,7 +39,7 @@ class Poles(Shown):
         model: the model they are of
 
     Example:
-        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
         >>> poles = model.poles()
         >>> poles.stability.tolist()
         ['edge', 'stable', 'unstable', 'stable']
@@ -100,7 +100,7 @@ class Poles(Shown):
             UsageError: a place at which there is no mode
 
         Example:
-            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
             >>> model.poles().joints(0)
             ('slide',)
         """

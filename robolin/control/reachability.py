@@ -91,7 +91,7 @@ class Reachability(Shown):
             UsageError: a place at which there is no mode
 
         Example:
-            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
             >>> reached = model.controllability()
             >>> reached.joints(int(reached.worst))
             ('slide', 'pivot')

@@ -45,7 +45,7 @@ class Regulator(Shown):
         model: the model regulated, with a state more for every integral
 
     Example:
-        >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder")
+        >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0])
         >>> regulator = robolin.lqr(model, Q={"q": 10, "qd": 1}, R=1.0)
         >>> regulator.K.round(4)
         array([[-278.4422, -112.2913, -119.7246,  -56.8282]])
@@ -86,7 +86,7 @@ class Regulator(Shown):
 
         Example:
             >>> arm = robolin.load("acrobot")
-            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0])
             >>> regulator = robolin.lqr(model)
             >>> bool(np.isclose(regulator.cost([0.1, 0.0, 0.0, 0.0]), 0.01 * regulator.P[0, 0]))
             True
@@ -113,7 +113,7 @@ class Regulator(Shown):
 
         Example:
             >>> arm = robolin.load("acrobot")
-            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0])
             >>> law = robolin.lqr(model).feedback()
             >>> motion = robolin.simulate(arm, [np.pi, 0.01], duration=0.01, control=law)
             >>> motion.tau.shape
@@ -144,7 +144,7 @@ class Regulator(Shown):
 
         Example:
             >>> arm = robolin.load("acrobot")
-            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0])
             >>> regulator = robolin.lqr(model.discretize(0.01))
             >>> regulator.sampled_motion([np.pi, 0.001], samples=5, steps=2).q.shape
             (6, 2)
@@ -191,7 +191,7 @@ class Regulator(Shown):
 
         Example:
             >>> arm = robolin.load("acrobot")
-            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0])
             >>> regulator = robolin.lqr(model.discretize(0.01))
             >>> motion = regulator.sampled_motion([np.pi, 0.001], samples=5, steps=2)
             >>> cost = regulator.motion_cost(motion)

@@ -50,7 +50,7 @@ class StateSpace(Shown):
         method: how a model with a dt was made discrete: 'zoh', 'foh', 'tustin' or 'euler'
 
     Example:
-        >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder")
+        >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0])
         >>> model.states
         ('shoulder/position', 'elbow/position', 'shoulder/velocity', 'elbow/velocity')
         >>> model.poles().stability.tolist()

@@ -55,7 +55,7 @@ class Trim(Shown):
 
     Example:
         >>> arm = robolin.load("acrobot")
-        >>> found = robolin.trim(arm, [3.0, 0.1], passive="shoulder")
+        >>> found = robolin.trim(arm, [3.0, 0.1])
         >>> bool(found.residual < 1e-9), found.tau[0].item()
         (True, 0.0)
     """
@@ -93,7 +93,7 @@ def trim(
     Args:
         arm: the arm, from `robolin.load`
         q: one pose (n,) in rad or m, in the order of `arm.joint_names`
-        actuated: the joints with a motor; None for all
+        actuated: the joints with a motor, or "all"; None for those that the description has
         passive: or those without one
         keep: joints that stay where they are
         limits: keep within the position limits of the description
@@ -107,7 +107,7 @@ def trim(
 
     Example:
         >>> arm = robolin.load("acrobot")
-        >>> robolin.trim(arm, [3.0, 0.1], passive="shoulder", keep="elbow").q.round(6)
+        >>> robolin.trim(arm, [3.0, 0.1], keep="elbow").q.round(6)
         array([3.101601, 0.1     ])
     """
     require_arm(arm)

@@ -59,11 +59,11 @@ def in_words(differ: Sequence[str]) -> str:
 
 
 def _changed(place: str, here: Any, there: Any) -> Iterator[str]:
-    """Every figure that differs, by where it stands; what the arm is called does not matter."""
+    """Every figure that differs, by where it stands; names and motors do not change the motion."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         for key in dict.fromkeys([*there, *here]):
             where = f"{place} {key}".strip()
-            if where != "arm name":
+            if where != "arm name" and key != "actuated":
                 yield from _changed(where, here.get(key), there.get(key))
     elif here != there:
         yield f"{place}: {_shown(there)} there, {_shown(here)} here"

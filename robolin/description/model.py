@@ -122,6 +122,7 @@ class JointEntry:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    actuated: bool = True
     dh: DhRow | None = None
     places: Mapping[str, Place] = field(default_factory=dict)
 
@@ -257,9 +258,8 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         "lower effort limit": limits.effort_lower,
     }
     # a limit of 0 is not the same as none
-    return _given_figures(figures) | {
-        key: value for key, value in bounds.items() if value is not None
-    }
+    given = {key: value for key, value in bounds.items() if value is not None}
+    return _given_figures(figures) | given | ({} if joint.actuated else {"actuated": 0})
 
 
 def _loop(loop: LoopEntry) -> dict[str, Any]:

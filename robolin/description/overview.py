@@ -75,6 +75,7 @@ def _joint_row(joint: Joint, entry: JointEntry, number: int) -> Row:
         "friction": joint.friction,
         "armature": joint.armature,
         "mimic": _mimic_row(joint.mimic) if joint.mimic else None,
+        "actuated": joint.actuated and joint.mimic is None,
     }
 
 
@@ -160,8 +161,9 @@ def _motion(entry: JointEntry, joint: Joint | None) -> str:
         return "(fixed)" if entry.kind == "fixed" else f"({entry.name}: {entry.kind}, rigid here)"
     if group_kind(entry):
         normal = f" across {_row(entry.axis)}" if entry.kind == "planar" else ""
-        return f"({entry.name}: {entry.kind}{normal})"
+        return f"({entry.name}: {entry.kind}{normal}{'' if joint.actuated else ', passive'})"
     how = "about" if joint.turns else "along"
     axis = _row(joint.axis)
     follows = f", follows {joint.mimic.leader}" if joint.mimic else ""
-    return f"({entry.name}: {joint.kind} {how} {axis}{follows})"
+    passive = "" if joint.actuated else ", passive"
+    return f"({entry.name}: {joint.kind} {how} {axis}{follows}{passive})"

@@ -134,6 +134,7 @@ def joints_of_freedoms(
             damping=joint.damping,
             friction=joint.friction,
             armature=armature.get(name, armature.get(joint.name, joint.armature)),
+            actuated=joint.actuated,
         )
         pose = HERE
 

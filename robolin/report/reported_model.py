@@ -9,6 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
+from robolin.control.actuation import ALL_JOINTS
 from robolin.control.linear_model import state_space
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError
@@ -46,7 +47,7 @@ def reported_model(
     q, qd, qdd, tau = (motion.values[name][rows] for name in ("q", "qd", "qdd", "tau"))
     try:
         # of a tree accelerations give the torques, which closed loops share among them
-        model = state_space(arm, q, qd, tau=tau) if arm.loops else state_space(arm, q, qd, qdd)
+        model = _model(arm, q, qd, *((None, tau) if arm.loops else (qdd, "hold")))
         poles = model.poles()
     except RobolinError as error:
         return error
@@ -54,6 +55,16 @@ def reported_model(
     most = max(FEWEST_MODELS, MOST_PAGE_NUMBERS // numbers)
     chosen = spread_rows(len(rows), most, np.flatnonzero(np.isin(rows, telling)))
     return ReportedModel(rows, poles.values, poles.stability, chosen, model[chosen])
+
+
+def _model(arm: Arm, q: Floats, qd: Floats, qdd: Floats | None, tau: Floats | str) -> StateSpace:
+    """The models with the described motors; with all, where a passive joint would need one."""
+    try:
+        return state_space(arm, q, qd, qdd, tau)
+    except RobolinError:
+        if not arm.passive_joints:
+            raise
+        return state_space(arm, q, qd, qdd, tau, actuated=ALL_JOINTS)
 
 
 def spread_rows(rows: int, most: int, wanted: Numbers) -> Numbers:

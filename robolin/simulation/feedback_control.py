@@ -32,7 +32,8 @@ class FeedbackControl(Shown):
         q: positions of the operating point (n,) or (rows, n), in rad or m
         qd: its velocities (n,) or (rows, n), in rad/s or m/s
         tau: its torques (n,) or (rows, n), in N·m or N
-        actuated: the names of the m joints with a motor; None for all
+        actuated: the names of the m joints with a motor; None for all if K has n rows, else for
+            those that the description has
         time: when each row counts (rows,), in s; None for one operating point
         basis: (n, d) on arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
         P: (N, N) or (rows, N, N); with it, xᵀ P x is told along with the motion
@@ -43,7 +44,7 @@ class FeedbackControl(Shown):
 
     Example:
         >>> arm = robolin.load("acrobot")
-        >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+        >>> model = robolin.state_space(arm, [np.pi, 0.0])
         >>> law = robolin.lqr(model, Q={"q": 10, "qd": 1}).feedback()
         >>> motion = robolin.simulate(arm, [np.pi + 0.05, 0.0], duration=5.0, dt=0.01, control=law)
         >>> bool(abs(motion.q[-1] - [np.pi, 0.0]).max() < 1e-3)
@@ -119,6 +120,15 @@ class ComputedTorque(Shown):
     time: ArrayLike | None = None
 
 
+def driven_joints(arm: Arm, law: FeedbackControl) -> Sequence[str]:
+    """The names of the joints that a control law drives."""
+    if law.actuated is not None:
+        return law.actuated
+    rows = np.shape(law.K)[-2:-1]
+    described = [name for name in arm.joint_names if name not in arm.passive_joints]
+    return described if rows == (len(described),) else arm.joint_names
+
+
 class StateFeedback:
     """Torques of a FeedbackControl.
 
@@ -130,7 +140,7 @@ class StateFeedback:
     of_state = True
 
     def __init__(self, arm: Arm, law: FeedbackControl) -> None:
-        names = arm.joint_names if law.actuated is None else law.actuated
+        names = driven_joints(arm, law)
         if unknown := [name for name in names if name not in arm.joint_names]:
             hint = f"the joints are {', '.join(arm.joint_names)}"
             raise UsageError(f"'{arm.name}' has no joint '{unknown[0]}' to feed back to", hint=hint)

@@ -107,7 +107,8 @@ def test_poles_are_told_in_words() -> None:
     assert "(shoulder and elbow)" in found.contract["controllability"]
     assert found["stability"].tolist() == [-1, 1, -1, 1]
     assert found["poles"].dtype == complex
-    moving = robolin.answer(arm, "poles", States(q=[np.pi, 0.0], qd=[1.0, 0.0]))
+    driven = Question("poles", actuated="all")
+    moving = robolin.answer(arm, driven, States(q=[np.pi, 0.0], qd=[1.0, 0.0]))
     assert "not those of an equilibrium" in moving.contract["operating point"]
 
 

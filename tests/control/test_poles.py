@@ -19,7 +19,7 @@ def test_undamped_arms_swing_at_their_natural_frequencies(name: str) -> None:
     """λ² are the eigenvalues of -M⁻¹ ∂τ/∂q, which a symmetric solver gives."""
     arm = robolin.load(name, damping=False)
     q = np.linspace(0.2, 0.7, arm.n)
-    poles = robolin.state_space(arm, q).poles()
+    poles = robolin.state_space(arm, q, actuated="all").poles()
 
     stiffness = robolin.linearize_inverse(arm, q).dtau_dq
     squares = -eigh(0.5 * (stiffness + stiffness.T), robolin.mass_matrix(arm, q))[0]

@@ -28,7 +28,7 @@ def test_fully_actuated_arms_are_controllable(name: str, poses: int) -> None:
     """With a motor at every joint, all 2n states are reached in each of 1000 poses."""
     arm = robolin.load(name)
     q = np.random.default_rng(0).uniform(-1.5, 1.5, (poses, arm.n))
-    model = robolin.state_space(arm, q)
+    model = robolin.state_space(arm, q, actuated="all")
     assert (model.controllability().dimension == 2 * arm.n).all()
     assert model[:20].controllability().complete.all()
 

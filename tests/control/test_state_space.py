@@ -33,7 +33,8 @@ def test_models_are_complex_steps(arm: Arm, reference: str) -> None:
     q, qd, qdd = s.q[0], s.qd[0], s.qdd[0]
     spatial = [f"frame:{frame}/{word}" for word in ("displacement", "velocity", "acceleration")]
     outputs = ["q", "qd", "qdd", "tau", *spatial]
-    model = robolin.state_space(arm, q, qd, qdd, outputs=outputs, reference=reference)
+    how = {"outputs": outputs, "reference": reference, "actuated": "all"}
+    model = robolin.state_space(arm, q, qd, qdd, **how)
     state = {"q": model.q, "qd": model.qd, "tau": model.tau}
     true = stepped_outputs(arm, state, frame, reference)
 
@@ -150,8 +151,9 @@ WRONG = [
 @pytest.mark.parametrize("wrong, message, hint", WRONG, ids=[row[1] for row in WRONG])
 def test_wrong_wishes_are_told(wrong: dict[str, object], message: str, hint: str) -> None:
     """What makes no sense is refused, with what and where, and what may help."""
+    motors = {} if {"actuated", "passive"} & set(wrong) else {"actuated": "all"}
     with pytest.raises(robolin.RobolinError) as caught:
-        robolin.state_space(robolin.load("acrobot"), [1.0, 0.0], **wrong)
+        robolin.state_space(robolin.load("acrobot"), [1.0, 0.0], **motors, **wrong)
     assert message in str(caught.value)
     assert hint in caught.value.hint
 

@@ -24,7 +24,12 @@ LINEAR_MODEL_FLAGS = [
     ),
     flag("--keep", section=STATE, metavar="JOINTS", help="With --trim: these joints stay."),
     CLOSE_FLAG,
-    flag("--actuated", section=METHOD, metavar="JOINTS", help="The joints with a motor.  [all]"),
+    flag(
+        "--actuated",
+        section=METHOD,
+        metavar="JOINTS",
+        help="The joints with a motor, or 'all'.  [default: as the description says, else all]",
+    ),
     flag("--passive", section=METHOD, metavar="JOINTS", help="Or those without one."),
     flag(
         "--outputs",

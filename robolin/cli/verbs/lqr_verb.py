@@ -59,7 +59,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
 
     \b
     Example:
-      robolin lqr acrobot --q 180deg,0 --passive shoulder --weight q=10 -o gains.npz
+      robolin lqr acrobot --q 180deg,0 --weight q=10 -o gains.npz
       robolin lqr panda --weight q=100,qd=1 --effort 0.01 --dt 0.001
       robolin lqr ur5 --trajectory motion.csv --dt 0.01 --time-varying -o gains.npz
     """

@@ -18,7 +18,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
 
     \b
     Example:
-      robolin poles acrobot --q 180deg,0 --passive shoulder
+      robolin poles acrobot --q 180deg,0
       robolin poles panda --outputs panda_hand
       robolin poles cart-pole --dt 0.01 -o poles.json
     """

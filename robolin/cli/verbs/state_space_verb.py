@@ -26,7 +26,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
 
     \b
     Example:
-      robolin state-space acrobot --q 180deg,0 --passive shoulder
+      robolin state-space acrobot --q 180deg,0
       robolin state-space panda --outputs q,panda_hand/velocity --dt 0.01 -o model.mat
       robolin state-space ur5 --trajectory motion.csv --only A,B -o models.npz
     """

@@ -272,4 +272,5 @@ def _joints(
         friction=joint.friction,
         armature=armature.get(joint.name, joint.armature),
         mimic=tree.mimic.get(joint.name),
+        actuated=joint.actuated,
     )

@@ -44,6 +44,7 @@ def contract_of(
         "damping": _damping(joints, arm.damping),
         "friction": _friction(joints, arm.friction_velocity),
         "armature": grouped_by_value({joint.name: joint.armature for joint in joints}) or "none",
+        **_passive(arm),
         "payload": "; ".join(map(_payload, options.payload)) or "none",
         "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
         **_loops(tree, options, arm),
@@ -153,6 +154,14 @@ def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
             f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
         )
     return f"applied, smoothed as μ tanh(q̇/{exact_figure(velocity)}): {values}"
+
+
+def _passive(arm: Arm) -> dict[str, str]:
+    """A line for descriptions that have joints without a motor, none for the others."""
+    names = arm.passive_joints
+    if not names:
+        return {}
+    return {"passive": f"{', '.join(names)}: no motor in the description"}
 
 
 def _payload(payload: Payload) -> str:

@@ -46,6 +46,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "warned": warned,
         "left_out": list(_left_out(model)),
         "from_outside": list(_from_outside(model)),
+        "actuated": _actuated_joints(mujoco, model),
         "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],
     }
 
@@ -94,6 +95,29 @@ def _from_outside(model: Any) -> Iterator[str]:
         yield f"actuators ({model.nu})"
     if model.geom_contype.any() and model.geom_conaffinity.any():
         yield "contacts"
+
+
+def _actuated_joints(mujoco: Any, model: Any) -> list[int] | None:
+    """The numbers of the joints that actuators drive, None where the model does not say.
+
+    A joint or a fixed tendon names its joints.  Sites, spatial tendons and cranks drive whatever
+    joints are on the way, in a measure that changes with the pose: they say nothing of a joint.
+    """
+    names = {int(kind): name for name, kind in mujoco.mjtTrn.__members__.items()}
+    driven: set[int] = set()
+    for kind, (target, _) in zip(model.actuator_trntype, model.actuator_trnid, strict=True):
+        name = names[int(kind)]
+        if name in ("mjTRN_JOINT", "mjTRN_JOINTINPARENT"):
+            driven.add(int(target))
+        elif name == "mjTRN_TENDON":
+            first, count = model.tendon_adr[target], model.tendon_num[target]
+            wraps = slice(first, first + count)
+            if (model.wrap_type[wraps] != int(mujoco.mjtWrap.mjWRAP_JOINT)).any():
+                return None
+            driven |= {int(joint) for joint in model.wrap_objid[wraps]}
+        elif name != "mjTRN_BODY":
+            return None
+    return sorted(driven) or None
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3, effort_ends
+from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Mimic, Pose, Vector3, effort_ends
 from robolin.description.mjcf import compile_in_own_process
 from robolin.description.mjcf.mjcf_equalities import equality_closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
@@ -167,7 +167,8 @@ def _description(
     base = LinkEntry(bodies[0]["name"], files.at("worldbody", ""))
     parts = [part for k in range(1, len(bodies)) for part in _parts(model, k, files)]
     links = [base, *(part.link for part in parts)]
-    joints = [_following(part.joint, rules) for part in parts]
+    driven = _actuated(model, rules)
+    joints = [_following(part.joint, rules, driven) for part in parts]
     place = files.at("mujoco", "")
     root, findings = check_structure(links, joints, place)
     x, y, z = model["gravity"]
@@ -185,8 +186,18 @@ def _description(
     ), findings
 
 
-def _following(joint: JointEntry, rules: Mapping[str, Any]) -> JointEntry:
-    return replace(joint, mimic=rules[joint.name]) if joint.name in rules else joint
+def _following(joint: JointEntry, rules: Mapping[str, Mimic], driven: set[str]) -> JointEntry:
+    if joint.name in rules:
+        return replace(joint, mimic=rules[joint.name])
+    return joint if joint.kind == "fixed" else replace(joint, actuated=joint.name in driven)
+
+
+def _actuated(model: Row, rules: Mapping[str, Mimic]) -> set[str]:
+    """The joints with an actuator, or all; the actuator of a follower drives its leader."""
+    if model["actuated"] is None or "actuation" in model["disabled"]:
+        return {joint["name"] for joint in model["joint"]}
+    names = {model["joint"][k]["name"] for k in model["actuated"]}
+    return names | {rules[name].leader for name in names if name in rules}
 
 
 def _parts(model: Row, k: int, files: ModelFiles) -> Iterator[_Part]:

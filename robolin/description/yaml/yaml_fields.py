@@ -112,6 +112,18 @@ class Fields:
         self.error("bad-text", value.place, message, "use letters, digits, '_' and '-'")
         return ""
 
+    def truth(self, key: str, default: bool) -> bool:
+        """`true` or `false`."""
+        value = self._value(key, "scalar", "true or false")
+        if value is None:
+            return default
+        word = value.text.strip()
+        if value.quoted or word not in ("true", "false"):
+            message = f"{self.what}: {self.prefix}{key} is {shown(value.text)}, not true or false"
+            self.error("wrong-kind", value.place, message, f"write {key}: true or {key}: false")
+            return default
+        return word == "true"
+
     def choice(self, key: str, choices: Sequence[str], rule: str) -> str:
         """One of a few words; empty where it is none of them, which breaks the given rule."""
         word = self.text(key)

@@ -17,7 +17,7 @@ ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
 DYNAMICS_KEYS = ("damping", "friction", "armature", "rotor_inertia", "gear_ratio")
-MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic")
+MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic", "actuated")
 
 
 @dataclass
@@ -41,7 +41,7 @@ def pose_of(fields: Fields) -> Pose:
 
 
 def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> JointEntry:
-    """The joint with its limits, damping, friction, armature and mimic rule."""
+    """The joint with its limits, damping, friction, armature, mimic rule and motor."""
     if joint.kind == "fixed":
         _set_aside(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
         return joint
@@ -54,6 +54,9 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
     if joint.kind == "cylindrical":
         why = "one number cannot limit both metres and radians"
         _set_aside(fields, ("limits",), why, written)
+    if fields.has("mimic"):
+        why = "a joint that mimics another has no motor of its own"
+        _set_aside(fields, ("actuated",), why, written)
     return replace(
         joint,
         limits=_limits(fields, joint.kind, written),
@@ -61,6 +64,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         friction=fields.number("friction"),
         armature=_armature(fields),
         mimic=_mimic(fields, joint.kind in TURNING_KINDS),
+        actuated=fields.has("mimic") or fields.truth("actuated", True),
         places={**joint.places, **_motion_places(fields)},
     )
 

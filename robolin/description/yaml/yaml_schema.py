@@ -43,6 +43,7 @@ _VALUES: Mapping[str, Schema] = {
     **dict.fromkeys(("rod", "sphere", "radius", "length"), _LENGTH),
     **dict.fromkeys(("lower", "upper", "velocity", "offset", "alpha", "theta"), _ANGLE),
     "robolin": {"const": 1},
+    "actuated": {"type": "boolean", "description": "false for a joint without a motor"},
     "gravity": {**_VECTOR, "description": "m/s² in the axes of the base"},
     "xyz": {**_VECTOR, "description": "m"},
     "com": {**_VECTOR, "description": "centre of mass in the link's frame, m"},
