@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from robolin.errors import RobolinError
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.wording import did_you_mean, quoted
@@ -58,7 +56,8 @@ def require_same_rows(
 
 def _axes(value: Any) -> list[AxisLabels]:
     """The axes of a value with labels, in order; none for anything else."""
-    if isinstance(value, (np.ndarray, int, float, list, tuple, str)):
+    if isinstance(value, (int, float, list, tuple, str)) or hasattr(value, "__array_interface__"):
+        # numbers and arrays of NumPy, which is not imported for the question
         return []
     if hasattr(value, "dims") and hasattr(value, "coords"):
         coords = value.coords

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from robolin.cli.entry_point import INTERRUPTED, end_interrupted
 from robolin.cli.messages import say
 from robolin.errors import FileError, RobolinError
 from robolin.files import library_messages
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 _OBJECTS_AT_START = 150_000
 
 BUG = 70
-INTERRUPTED = 130
+
+# seconds, in which a function that ignores exceptions returns
+_REPEATED_AFTER = 0.01
+# whether Ctrl-C was pressed: what fails afterwards, an import for example, fails because of it
+_interrupts: list[int] = []
 
 # what Python says where the system refuses a thread
 _NO_THREAD = "can't start new thread"
@@ -40,19 +45,19 @@ _NO_MEMORY = "without setting an exception"
 def run() -> NoReturn:
     """Run the command line this process was started with."""
     _collect_later()
-    _hear_signals()
     _separate_messages()
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
+    code = INTERRUPTED
+    # the second one is for another Ctrl-C while the first is being answered
+    with suppress(KeyboardInterrupt), suppress(KeyboardInterrupt):
         try:
+            _hear_signals()
             code = main(sys.argv[1:])
         finally:
             # there is nothing left that Ctrl-C could stop
             _quiet_interrupts()
-    except KeyboardInterrupt:
-        # a second one, while the first was being answered
-        code = INTERRUPTED
+    _quiet_interrupts()
     _leave(code)
 
 
@@ -77,8 +82,24 @@ def _hear_signals() -> None:
         # whoever started us with nohup does not want us to hear about it
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # a process that was started in the background ignores the signal
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
+        sys.unraisablehook = _unraisable
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Unwind, and remember why."""
+    _interrupts.append(number)
+    raise KeyboardInterrupt
+
+
+def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
+    """Repeat an interrupt that arrived where exceptions are ignored, once that place is left."""
+    if isinstance(unraised.exc_value, KeyboardInterrupt):
+        threading.Timer(_REPEATED_AFTER, signal.raise_signal, [signal.SIGINT]).start()
+    else:
+        sys.__unraisablehook__(unraised)
 
 
 def _separate_messages() -> None:
@@ -94,8 +115,8 @@ def _separate_messages() -> None:
 
 
 def _quiet_interrupts() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, end_interrupted)
 
 
 def _leave(code: int) -> NoReturn:
@@ -152,6 +173,17 @@ def run_to_exit_code(action: Callable[[], int]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
+    except BaseException as error:
+        if _interrupts and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+            # libraries make other exceptions of it
+            error = KeyboardInterrupt()
+        return _code_of(error)
+
+
+def _code_of(error: BaseException) -> int:
+    """The exit code for an exception, which stderr is told of."""
+    try:
+        raise error
     except BrokenPipeError:
         # whoever was reading has seen enough
         _abandon_stdout()

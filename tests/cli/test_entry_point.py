@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,10 +67,10 @@ sys.meta_path.insert(0, Interrupting())
 from robolin.cli.entry_point import run
 run()
 """
-# what is looked for -> what it ends with: the system's answer to it, or ours
+# the module that is looked for -> exit code and stderr
 MOMENTS = {
-    "robolin.cli.main": (-2, ""),
-    "robolin.cli.messages": (-2, ""),
+    "robolin.cli.main": (130, ""),
+    "robolin.cli.messages": (130, ""),
     "robolin.cli.group": (130, "error: interrupted\n"),
     "robolin.arm": (130, "error: interrupted\n"),
     "numpy": (130, "error: interrupted\n"),
@@ -80,6 +83,64 @@ def test_an_interruption_while_modules_are_imported(name: str) -> None:
     ran = python(INTERRUPTED_AT.format(name=name), "inverse", "two-link")
     assert (ran.code, ran.err) == MOMENTS[name]
     assert ran.out == ""
+
+
+# an interrupt is pending, or held back, until the first statement of ours has installed a handler
+HELD_BACK = """
+import _signal
+install = _signal.signal
+
+def first(*args):
+    _signal.signal = install
+    install(*args)
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGINT])
+
+_signal.signal = first
+from robolin.cli.entry_point import run
+run()
+"""
+DELAYS = 40
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+@pytest.mark.parametrize("args", [["--help"], ["inverse", "panda", "-q"]], ids=" ".join)
+def test_an_interruption_at_any_moment_ends_with_130(args: list[str]) -> None:
+    """From our first statement on, Ctrl-C is exit code 130 without a traceback, or too late."""
+    hold = partial(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
+    ends = []
+    for i in range(DELAYS):
+        command = subprocess.Popen(
+            [sys.executable, "-c", HELD_BACK, *args],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=hold,
+        )
+        # some delays end within the imports, whatever the machine does besides
+        time.sleep(0.01 * i)
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=120)
+        ends.append((command.returncode, err.decode()))
+    assert {*ends} <= {(0, ""), (130, ""), (130, "error: interrupted\n")}
+    assert ends[0] == (130, "")
+
+
+TURNED = {
+    "another exception": "try:\n        os.kill(os.getpid(), signal.SIGINT)\n"
+    "    except KeyboardInterrupt:\n        raise ImportError('numpy could not be loaded')",
+    "an ignored exception": "class Closed:\n        def __del__(self):\n"
+    "            os.kill(os.getpid(), signal.SIGINT)\n"
+    "    Closed()\n    time.sleep(10)",
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+@pytest.mark.parametrize("body", TURNED.values(), ids=TURNED)
+def test_an_interruption_that_a_library_turns_into_something_else(body: str) -> None:
+    """Ctrl-C ends with 130 although what it interrupted raises another exception, or none."""
+    ran = python("import os, signal, time\n" + BROKEN.format(body=body), "inverse", "two-link")
+    assert (ran.code, ran.err) == (130, "error: interrupted\n")
 
 
 @pytest.mark.parametrize(
