@@ -69,8 +69,8 @@ ALLOWED = {
         ),
         "loops": ("arm arrays choices dynamics engine errors evaluation input_checks quantities"),
         "simulation": (
-            "arm arrays choices description errors evaluation geometry input_checks loops shown "
-            "wording"
+            "arm arrays choices description errors evaluation geometry input_checks loops "
+            "quantities shown wording"
         ),
         # the public functions
         "api": (

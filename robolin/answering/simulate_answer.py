@@ -125,14 +125,21 @@ def _tell_of_times(
             where=way.name,
             hint="let the times of the motion begin at 0 s",
         )
-    if first > 0.0 or last < duration * (1.0 - DURATION_ROUNDING):
+    if _leaves_out(first, last, duration):
         posed.note(f"{way.name}: {span}; outside, its nearest row counts")
+
+
+def _leaves_out(first: float, last: float, duration: float) -> bool:
+    """Whether times from `first` to `last` leave out a part of the simulation, but for rounding."""
+    rounding = DURATION_ROUNDING * duration
+    return first > rounding or last < duration - rounding
 
 
 def _tell_of_misses(posed: PosedQuestion, told: PrescribedRows, motion: Simulation) -> None:
     """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
     missed = told.missed(float(motion.time[-1]), motion.q[..., -1, :])
-    far = [f"{way:.2g} {unit}" for unit, way in missed.items() if way > POSITION_ROUNDING]
+    rounding = POSITION_ROUNDING * max(1.0, float(np.abs(motion.q).max()))
+    far = [f"{way:.2g} {unit}" for unit, way in missed.items() if way > rounding]
     if far:
         most = "up to " * (motion.q.ndim > 2)
         away = f"{most}{' and '.join(far)} from its positions"
@@ -222,7 +229,7 @@ def _torque_table(
         raise RobolinError("there is no column 'time'", where=file, hint=hint)
     assert read.tau is not None, "efforts are needed"
     time = seconds_of(read.seconds, file)
-    if time[0] > 0.0 or time[-1] < (_number(posed.question, "duration") or 0.0):
+    if _leaves_out(time[0], time[-1], _number(posed.question, "duration") or 0.0):
         span = f"{time[0]:g} s to {time[-1]:g} s"
         posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
     return TorqueTable(time, read.tau), f"efforts of {file}, linear between rows"

@@ -12,6 +12,7 @@ from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.arrays import Floats, Mask
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
+from robolin.quantities.natural_scales import natural_scales, rounding_share
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result
@@ -28,6 +29,8 @@ _NUMBERS = (
 COST_TO_GO = "cost_to_go"
 # an integrator that creates or loses this share of the energy has not followed the motion
 _MUCH = 1e-2
+# the share of a limit by which rounding may exceed it
+_ROUNDING = 1e-12
 _VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"}
 
 
@@ -53,7 +56,7 @@ def motion_result(posed: PosedQuestion, simulated: SimulatedMotion) -> Result:
     arm, motion = simulated.task.arm, simulated.motion
     over = _told_too_much(simulated.task, motion)
     odd = _passive_torques(simulated.task, motion)
-    for text in (_cut(arm, motion), over, odd, _beyond(arm, motion), _drifted(motion)):
+    for text in (_cut(arm, motion), over, odd, _beyond(arm, motion), _drifted(arm, motion)):
         if text:
             posed.warn(text)
     time = None if simulated.ends_only else _times(motion)
@@ -171,13 +174,15 @@ def _told_too_much(task: SimulationTask, motion: Simulation) -> str:
     if task.prescribed is None or not task.limits:
         return ""
     driven = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
-    counts = _counts(task.arm, driven & effort_limits(task.arm).exceeded(motion.tau))
+    limits = effort_limits(task.arm)
+    counts = _counts(task.arm, driven & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
     return f"joints that move as told take more than their limits in {counts}" if counts else ""
 
 
 def _passive_torques(task: SimulationTask, motion: Simulation) -> str:
     """How often torques act on joints that the description has as passive."""
-    given = np.array([not joint.actuated for joint in task.arm.joints]) & (motion.tau != 0.0)
+    passive = np.array([not joint.actuated for joint in task.arm.joints])
+    given = passive & (np.abs(motion.tau) > _torque_rounding(task.arm))
     if task.prescribed is not None:
         given &= prescribed_joints(task.arm, task.prescribed.joints) == 0.0
     counts = _counts(task.arm, given)
@@ -196,7 +201,9 @@ def _counts(arm: Arm, marked: Mask) -> str:
 def _beyond(arm: Arm, motion: Simulation) -> str:
     """Which joints went beyond their range: nothing stops them."""
     q = motion.q.reshape(-1, arm.n)
-    low, high = q.min(axis=0), q.max(axis=0)
+    # integration leaves rounding of a position that stays at its limit
+    room = _ROUNDING * np.maximum(1.0, np.abs(q).max(axis=0))
+    low, high = q.min(axis=0) + room, q.max(axis=0) - room
     names = [
         joint.name
         for joint, least, most in zip(arm.joints, low, high, strict=True)
@@ -210,14 +217,36 @@ def _beyond(arm: Arm, motion: Simulation) -> str:
     )
 
 
-def _drifted(motion: Simulation) -> str:
-    """By how much energy came from nowhere, where that is no small part of what moved."""
+def _drifted(arm: Arm, motion: Simulation) -> str:
+    """A warning where the energy balance is off by much of the energy exchanged."""
     moved = np.maximum(np.abs(motion.kinetic_energy), np.abs(motion.work)).max(axis=-1)
     lost = motion.energy_drift
-    if not (lost > _MUCH * moved).any():
+    beyond = (lost > _MUCH * moved) & (lost > _energy_rounding(arm, motion))
+    if not beyond.any():
         return ""
-    worst = np.unravel_index(np.argmax(lost), lost.shape)
+    worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
     return (
-        f"{lost[worst]:.3g} J came from nowhere, beside {moved[worst]:.3g} J in motion: "
+        f"the energy balance is off by {lost[worst]:.3g} J, with {moved[worst]:.3g} J exchanged: "
         "take smaller steps or a smaller tolerance"
     )
+
+
+def _torque_rounding(arm: Arm) -> float:
+    """What rounding leaves of torques and forces that balance weight, in N·m or N."""
+    scales = natural_scales(arm.figures, float(np.linalg.norm(arm.gravity)))
+    return rounding_share("tau") * scales.of_unit(unit_of("tau", ()))
+
+
+def _energy_rounding(arm: Arm, motion: Simulation) -> Floats:
+    """What rounding leaves of energies (...) in J.
+
+    Energies and work are sums of terms as large as weight times reach, and torques times
+    positions, which may cancel.
+    """
+    gravity = float(np.linalg.norm(arm.gravity))
+    own = natural_scales(arm.figures, gravity).of_unit(unit_of("kinetic_energy", ()))
+    sizes = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
+    distance = np.maximum(1.0, np.abs(motion.q).max(axis=-2))
+    exerted = (np.abs(motion.tau).max(axis=-2) * distance).sum(axis=-1)
+    scale: Floats = own + sizes.max(axis=-1).sum(axis=0) + exerted
+    return rounding_share("energy_error") * scale

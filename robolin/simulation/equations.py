@@ -167,6 +167,16 @@ class Equations:
         start, lead = self._count * (self._size + self.arm.n + 1), (*y.shape[:-1], *self._batch)
         return y[..., start:].reshape(*lead, self.torque.integrals) if lead else y[start:]
 
+    @property
+    def curved(self) -> bool:
+        """Whether positions are embedded: y then has more of them than the arm has joints."""
+        return self._curved
+
+    @property
+    def of_rates(self) -> bool:
+        """Whether the velocities in y are q̇ itself."""
+        return isinstance(self.velocities, JointRates)
+
     def state(self, y: Floats) -> tuple[Floats, Floats]:
         """q and q̇ of y."""
         x, v, _ = self.parts(y)

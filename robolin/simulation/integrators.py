@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,10 +22,21 @@ Repair = Callable[[Floats], None]
 Look = Callable[[int, float, Floats], None]
 
 
+class Failure(Protocol):
+    """Makes the errors of an integration that cannot go on."""
+
+    def __call__(
+        self, t: float, before: Floats, y: Floats, error: RobolinError
+    ) -> RobolinError: ...
+    def diverged(self, y: Floats) -> bool: ...
+    def stopped(self, t: float, y: Floats) -> RobolinError: ...
+
+
 def fixed_steps(
     rate: Rate,
     y: Floats,
     schedule: Schedule,
+    failure: Failure,
     repair: Repair | None = None,
     look: Look | None = None,
 ) -> Floats:
@@ -37,38 +48,56 @@ def fixed_steps(
     """
     y, kept, row = y.copy(), np.empty((len(schedule.moments()), *y.shape)), 0
     k, total, moved = (np.empty_like(y) for _ in range(3))
+    before = y.copy()
     with np.errstate(all="ignore"):
         for step, (t, h) in enumerate(schedule.stretches()):
             if schedule.keeps(step):
                 kept[row], row = y, row + 1
-            if look is not None:
-                look(step, t, y)
-            _at(rate, t, y, k)
-            total[...] = k
-            for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-                np.multiply(k, share * h, out=moved)
-                moved += y
-                _at(rate, t + share * h, moved, k)
-                np.multiply(k, weight, out=moved)
-                total += moved
-            total *= h / 6.0
-            y += total
-            if repair is not None:
-                repair(y)
+            at, state = t, y
+            try:
+                if look is not None:
+                    look(step, t, y)
+                rate(t, y, k)
+                total[...] = k
+                for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+                    np.multiply(k, share * h, out=moved)
+                    moved += y
+                    at, state = t + share * h, moved
+                    rate(at, moved, k)
+                    np.multiply(k, weight, out=moved)
+                    total += moved
+                total *= h / 6.0
+                before[...] = y
+                y += total
+                state = y
+                if repair is not None:
+                    repair(y)
+            except RobolinError as error:
+                raise failure(at, before, state, error) from error
+        if failure.diverged(y):
+            # no step follows in which the rates of the last state would fail
+            try:
+                rate(schedule.duration, y, k)
+            except RobolinError as error:
+                raise failure(schedule.duration, before, y, error) from error
     kept[row] = y
     return kept
 
 
-def adapted_steps(rate: Rate, y: Floats, schedule: Schedule) -> Floats:
+def adapted_steps(rate: Rate, y: Floats, schedule: Schedule, failure: Failure) -> Floats:
     """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
 
     Between steps the method's own interpolant gives the rows.
     """
     integrate = _solver()
-    k = np.empty_like(y)
+    k, latest = np.empty_like(y), [(0.0, y)]
 
     def slope(t: float, y: Floats) -> Floats:
-        _at(rate, t, y, k)
+        try:
+            rate(t, y, k)
+        except RobolinError as error:
+            raise failure(t, latest[0][1], y, error) from error
+        latest[0] = t, y
         return k.copy()
 
     with np.errstate(all="ignore"):
@@ -82,24 +111,9 @@ def adapted_steps(rate: Rate, y: Floats, schedule: Schedule) -> Floats:
             atol=schedule.absolute,
         )
     if not found.success:
-        hint = "allow a larger tolerance, or look for what makes the motion jump"
-        raise RobolinError(f"at t = {found.t[-1]:g} s: {found.message}", hint=hint)
+        raise failure.stopped(*latest[0])
     motion: Floats = found.y.T
     return motion
-
-
-def _at(rate: Rate, t: float, y: Floats, out: Floats) -> None:
-    """The rate, with the moment told if there is none."""
-    try:
-        rate(t, y, out)
-    except RobolinError as error:
-        hint = (
-            "if nothing else is wrong, steps are too long for a motion this fast, or for this much "
-            "damping or gain: take a smaller dt, or a tolerance and an integrator that adapts"
-        )
-        message = f"at t = {t:g} s: {error.message}"
-        known = error.hint if t == 0.0 else hint
-        raise RobolinError(message, where=error.where, hint=known) from error
 
 
 def _solver() -> Any:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from robolin.arrays import Floats, Mask
+from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.simulation.controllers import Controller
 from robolin.simulation.equations import Equations
@@ -59,10 +60,14 @@ def _driven(
     tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
     for row, t in enumerate(time.tolist()):
         drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
-        wanted = drive.wanted(*state)
-        tau[row] = drive.cut(wanted)
-        total = drive.in_all(*state, tau[row])
-        saturated[row] = tau[row] != wanted
-        qdd[row] = equations.accelerations(*state, total)
-        tau[row] = drive.of_motors(*state, tau[row], total)
+        try:
+            wanted = drive.wanted(*state)
+            tau[row] = drive.cut(wanted)
+            total = drive.in_all(*state, tau[row])
+            saturated[row] = tau[row] != wanted
+            qdd[row] = equations.accelerations(*state, total)
+            tau[row] = drive.of_motors(*state, tau[row], total)
+        except RobolinError as error:
+            message = f"at t = {t:g} s: {error.message}"
+            raise RobolinError(message, where=error.where, hint=error.hint) from error
     return tau, qdd, saturated

@@ -40,6 +40,7 @@ from robolin.simulation.prescribed_motion import (
 )
 from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked_motions
+from robolin.simulation.step_failure import StepFailure
 from robolin.simulation.stiff_gains import require_short_steps
 from robolin.simulation.torques import (
     AnyTorque,
@@ -260,10 +261,12 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
         drive = replace(drive, law=controller)
     equations = _equations(task, q.shape[:-1], drive, how)
     y = equations.start(q, qd)
+    failure = StepFailure(equations, task.schedule, may_adapt=task.project is None)
     if task.schedule.fixed:
-        kept = fixed_steps(equations.rate, y, task.schedule, _repair(equations, task.project))
+        repair = _repair(equations, task.project)
+        kept = fixed_steps(equations.rate, y, task.schedule, failure, repair)
     else:
-        kept = adapted_steps(equations.rate, y, task.schedule)
+        kept = adapted_steps(equations.rate, y, task.schedule, failure)
     return observed_motion(task.schedule, kept, equations, equations.integrals(kept), controller)
 
 
@@ -289,7 +292,9 @@ def _sampled(
             held.sample(t, *equations.state(y))
 
     repair = _repair(equations, task.project)
-    kept = fixed_steps(equations.rate, equations.start(q, qd), task.schedule, repair, look)
+    failure = StepFailure(equations, task.schedule, may_adapt=False)
+    y = equations.start(q, qd)
+    kept = fixed_steps(equations.rate, y, task.schedule, failure, repair, look)
     taken = held.taken()
     equations.torque = replace(drive, wanted=taken)
     integrals = taken.integrals_at(task.schedule.moments())

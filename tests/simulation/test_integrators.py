@@ -10,6 +10,8 @@ from scipy.special import ellipk
 
 import robolin
 from robolin.arm import Arm, Joint, Link
+from robolin.arrays import Floats
+from robolin.errors import RobolinError
 from robolin.simulation.integrators import fixed_steps
 from robolin.simulation.schedule import Schedule
 from tests.robots import random_arm, random_states
@@ -151,6 +153,19 @@ def test_batch_axes_come_first() -> None:
     assert motion.energy_drift.shape == (3, 4)
 
 
+class NoFailure:
+    """For rates that never fail."""
+
+    def __call__(self, t: float, before: Floats, y: Floats, error: RobolinError) -> RobolinError:
+        return error
+
+    def diverged(self, y: Floats) -> bool:
+        return False
+
+    def stopped(self, t: float, y: Floats) -> RobolinError:
+        raise AssertionError
+
+
 def test_last_step_is_cut_to_the_duration() -> None:
     """A duration that is no multiple of the step ends where it should, in order 4 all the same."""
     moments = []
@@ -159,7 +174,7 @@ def test_last_step_is_cut_to_the_duration() -> None:
         moments.append(t)
         out[...] = y
 
-    kept = fixed_steps(growth, np.ones(1), Schedule(1.0, dt=0.03))
+    kept = fixed_steps(growth, np.ones(1), Schedule(1.0, dt=0.03), NoFailure())
 
     assert len(kept) == 35
     assert max(moments) <= 1.0
