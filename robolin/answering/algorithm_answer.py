@@ -77,6 +77,10 @@ def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
     return answer_by_algorithms(posed, algorithms, placed)
 
 
+# algorithms that answered before others took their place; results of both agree to rounding
+FORMER_ALGORITHMS = {"mass-matrix-inverse": "mass-matrix-inverse-columns"}
+
+
 def answer_mass_matrix(posed: PosedQuestion) -> Result | ResultStream:
     """The mass matrix itself, then everything asked for."""
     asked = posed.question.asked
@@ -88,7 +92,10 @@ def answer_mass_matrix(posed: PosedQuestion) -> Result | ResultStream:
         "coriolis-matrix": asked("coriolis"),
     }
     divides = asked("inverse") or asked("factor")
-    return answer_by_algorithms(posed, Algorithms(_asked(wanted), divides=divides))
+    names = _asked(wanted)
+    if posed.settings.former:
+        names = tuple(FORMER_ALGORITHMS.get(name, name) for name in names)
+    return answer_by_algorithms(posed, Algorithms(names, divides=divides))
 
 
 def answer_linearize_inverse(posed: PosedQuestion) -> Result | ResultStream:

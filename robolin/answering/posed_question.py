@@ -45,7 +45,7 @@ def silent(kind: str, text: str) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to answer; nothing here changes a bit of the result.
+    """How to answer; nothing here changes a bit of the result but `former`.
 
     jobs:       threads, one per processor by default
     chunk_rows: rows of a trajectory to compute at once
@@ -53,6 +53,7 @@ class Settings:
     known:      what has been found out about the trajectory before
     live:       whether rows of a pipe are answered as they arrive
     table:      the rows of the trajectory, where they are in memory already
+    former:     whether to use the algorithms of `FORMER_ALGORITHMS`
     """
 
     jobs: int | None = None
@@ -64,6 +65,7 @@ class Settings:
     known: KnownTable | None = None
     live: bool = False
     table: TableFile | None = None
+    former: bool = False
 
     def __post_init__(self) -> None:
         require_counts(jobs=self.jobs, chunk_rows=self.chunk_rows)

@@ -92,7 +92,8 @@ def mass_matrix_inverse(
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
+        method: "auto", elimination up to 10 joints and where joints mimic others, else recursions;
+            "operator" and "conventional" ask for the recursions or for elimination
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
         loop_method: refused here; it is for the forward dynamics of closed loops

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +61,11 @@ class Comparison:
         real = tuple(entry for entry in self.beyond if not entry.rounding)
         other = real or self.structure or self._another_model
         return real if other else self.beyond
+
+    def only_arrays(self, names: Collection[str]) -> bool:
+        """Whether numbers of these arrays differ and nothing else does."""
+        other = self.structure or (self.strict and self.changes)
+        return bool(self.beyond) and not other and all(d.array in names for d in self.beyond)
 
     @property
     def same(self) -> bool:

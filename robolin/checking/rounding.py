@@ -18,6 +18,9 @@ LIBRARY_NOTE = (
     "machines; --rtol and --atol allow for that"
 )
 
+# arrays that another algorithm computes than did before, see FORMER_ALGORITHMS of answering
+FORMER_ARRAYS = ("mass_matrix_inverse",)
+
 # what rounding leaves of an equation, by verb: an array, and the line of the contract that tells it
 _REMAINDERS = {"lqr": ("residual", "Riccati equation")}
 # remainders are shares of the largest term, so one that is solved has far less than this left

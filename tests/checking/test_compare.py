@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import robolin
+from robolin.answering.posed_question import Settings, open_answer
 from robolin.checking.annotations import github, junit
 from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.distinguishing_digits import percent
@@ -340,3 +342,20 @@ def test_times_and_whole_numbers_are_not_rounded(tmp_path: Path) -> None:
 
     listed = beside(tmp_path, counts(1), counts(2)).worth_listing
     assert [entry.entry for entry in listed] == ["count/shoulder"]
+
+
+def test_an_inverse_of_the_former_algorithm_is_the_same(tmp_path: Path) -> None:
+    """A stored 𝓜⁻¹ is compared with the algorithm that computed it; other changes still differ."""
+    path, arm = tmp_path / "inverse.npz", robolin.load("panda")
+    question, states = robolin.Question("mass-matrix", inverse=True), robolin.States(q=[0.3] * 7)
+    with open_answer(arm, question, states, Settings(former=True)) as former:
+        assert isinstance(former, Result)
+        robolin.record(former, path)
+    now = robolin.answer(arm, question, states)
+    assert not np.array_equal(now["mass_matrix_inverse"], former["mass_matrix_inverse"])
+    assert robolin.check(path).status == "same"
+
+    inverse = replace(former.arrays[1], values=former["mass_matrix_inverse"] * (1.0 + 1e-15))
+    other = tmp_path / "other.npz"
+    robolin.record(replace(former, arrays=(former.arrays[0], inverse)), other)
+    assert robolin.check(other).status == "differs"

@@ -121,6 +121,26 @@ def test_random_robot(arm: Arm) -> None:
     assert_forward_side(arm, states, true, "auto")
 
 
+LONG = [random_arm(240 + n, n, tree=tree) for n in (7, 20, 40) for tree in (False, True)]
+
+
+@pytest.mark.parametrize("arm", [*ROBOTS, *LONG], ids=named)
+def test_inverse_of_the_mass_matrix(arm: Arm) -> None:
+    """By recursions and by elimination it is what Pinocchio's computeMinverse returns."""
+    model, q = model_from_arm(arm), random_states(arm, STATES).q
+    data, order = model.createData(), [model.names.tolist().index(n) - 1 for n in arm.joint_names]
+    true = np.empty((STATES, arm.n, arm.n))
+    for i, each in enumerate(q):
+        placed = np.empty(arm.n)
+        placed[order] = each
+        upper = np.triu(pin.computeMinverse(model, data, placed))
+        true[i] = (upper + np.triu(upper, 1).T)[np.ix_(order, order)]
+    allowed = 1e-12 + 1e-15 * np.linalg.cond(robolin.mass_matrix(arm, q))
+    for method in ("operator", "conventional", "auto"):
+        found = robolin.mass_matrix_inverse(arm, q, method=method)
+        assert (gap_by_state(found, true) <= allowed).all(), method
+
+
 @pytest.mark.parametrize("name", ["panda", "ur5", "iiwa14"])
 def test_bundled_arm_with_rotors(name: str) -> None:
     """Armature enters both programs alike."""

@@ -150,8 +150,9 @@ def test_factors_rebuild_the_mass_matrix(arm: Arm) -> None:
     parts = run_on(arm, "mass-matrix-factor", {"q": q})
     rebuilt = np.einsum("bij,bj,bkj->bik", parts["factor"], parts["D"], parts["factor"])
     assert gap(rebuilt, M) <= 1e-13
-    inverse = run_on(arm, "mass-matrix-inverse", {"q": q})["mass_matrix_inverse"]
-    assert gap(inverse @ M, np.eye(arm.n)) <= 1e-11
+    for name in ("mass-matrix-inverse-tree", "mass-matrix-inverse-columns"):
+        inverse = run_on(arm, name, {"q": q})["mass_matrix_inverse"]
+        assert gap(inverse @ M, np.eye(arm.n)) <= 1e-11, name
 
 
 @pytest.mark.parametrize("arm", ARMS[:3], ids=named)
@@ -272,6 +273,8 @@ COMPILED = (
     "forward-conventional",
     "mass-matrix",
     "mass-matrix-inverse",
+    "mass-matrix-inverse-tree",
+    "mass-matrix-inverse-columns",
     "mass-matrix-factor",
     "mass-matrix-derivative",
     "mass-matrix-second-derivative",

@@ -174,13 +174,24 @@ def test_innovations_factors_make_the_mass_matrix(arm: Arm) -> None:
     at = worked(arm)
     factors = robolin.mass_matrix_factor(arm, at.q)
     L, Linv, D = factors.factor, factors.factor_inverse, factors.D
-    by_recursion = robolin.mass_matrix_inverse(arm, at.q)
+    by_recursion = run_on(arm, "mass-matrix-inverse-columns", {"q": at.q})["mass_matrix_inverse"]
 
     assert (D > 0.0).all()
     assert gap(L @ (D[..., None] * _T(L)), at.M) <= EXACT
     assert gap(L @ Linv, np.eye(arm.n)) <= divided(at.condition)
     assert gap(_T(Linv) @ (Linv / D[..., None]), by_recursion) <= divided(at.condition)
     assert gap(by_recursion, np.linalg.inv(at.M)) <= divided(at.condition)
+
+
+@every_independent
+def test_inverse_by_recursion_is_the_inverse(arm: Arm) -> None:
+    """(4.23) gives 𝓜⁻¹, symmetric to the bit, on serial chains and on trees."""
+    at = worked(arm)
+    names = ["mass-matrix-inverse-tree", *["mass-matrix-inverse"] * arm.serial]
+    for name in names:
+        found = run_on(arm, name, {"q": at.q})["mass_matrix_inverse"]
+        assert gap(found, np.linalg.inv(at.M)) <= divided(at.condition), name
+        assert np.array_equal(found, _T(found)), name
 
 
 @every

@@ -7,7 +7,7 @@ are summed.  Whatever divides by the mass matrix loses up to log10 cond(𝓜) mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import mpmath
 import numpy as np
@@ -107,8 +107,14 @@ def test_fifty_digits_settle_which_algorithm_is_right(
     panda: Arm, motions: list[dict[str, np.ndarray]]
 ) -> None:
     """Algorithms 4, 6 and the tree form agree to 40 digits: the truth depends on none of them."""
-    names = ("linearize-forward", "linearize-forward-tree", "linearize-forward-conventional")
-    one, *others = (in_fifty_digits(panda, name, motions[0]) for name in names)
+    models = ("linearize-forward", "linearize-forward-tree", "linearize-forward-conventional")
+    inverses = [name for name in ALGORITHMS if name.startswith("mass-matrix-inverse")]
+    _agree_in_fifty_digits(panda, models, motions[0])
+    _agree_in_fifty_digits(panda, inverses, motions[0])
+
+
+def _agree_in_fifty_digits(panda: Arm, names: Sequence[str], motion: dict[str, np.ndarray]) -> None:
+    one, *others = (in_fifty_digits(panda, name, motion) for name in names)
 
     for other in others:
         for result, true in one.items():

@@ -82,6 +82,8 @@ CORE = [
         "forward",
         "forward-conventional",
         "mass-matrix-inverse",
+        "mass-matrix-inverse-tree",
+        "mass-matrix-inverse-columns",
         "mass-matrix-inverse-conventional",
         "mass-matrix-factor",
         "linearize-forward",

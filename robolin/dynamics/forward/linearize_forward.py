@@ -10,7 +10,6 @@ from robolin.algebra.inertias import (
     outer_half,
     times_half,
 )
-from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.forward.forward_dynamics import nominal
@@ -20,6 +19,7 @@ from robolin.dynamics.links.joint_friction import friction_slopes
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+from robolin.dynamics.mass_matrix.inverse_mass_matrix import hinge_response
 
 
 def linearize_forward(chain: Chain) -> None:
@@ -51,10 +51,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
 
     for k in chain.base_to_tip():
         up, H, G = chain.inboard(k), links.H[k], art.G[k]
-        Z = articulated_times(Lam[up], G)
-        L = art.Dinv[k] + dot(G, Z)
-        U = sub(scale(H, L), Z)
-        Lam[k] = add(Lam[up], _symmetric(H, U, Z))
+        L, U, Lam[k] = hinge_response(Lam[up], H, G, art.Dinv[k])
         Minv[k, k] = L
         chain.out("dqdd_dtau", (k, k), L)
         chain.out("dqdd_dqd", (k, k), -(dot(U, gyros.YA[k]) + L * slopes[k]))
@@ -94,12 +91,3 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
 
     correct_for_steady_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
-
-
-def _symmetric(H: Vector, U: Vector, Z: Vector) -> Vector:
-    """The upper triangle of H* U - Z H, which is symmetric because U = L H - Z*."""
-    return tuple(
-        H[i] * (U[i] - Z[i]) if i == j else H[i] * U[j] - Z[i] * H[j]
-        for i in range(6)
-        for j in range(i, 6)
-    )
