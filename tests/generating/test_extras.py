@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import robolin
 from robolin.errors import UsageError
+from tests.robots import random_arm, with_follower
 
 Q, QD, QDD = [0.3, -0.7], [0.5, -1.2], [0.8, 0.4]
 
@@ -151,3 +154,123 @@ def test_the_plugins_functions_add_up_to_inverse(tmp_path: Path) -> None:
     damping = [link.joint.damping for link in arm.links]
     assert damping[0] > 0.0
     assert [at_slide, at_pivot] == [damping[0] * QD[0], damping[1] * QD[1]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", [None, -1.7], ids=["independent", "follower"])
+def test_losses_of_a_plugin_are_those_of_inverse(tmp_path: Path, ratio: float | None) -> None:
+    """Damping and friction of every joint, brought to its leader by the ratio, as in `inverse`."""
+    if shutil.which("g++") is None:
+        pytest.skip("there is no C++ compiler")
+    arm = random_arm(5, 3, prismatic=False)
+    links = tuple(
+        replace(link, joint=replace(link.joint, damping=0.3 + k, friction=0.2 + k))
+        for k, link in enumerate(arm.links_tip_to_base)
+    )
+    arm = replace(arm, name="odd", links_tip_to_base=links, damping=True, friction_velocity=0.4)
+    arm = arm if ratio is None else with_follower(arm, ratio)
+    robolin.generate(arm, ["inverse", "mass-matrix"], tmp_path, extras=["ros2"], states=1)
+    (source,) = tmp_path.glob("*_solver.cpp")
+    body = source.read_text().partition("getFrictionVector(const Vector & qd)")[2]
+    lines = re.findall(r"^ *found\[.*;$", body, re.MULTILINE)
+    qd = np.linspace(-0.9, 0.8, arm.n)
+    program = (
+        "#include <cmath>\n#include <cstdio>\nint main() {"
+        f"double found[{arm.n}] = {{0}}, velocities[] = {{{', '.join(map(repr, qd.tolist()))}}};"
+        f'{" ".join(lines)} for (double each : found) std::printf("%.17g\\n", each); }}'
+    )
+    (tmp_path / "main.cpp").write_text(program)
+    subprocess.run(["g++", "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
+    ran = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    q = np.full(arm.n, 0.3)
+    smooth = replace(arm, damping=False, friction_velocity=None)
+    losses = robolin.inverse(arm, q, qd) - robolin.inverse(smooth, q, qd)
+    assert np.allclose([*map(float, ran.stdout.split())], losses, rtol=1e-12)
+
+
+# just enough of MATLAB's interface to call a function
+_MEX = """
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+typedef size_t mwSize;
+typedef struct { double *values; size_t count; const char *text; } mxArray;
+enum { mxDOUBLE_CLASS, mxREAL };
+static int mxIsDouble(const mxArray *a) { return a->text == NULL; }
+static int mxIsComplex(const mxArray *a) { return a == NULL; }
+static size_t mxGetNumberOfElements(const mxArray *a) { return a->count; }
+static double *mxGetPr(const mxArray *a) { return a->values; }
+static int mxGetString(const mxArray *a, char *into, size_t size) {
+    strncpy(into, a->text, size);
+    return 0;
+}
+static mxArray *mxCreateNumericArray(int axes, const mwSize *sizes, int kind, int complexity) {
+    mxArray *made = calloc(1, sizeof *made);
+    (void)kind; (void)complexity;
+    made->count = 1;
+    for (int i = 0; i < axes; ++i) made->count *= sizes[i];
+    made->values = calloc(made->count, sizeof(double));
+    return made;
+}
+static void mexErrMsgIdAndTxt(const char *id, const char *text, ...) {
+    va_list given;
+    va_start(given, text);
+    printf("%s: ", id);
+    vprintf(text, given);
+    exit(0);
+}
+"""
+_MEX_MAIN = """
+#include "boom_mex.c"
+int main(void) {
+    double q[] = {0.3, WHERE}, qd[] = {0.5, -1.2}, tau[] = {0.8, 0.4};
+    mxArray verb = {NULL, 0, "VERB"}, given[] = {{q, 2, NULL}, {qd, 2, NULL}, {tau, 2, NULL}};
+    const mxArray *right[] = {&verb, &given[0], &given[1], &given[2]};
+    mxArray *left[4] = {NULL};
+    mexFunction(1, left, COUNT, right);
+    for (size_t i = 0; i < left[0]->count; ++i) printf("%.17g\\n", left[0]->values[i]);
+    return 0;
+}
+"""
+# a mass that slides along a boom without mass: where it is on the axis, nothing resists turning
+_BOOM = """\
+robolin: 1
+name: boom
+joints:
+  - {name: turn, type: continuous, parent: base, child: boom, axis: [0, 0, 1]}
+  - {name: slide, type: prismatic, parent: boom, child: mass, axis: [1, 0, 0]}
+links:
+  - {name: boom}
+  - {name: mass, mass: 2}
+"""
+
+
+@pytest.mark.slow
+def test_a_mex_function_names_the_joint_without_inertia(tmp_path: Path) -> None:
+    """Numbers are robolin's, columns first; an error names the joint that robolin names."""
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no C compiler")
+    (tmp_path / "boom.yaml").write_text(_BOOM)
+    arm, moving = robolin.load(tmp_path / "boom.yaml"), ([0.5, -1.2], [0.8, 0.4])
+
+    def called(verb: str, count: int, where: float) -> str:
+        text = _MEX_MAIN.replace("VERB", verb).replace("COUNT", str(count))
+        (tmp_path / "main.c").write_text(text.replace("WHERE", str(where)))
+        build = ["gcc", "-w", "-I.", "main.c", "boom.c", "-lm", "-o", "main"]
+        subprocess.run(build, cwd=tmp_path, check=True)
+        ran = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return ran.stdout
+
+    verbs = ["forward", "mass-matrix-derivative"]
+    robolin.generate(arm, verbs, tmp_path, extras=["mex"], states=1)
+    (tmp_path / "mex.h").write_text(_MEX)
+    found = [*map(float, called("forward", 4, 0.7).split())]
+    assert found == robolin.forward(arm, [0.3, 0.7], *moving).tolist()
+    found = [*map(float, called("mass-matrix-derivative", 2, 0.7).split())]
+    wanted = robolin.mass_matrix_derivative(arm, [0.3, 0.7])
+    assert found == wanted.ravel(order="F").tolist()
+    with pytest.raises(robolin.RobolinError, match="joint 'turn' moves nothing"):
+        robolin.forward(arm, [0.3, 0.0], *moving)
+    told = called("forward", 4, 0.0)
+    assert told == "boom:inertia: joint 'turn' moves nothing that has inertia"
