@@ -4,7 +4,7 @@ The argument is brought to |r| ≤ π/4 by subtracting k π/2, with π/2 in four
 first three have 33 bits: k times each of them is exact for |x| ≤ 2²⁰.  What the subtraction
 rounds away is kept in a second number and put back by the first terms of the series.
 Polynomials are minimax fits of (sin r - r)/r³ and (cos r - 1 + r²/2)/r⁴ in r², with errors below
-2⁻⁵⁸ and 2⁻⁶⁴ of the result.
+2⁻⁵⁶ and 2⁻⁵⁸ of the result, coefficients rounded to doubles.
 """
 
 from __future__ import annotations

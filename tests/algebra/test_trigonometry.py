@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import robolin
 from robolin.algebra.axes import VECTOR
 from robolin.algebra.scalar import sin_cos, tanh
-from robolin.algebra.trigonometry import LARGEST_ANGLE
+from robolin.algebra.trigonometry import LARGEST_ANGLE, _cosine, _sine
 from robolin.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
 from robolin.errors import RobolinError
@@ -51,6 +52,24 @@ def test_sine_and_cosine_are_within_one_unit_of_the_last_place() -> None:
 
     for found, true in zip(sin_cos(x), true_sin_cos(x), strict=True):
         assert ulps_off(found, true).max() <= 1.0
+
+
+def test_series_miss_far_less_than_rounding_does() -> None:
+    """In 60 digits, where nothing is rounded, sine and cosine of r + tail are right to 2⁻⁵⁶.
+
+    Tails go in to first order: of the cosine, r³ tail/6 ≤ 2⁻⁵⁷ is left.
+    """
+    rng = np.random.default_rng(11)
+    for r in rng.uniform(-np.pi / 4, np.pi / 4, 300).tolist():
+        # what does not fit into r is half a unit of its last place at the most
+        tail = rng.uniform(-0.5, 0.5) * math.ulp(r)
+        with mpmath.workdps(60):
+            exact = mpmath.mpf(r) + mpmath.mpf(tail)
+            for found, true in (
+                (_sine(mpmath.mpf(r), mpmath.mpf(tail)), mpmath.sin(exact)),
+                (_cosine(mpmath.mpf(r), mpmath.mpf(tail)), mpmath.cos(exact)),
+            ):
+                assert abs(found - true) <= mpmath.mpf(2) ** -56 * abs(true)
 
 
 def test_the_truth_agrees_with_50_digits() -> None:
