@@ -17,6 +17,8 @@ _JOINT_VALUES = ("VALUES", "JOINT=VALUE")
 _JOINTS = ("A,B,C", "JOINTS", "JOINTS|least")
 _LINKS = {"LINK": "", "LINK:MASS[@X,Y,Z]": ":", "LINK=FX,FY,FZ,TX,TY,TZ": "="}
 _FILES = ("FILE", "FOLDER")
+# formats that robolin reads itself
+_READ_HERE = ("urdf", "yaml")
 
 
 def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -39,7 +41,16 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
     else:
         return []
     head = before + comma
-    return [CompletionItem(f"{head}{name}{ending}") for name in names if name.startswith(begun)]
+    words = [f"{head}{name}{ending}" for name in names if name.startswith(begun)]
+    return [CompletionItem(word) for word in words if _is_one_word(word)]
+
+
+def _is_one_word(text: str) -> bool:
+    """Whether a shell can be offered a text: on one line, and not mistaken for a flag.
+
+    The shells quote all other characters, as `robolin.cli.shell_scripts` shows.
+    """
+    return text.isprintable() and not text.startswith("-")
 
 
 def _arms(typed: str) -> Iterator[CompletionItem]:
@@ -57,6 +68,8 @@ def _arms(typed: str) -> Iterator[CompletionItem]:
         return
     lead = typed[: len(typed) - len(start)]
     for path in inside:
+        if not _is_one_word(lead + path.name):
+            continue
         if path.name.startswith(start) and (start or not path.name.startswith(".")):
             if path.is_dir():
                 yield CompletionItem(f"{lead}{path.name}/")
@@ -65,16 +78,23 @@ def _arms(typed: str) -> Iterator[CompletionItem]:
 
 
 def _arm(ctx: click.Context) -> Arm | None:
-    """The arm that the command line names already, if it can be read."""
+    """The arm that the command line names, if reading it starts no other program.
+
+    Xacro files are expanded and MJCF files compiled by other programs, `robot_descriptions:` may
+    download, and a pipe can be read only once: the tab key does none of this.
+    """
     from robolin.description.load import load
+    from robolin.description.robot_descriptions import PREFIX
+    from robolin.description.robot_source import bundled_path, robot_text
     from robolin.errors import RobolinError
 
     # a flag without its value yet keeps click from handing out the arguments
     name = ctx.params.get("arm") or next(iter(ctx.args), None)
-    # whoever pipes a robot into a command does not want it read by the completion
-    if not isinstance(name, str) or name == "-":
+    if not isinstance(name, str) or name == "-" or name.startswith(PREFIX):
         return None
     try:
-        return load(name)
-    except RobolinError:
+        if not (bundled_path(name) or Path(name).is_file()):
+            return None
+        return load(name) if robot_text(name).kind in _READ_HERE else None
+    except (RobolinError, OSError, ValueError):
         return None

@@ -1,4 +1,8 @@
-"""What shells run at the tab key; click's own scripts stumble over '=' and ',' in values."""
+"""Scripts for the tab key; click's own scripts do not handle '=' and ',' in values.
+
+Names come from robot files of others, so no shell may run what they contain.  bash inserts words as
+they are, so the script quotes them.  zsh (`compadd` without -Q) and fish quote words themselves.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from click.shell_completion import BashComplete, FishComplete, ShellComplete, Zs
 _BASH = r"""
 %(complete_func)s() {
     local line=${COMP_LINE:0:COMP_POINT} breaks="" kept="" current response completion type value
+    local quoted char i
     local -a words
     read -ra words <<< "$line"
     [[ $line == *[[:space:]] ]] && words+=("")
@@ -24,7 +29,13 @@ _BASH = r"""
             dir) compopt -o dirnames ;;
             file) compopt -o default ;;
             plain)
-                COMPREPLY+=("${value#"$kept"}")
+                quoted=""
+                for ((i = 0; i < ${#value}; i++)); do
+                    char=${value:i:1}
+                    [[ $char == [[:alnum:]_./:=,@%%+-] ]] || quoted+=\\
+                    quoted+=$char
+                done
+                COMPREPLY+=("${quoted#"$kept"}")
                 [[ $value == *[=:,/] ]] && compopt -o nospace ;;
         esac
     done <<< "$response"
@@ -48,7 +59,7 @@ function %(complete_func)s
             case file
                 __fish_complete_path $told[2]
             case plain
-                echo $told[2]
+                printf '%%s\\n' $told[2]
         end
     end
 end

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pty
 import shutil
+import signal
 import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,6 +18,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from robolin.cli.group import group
+from robolin.description import robot_source
 from tests.cli.command import answered, robolin
 
 
@@ -122,3 +128,114 @@ def test_the_entry_point_answers_the_shell(capsys):
     with patch.dict(os.environ, asked), pytest.raises((SystemExit, click.exceptions.Exit)):
         group.main(prog_name="robolin")
     assert capsys.readouterr().out.split() == ["plain,inverse"]
+
+
+@pytest.mark.parametrize("name", ["arm.xacro", "arm.xml", "arm.mjcf", "robot_descriptions:ur10"])
+@pytest.mark.parametrize("flag", ["--q", "--joints", "--tip", "--lock"])
+def test_completing_starts_no_program(here, monkeypatch, name, flag):
+    """Joints of a file that another program would expand, compile or download are not offered."""
+
+    def started(*_args, **_kwargs):
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setattr(os, "system", started)
+    monkeypatch.setattr(robot_source, "fetched_description", started)
+    if ":" not in name:
+        Path(name).write_text('<mujoco><worldbody><body name="a"/></worldbody></mujoco>')
+    assert completed("inverse", name, flag, "") == []
+
+
+def test_completing_does_not_wait_for_a_pipe(here):
+    """A pipe in place of a file is not opened: whoever writes to it may come later."""
+    os.mkfifo("pipe.urdf")
+    assert completed("inverse", "pipe.urdf", "--q", "") == []
+
+
+def with_joint(name: str) -> str:
+    """A robot file with one joint of that name."""
+    return f"""robolin: 1
+name: arm
+joints:
+  - {{name: {json.dumps(name)}, type: revolute, parent: base, child: link, axis: [0, 0, 1]}}
+links:
+  - {{name: link, mass: 1.0, com: [0.1, 0, 0], inertia: {{ixx: 0.1, iyy: 0.1, izz: 0.1}}}}
+"""
+
+
+@pytest.mark.parametrize("name", ["a\nplain,b", "a\tb", "a\x1b[31m", "a\u2028b", "-o", "--output"])
+def test_names_on_several_lines_and_like_flags_are_not_offered(here, name):
+    """A name that a shell's script would take for several, or a command for a flag, is left out."""
+    Path("odd.yaml").write_text(with_joint(name))
+    Path(f"{name}.yaml").write_text("")
+    offered = completed("inverse", "odd.yaml", "--joints", "") + completed("inverse", "")
+    assert "odd.yaml" in offered
+    assert [word for word in offered if not word.isprintable() or word.startswith("-")] == []
+
+
+# every character that bash, zsh or fish gives a meaning to
+HOSTILE = "a`touch ran`$(touch ran);touch ran&touch ran|x>y<z'\"\\ !{b}[c]*?~#^é"
+SHELLS = {
+    "bash": ["bash", "--norc", "--noprofile", "-i"],
+    "zsh": ["zsh", "-f", "-i"],
+    "fish": ["fish", "--no-config", "-i"],
+}
+SETUP = {"zsh": "autoload -U compinit; compinit -u -D; "}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_no_shell_runs_what_a_name_contains(tmp_path, shell, quote):
+    """Tab and Enter give the command the joint's own name, and run nothing that stands in it."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
+    if quote and shell != "bash":
+        pytest.skip("zsh and fish know by themselves in which quotes they are")
+    (tmp_path / "arm.yaml").write_text(with_joint(HOSTILE))
+    (tmp_path / "script").write_text(answered("completion", shell).out)
+    command = tmp_path / "bin/robolin"
+    command.parent.mkdir()
+    real = f"exec {sys.executable} -c 'from robolin.cli.entry_point import run; run()'"
+    record = f"printf '%s\\n' \"$@\" > {tmp_path}/words"
+    command.write_text(
+        f'#!/bin/sh\nif [ -n "$_ROBOLIN_COMPLETE" ]; then {real} "$@"; fi\n{record}\n'
+    )
+    command.chmod(0o755)
+    setup = f"{SETUP.get(shell, '')}source {tmp_path}/script\r"
+    typed = [setup, f"robolin inverse arm.yaml --joints {quote}a\t\r"]
+    # what is behind an opening quote ends with a closing one at the latest
+    typed += [f"{quote}\r"] if quote else ["exit\r"]
+    in_terminal(SHELLS[shell], typed, tmp_path)
+    words = (tmp_path / "words").read_text().splitlines()
+    assert not (tmp_path / "ran").exists()
+    if not quote:
+        assert words == ["inverse", "arm.yaml", "--joints", HOSTILE]
+
+
+def in_terminal(command: list[str], typed: list[str], folder: Path) -> None:
+    """Run a shell in a terminal of its own, and type each line when it prompts for one."""
+    places = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": str(folder)}
+    settings = {"TERM": "dumb", "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(sys.path)}
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        prompts = {"PS1": "> ", "PS2": "> "}
+        os.execvpe(command[0], command, {**os.environ, **places, **settings, **prompts})
+    try:
+        for line in typed:
+            until_prompted(terminal)
+            os.write(terminal, line.encode())
+        until_prompted(terminal)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.close(terminal)
+        os.waitpid(child, 0)
+
+
+def until_prompted(terminal: int) -> None:
+    """Read what a shell shows until it prompts or ends."""
+    shown = b""
+    with suppress(OSError):
+        while b"> " not in shown and (more := os.read(terminal, 4096)):
+            shown += more
