@@ -122,12 +122,15 @@ WRONG = [
     ("<xacro:include filename='/etc/pass*'/>", "outside the robot's packages"),
     ("<link name='${xacro.load_yaml(&quot;/etc/passwd&quot;)}'/>", "outside the robot's packages"),
     ("<link name='${[x.__class__ for x in (1,)]}'/>", "may not use '__class__'"),
-    ("<link name='${(lambda: ().__class__)()}'/>", "may not use '__class__'"),
+    ("<link name='${(lambda: ().__class__)()}'/>", "may not use 'lambda'"),
+    ("<xacro:include filename='$(find /)/etc/passwd'/>", "'/' is not found: this is no name"),
+    ("<xacro:include filename='$(find ..)/x.xacro'/>", "'..' is not found: this is no name"),
+    ("<link name='${xacro.load_yaml(&quot;$(find ../..)/x&quot;)}'/>", "this is no name"),
     ("<link name='a'/>", "no joints"),
     ("<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>", "circle"),
     ("<xacro:m/>", "m"),
     ("<link name='${1/0}'/>", "division by zero"),
-    ("<link name='${\"a\"*10**10}'/>", "beyond all bounds"),
+    ("<link name='${\"a\"*10**10}'/>", "beyond 1000000 items"),
     ("<xacro:if value='maybe'/>", "maybe"),
     ("<link", "not well-formed"),
 ]
@@ -171,6 +174,44 @@ def test_packages_are_found_as_ros_finds_them(workspace, monkeypatch):
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(workspace / "deep"))
     assert find_package("other", file, {}) == workspace / "far/share/other"
     assert find_package("third", file, {}) == workspace / "deep/in/third"
+
+
+OUTSIDE = [
+    "/",
+    "..",
+    ".",
+    "",
+    "../..",
+    "a/b",
+    "a/../b",
+    "/etc",
+    "a\\b",
+    "-a",
+    "a b",
+    "a\n",
+    "é",
+    "...",
+]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_package_is_found_by_a_name_and_not_by_a_path(workspace, monkeypatch, name):
+    """A path in place of a package's name does not leave the folders in which ROS searches."""
+    prefix = workspace / "far"
+    (prefix / "share/a/b").mkdir(parents=True)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    file = Path("arm.urdf.xacro").absolute()
+    assert find_package("a", file, {}) == prefix / "share/a"
+    assert find_package(name, file, {}) is None
+    assert find_package(name, file, {name: "/etc"}) is None
+
+
+def test_packages_behind_links_are_read(workspace):
+    """A workspace of links to packages elsewhere expands as one with the packages themselves."""
+    (workspace / "elsewhere").mkdir()
+    (workspace / "parts").rename(workspace / "elsewhere/other-name")
+    (workspace / "parts").symlink_to(workspace / "elsewhere/other-name")
+    assert robolin.load("arm.urdf.xacro").n == 2
 
 
 def test_arguments_know_what_was_asked_for():

@@ -176,8 +176,19 @@ BOMBS = [
         ),
         *(MOTION, "line.csv.gz"),
     ),
-    Bomb("power.xacro", _xacro('<link name="${9**9**9}"/>'), ["inspect"], "after 1 s", seconds=1),
-    Bomb("grow.xacro", _xacro('<link name="${[0]*10**9}"/>'), ["inspect"], "beyond all bounds"),
+    Bomb("power.xacro", _xacro('<link name="${9**9**9}"/>'), ["inspect"], "beyond 1000000 items"),
+    Bomb("grow.xacro", _xacro('<link name="${[0]*10**9}"/>'), ["inspect"], "beyond 1000000 items"),
+    Bomb(
+        "loop.xacro",
+        _xacro('<link name="${python.sum(python.range(10**12))}"/>'),
+        *(["inspect"], "after 1 s"),
+        seconds=1,
+    ),
+    Bomb(
+        "list.xacro",
+        _xacro('<link name="${list(python.range(10**9))}"/>'),
+        *(["inspect"], "beyond all bounds"),
+    ),
     Bomb(
         "circle.xacro",
         _xacro('<xacro:macro name="m" params=""><xacro:m/></xacro:macro><xacro:m/>'),

@@ -1,20 +1,29 @@
 """What expands a xacro file, in a process of its own: the URDF it stands for, or what is wrong.
 
-Xacro files are programs: expressions in them are Python's, and they include other files.  So they
-run apart, with bounds on time and memory, and open nothing but the robot's own packages.
+Xacro files are programs: they contain Python expressions and include other files.  Expressions are
+evaluated from an allow-list.  The process has bounds on time and memory and opens only files of the
+robot's packages; where the system allows, it gives up the right to do anything else.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from types import CodeType
-from typing import Any, cast
+from typing import Any, Never, cast
 
+from robolin.description.process_rights import give_up_rights
 from robolin.description.separate_process import ProcessBounds
+from robolin.description.xacro.expression_rules import (
+    ForbiddenError,
+    math_names,
+    safe_builtins,
+    safe_symbols,
+)
+from robolin.description.xacro.expressions import Evaluator
 
 # the largest arms that are published take a tenth of a second
 BOUNDS = ProcessBounds(seconds=4, memory=1 << 29)
@@ -24,9 +33,15 @@ MOST_WARNINGS = 50
 _FORBIDDEN = ("os.", "socket.", "subprocess.", "shutil.", "ctypes.", "signal.", "pty.", "ftplib.")
 _LISTING = ("os.listdir", "os.scandir")
 
-
-class OutsideError(Exception):
-    """Something that lies outside the robot's packages was asked for."""
+# functions that the xacro package defines for expressions
+_XACRO_FUNCTIONS = frozenset(
+    (
+        *("abs_filename", "arg", "dotify", "error", "fatal", "load_yaml", "message"),
+        *("print_location", "range", "sorted", "tokenize", "warning"),
+    )
+)
+# an expression takes more frames here than in Python's own `eval`
+_RECURSION_LIMIT = 3000
 
 
 class Roots:
@@ -43,15 +58,17 @@ class Roots:
 
     def find(self, name: str) -> str:
         """The folder of a package, which may be read from then on."""
-        from robolin.description.xacro.ros_packages import find_package
+        from robolin.description.xacro.ros_packages import find_package, is_package_name
 
+        if not is_package_name(name):
+            raise ForbiddenError(f"package '{name}' is not found: this is no name of a package")
         self._searching = True
         try:
             folder = find_package(name, self._file, self._given)
         finally:
             self._searching = False
         if folder is None or not folder.is_dir():
-            raise OutsideError(f"package '{name}' is not found")
+            raise ForbiddenError(f"package '{name}' is not found")
         self._roots.add(os.path.realpath(folder))
         self._found[str(folder)] = f"package://{name}"
         return str(folder)
@@ -70,14 +87,14 @@ class Roots:
         if event == "open" or event in _LISTING:
             self._require_inside(arguments[0])
         elif event.startswith(_FORBIDDEN):
-            raise OutsideError(f"the file wants to use {event}")
+            raise ForbiddenError(f"the file wants to use {event}")
 
     def _require_inside(self, path: Any) -> None:
         if isinstance(path, int):
             return
         real = os.path.realpath(os.fsdecode("." if path is None else path))
         if not any(os.path.commonpath((root, real)) == root for root in self._roots):
-            raise OutsideError(f"'{os.fsdecode(path)}' lies outside the robot's packages")
+            raise ForbiddenError(f"'{os.fsdecode(path)}' lies outside the robot's packages")
 
 
 class Arguments(dict[str, str]):
@@ -109,7 +126,11 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> dict[str, Any]:
+    from robolin.description.xacro.ros_packages import searched_folders
+
     roots = Roots(file, packages)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+    give_up_rights(searched_folders(file, packages))
     xacro = _guarded(roots)
     arguments = Arguments(given)
     warnings: list[str] = []
@@ -127,32 +148,57 @@ def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> di
 
 
 def _guarded(roots: Roots) -> Any:
-    """The package, behind the guard."""
+    """The package, with our evaluator in place of Python's and behind the guard."""
     xacro: Any = import_module("xacro")
     substitution: Any = import_module("xacro.substitution_args")
     xacro.verbosity = 0
-    xacro.safe_eval = _evaluated
-    substitution._eval_find = roots.find
-    substitution._eval_dict["find"] = roots.find
+    functions = safe_symbols(xacro._global_symbols, xacro.NameSpace, _XACRO_FUNCTIONS)
+    evaluate = Evaluator(functions, xacro.NameSpace, xacro.YamlDictWrapper)
+    _replace(xacro, "safe_eval", lambda text, names, more=None: evaluate(text, names))
+    _replace(substitution, "_eval_find", roots.find)
+    _replace(substitution, "_eval", lambda text, context: _eval(substitution, text, context))
+    for module in (xacro, substitution):
+        # a path to Python's own evaluator that was overlooked ends here
+        module.eval = module.exec = module.compile = _no_eval
     sys.addaudithook(roots.guard)
     return xacro
 
 
-def _evaluated(expression: str, names: dict[str, Any], more: Any = None) -> Any:
-    """An expression's value; names with two underscores reach out of it, at any depth."""
-    code = compile(expression.strip(), "<expression>", "eval")
-    inner = [name for name in _names(code) if "__" in name]
-    if inner:
-        raise OutsideError(f"an expression may not use '{inner[0]}'")
-    names.update(__builtins__={})
-    return eval(code, names, more)
+def _replace(module: Any, name: str, value: Any) -> None:
+    """Replace a function of the package; a version without it would not be confined."""
+    if not callable(getattr(module, name, None)):
+        raise ForbiddenError(f"this version of the package xacro has no function {name}")
+    setattr(module, name, value)
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+def _no_eval(*_: object, **__: object) -> Never:
+    raise ForbiddenError("the package xacro evaluates an expression by itself")
+
+
+def _eval(substitution: Any, expression: str, context: dict[str, Any]) -> str:
+    """The text of `$(eval EXPRESSION)`: functions come before arguments, as in roslaunch."""
+    if "__" in expression:
+        raise ForbiddenError("$(eval ...) may not contain double underscores")
+    arguments = context.setdefault("arg", {})
+
+    def arg(name: str) -> Any:
+        return substitution.convert_value(substitution._eval_arg(name, arguments), "auto")
+
+    def dirname() -> str:
+        return cast(str, substitution._eval_dirname(context["filename"]))
+
+    functions = {"arg": arg, "dirname": dirname, "find": substitution._eval_find}
+    functions |= {"env": substitution._eval_env, "optenv": substitution._eval_optenv}
+    functions |= math_names()
+    constants = {"true": True, "false": False}
+    converted = substitution._DictWrapper(arguments, {})
+    names: Any = ChainMap({**functions, **constants}, converted, safe_builtins())
+    allowed = (*functions.values(), *safe_builtins().values())
+    return str(Evaluator(allowed, _Nothing, _Nothing)(expression, names))
+
+
+class _Nothing:
+    """A type without instances: `$(eval ...)` has neither namespaces nor dotted dictionaries."""
 
 
 def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
@@ -161,10 +207,10 @@ def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
     while isinstance(inner := getattr(cause, "exc", None), Exception):
         # xacro wraps whatever goes wrong in errors of its own
         cause = inner
-    told = cause if isinstance(cause, OutsideError) else error
+    told = cause if isinstance(cause, ForbiddenError) else error
     message = str(told).strip() or type(error).__name__
     files = [str(file) for file in xacro.filestack or () if file]
-    if isinstance(cause, OutsideError) and f"'{files[-1]}'" in message:
+    if isinstance(cause, ForbiddenError) and f"'{files[-1]}'" in message:
         # the mistake stands in the file that wanted it
         files.pop()
     macros = [macro.body.getAttribute("name") for macro in xacro.macrostack or ()]

@@ -12,6 +12,8 @@ _DEPTH = 3
 _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 # a manifest is short; a longer file is none
 _LONGEST_MANIFEST = 1 << 20
+# REP 127 and 144: letters, digits, underscores and dashes
+_PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
 
 def package_of(file: Path) -> Path | None:
@@ -19,11 +21,31 @@ def package_of(file: Path) -> Path | None:
     return next((up for up in file.parents if (up / "package.xml").is_file()), None)
 
 
+def is_package_name(name: str) -> bool:
+    """Whether a text can be the name of a package: a path such as '/' or '..' cannot."""
+    return _PACKAGE_NAME.fullmatch(name) is not None
+
+
+def searched_folders(file: Path, given: Mapping[str, str]) -> list[str]:
+    """Folders in which `find_package` reads, links resolved, for a file and given packages."""
+    own = package_of(file)
+    found = [file.parent, *map(Path, given.values())]
+    if own is not None:
+        found += [own.parent, *_links(own.parent, 2)]
+    for prefix in _folders("AMENT_PREFIX_PATH"):
+        found += [prefix / "share", *_links(prefix / "share", 1)]
+    for folder in _folders("ROS_PACKAGE_PATH"):
+        found += [folder, *_links(folder, _DEPTH)]
+    return sorted({os.path.realpath(folder) for folder in found if folder.is_dir()})
+
+
 def find_package(name: str, file: Path, given: Mapping[str, str]) -> Path | None:
     """The folder of a package as `$(find NAME)` in a file means it, None if there is none.
 
     given: packages told by hand, which come before all others
     """
+    if not is_package_name(name):
+        return None
     if name in given:
         return Path(given[name]).absolute()
     return next(_candidates(name, file), None)
@@ -49,17 +71,30 @@ def _folders(variable: str) -> list[Path]:
     return [path for text in listed if text and (path := Path(text)).is_absolute()]
 
 
+def _links(folder: Path, depth: int) -> Iterator[Path]:
+    """Linked folders in which packages are searched for, which may lie anywhere."""
+    if not depth or (folder / "package.xml").is_file():
+        return
+    for path in _subfolders(folder):
+        if path.is_symlink():
+            yield path
+        yield from _links(path, depth - 1)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
 def _below(folder: Path, name: str, depth: int) -> Iterator[Path]:
     """The package if it is this folder or lies in it; packages hold no other packages."""
     if _is_package(folder, name):
         yield folder
     elif depth and not (folder / "package.xml").is_file():
-        try:
-            inside = sorted(path for path in folder.iterdir() if path.is_dir())
-        except OSError:
-            return
         # a folder of that name first: it nearly always is the one
-        for path in sorted(inside, key=lambda path: path.name != name):
+        for path in sorted(_subfolders(folder), key=lambda path: path.name != name):
             yield from _below(path, name, depth - 1)
 
 
