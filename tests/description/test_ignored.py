@@ -8,6 +8,7 @@ import pytest
 
 import robolin
 from robolin.description.load import read
+from robolin.description.mjcf import compile_in_own_process, mjcf_reader
 
 URDF = """<robot name="r"{namespace}>
 <link name="a" color="red"/>
@@ -114,3 +115,153 @@ def test_settings_of_a_simulator_without_springs_are_no_warning() -> None:
     quiet = "<gazebo><springStiffness>0</springStiffness><material/><plugin/></gazebo></robot>"
     text = URDF.format(namespace="").replace("</robot>", quiet)
     assert not [each for each in read(text).findings if each.id == "urdf-left-out"]
+
+
+MJCF = """<mujoco>
+  <option timestep="0.001"><flag contact="disable"/></option>
+  <default><geom rgba="1 0 0 1"/><site size=".01"/><default class="c"><motor gear="2"/></default>
+  </default>
+  <asset><material name="grey"/></asset>
+  <worldbody><light pos="0 0 3"/><include file="part.xml"/></worldbody>
+  <equality><joint joint1="j" joint2="k" active="false"/></equality>
+  <actuator><motor name="m" joint="j" gear="3" ctrlrange="-1 1"/></actuator>
+  <sensor><jointpos joint="j"/><jointvel joint="j"/></sensor>
+  <keyframe><key qpos="1 0"/></keyframe>
+</mujoco>"""
+PART = """<mujoco><body name="a" user="3"><joint name="j" margin=".1" range="-1 1" user="1"/>
+  <geom size=".1" friction="1 1 1"/><site name="s"/>
+  <body name="b" gravcomp="1"><joint name="k" axis="1 0 0"/><geom size=".1" pos="1 0 0"/></body>
+</body></mujoco>"""
+UNUSED_OF_MJCF = [
+    "asset/material (1)",
+    "body attribute gravcomp (1)",
+    "body attribute user (1)",
+    "default/site (1)",
+    "equality that is not active (1)",
+    "flag attribute contact (1)",
+    "geom attribute friction (1)",
+    "geom attribute rgba (1)",
+    "joint attribute margin (1)",
+    "joint attribute user (1)",
+    "keyframe/key (1)",
+    "light (1)",
+    "motor attribute ctrlrange (1)",
+    "motor attribute gear (2)",
+    "option attribute timestep (1)",
+    "sensor/jointpos (1)",
+    "sensor/jointvel (1)",
+    "site (1)",
+]
+
+
+@pytest.fixture
+def mjcf(tmp_path: Path) -> Path:
+    pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+    head = '<size nuser_body="1" nuser_jnt="1"/><worldbody>'
+    (tmp_path / "part.xml").write_text(PART)
+    path = tmp_path / "m.xml"
+    path.write_text(MJCF.replace("<worldbody>", head))
+    return path
+
+
+@pytest.mark.slow
+def test_mjcf(mjcf: Path) -> None:
+    """Elements and attributes without effect are counted, in defaults and included files too."""
+    sizes = ["size attribute nuser_body (1)", "size attribute nuser_jnt (1)"]
+    assert robolin.load(mjcf).contract["ignored"] == sorted([*UNUSED_OF_MJCF, *sizes])
+
+
+@pytest.mark.slow
+def test_mjcf_with_an_unknown_element(mjcf: Path) -> None:
+    """An element or an attribute that MuJoCo does not know is an error."""
+    text = mjcf.read_text()
+    for old, new in (("</mujoco>", "<strange/></mujoco>"), ("<light ", '<light strange="1" ')):
+        mjcf.write_text(text.replace(old, new))
+        with pytest.raises(robolin.RobolinError, match="strange"):
+            robolin.load(mjcf)
+
+
+# attributes with another value than the default, in elements of the model above
+VALUES = {
+    "joint": {
+        **dict.fromkeys(("armature", "damping", "frictionloss", "ref", "margin", "group"), "1"),
+        **dict.fromkeys(("pos", "axis"), "0 1 1"),
+        "type": "slide",
+        "range": "-.5 .4",
+        "limited": "false",
+        "actuatorfrcrange": "-3 4",
+        "solreflimit": ".05 1",
+        "solimplimit": ".8 .9 .01",
+        "actuatorgravcomp": "true",
+    },
+    "geom": {
+        **dict.fromkeys(("pos", "size", "euler", "zaxis"), ".3 .2 .1"),
+        "type": "box",
+        "quat": "1 2 3 4",
+        "mass": "3",
+        "density": "50",
+        "shellinertia": "true",
+        **dict.fromkeys(("condim", "contype", "conaffinity", "group", "margin"), "1"),
+        "friction": ".1 .1 .1",
+        "rgba": ".1 .1 .1 1",
+        "solref": ".05 1",
+        "solmix": ".5",
+        "priority": "2",
+    },
+    "body": {
+        **dict.fromkeys(("pos", "euler", "zaxis"), ".3 .2 .1"),
+        "quat": "1 2 3 4",
+        "gravcomp": ".5",
+        "sleep": "never",
+    },
+    "option": {
+        "gravity": "1 2 3",
+        "timestep": ".003",
+        "density": "3",
+        "integrator": "RK4",
+        "cone": "elliptic",
+        "wind": "1 0 0",
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tag", "attribute"), [(tag, name) for tag, values in VALUES.items() for name in values]
+)
+def test_what_is_not_listed_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str, attribute: str
+) -> None:
+    """An attribute changes the arm, or the contract lists it: one or the other, never neither."""
+    pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+    # one process for all
+    monkeypatch.setattr(
+        mjcf_reader,
+        "run_in_separate_process",
+        lambda _module, request, _bounds: compile_in_own_process.reply(request),
+    )
+    parts: dict[str, dict[str, str]] = {
+        "option": {},
+        "body": {},
+        "joint": {"type": "hinge", "range": "-1 1"},
+        "geom": {"type": "ellipsoid", "size": ".1 .2 .3", "pos": ".1 0 0"},
+    }
+
+    def arm(changed: dict[str, str]) -> robolin.Arm:
+        values = {**parts, tag: {**parts[tag], **changed}}
+        texts = {
+            key: " ".join(f'{k}="{v}"' for k, v in value.items()) for key, value in values.items()
+        }
+        text = (
+            f'<mujoco><compiler angle="radian"/><option {texts["option"]}/><worldbody>'
+            f"<body {texts['body']}><joint {texts['joint']}/><geom {texts['geom']}/></body>"
+            "</worldbody></mujoco>"
+        )
+        path = tmp_path / "m.xml"
+        path.write_text(text)
+        return robolin.load(path)
+
+    label = f"{tag} attribute {attribute} (1)"
+    plain, changed = arm({}), arm({attribute: VALUES[tag][attribute]})
+    used = plain.figures != changed.figures
+    assert used != (label in changed.contract["ignored"])

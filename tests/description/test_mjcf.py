@@ -280,13 +280,53 @@ def test_what_acts_from_outside_is_noted(compiled_here):
     assert robolin.load("a.xml", strict=True).n == robolin.load("a.xml").n
 
 
+ACTUATORS = """<actuator>
+  <motor joint="wrist" gear="10" armature=".02" damping=".3"/>
+  <position joint="wrist" kp="3" gear="-2" armature=".1"/>
+  <motor jointinparent="lift" gear="3" damping=".1"/></actuator></mujoco>"""
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.MjModel, "actuator_armature"), reason="needs MuJoCo 4 or newer"
+)
+def test_armature_and_damping_of_actuators_act_on_joints(compiled_here):
+    """Torques and 𝓜 have gear² times the armature and damping of actuators, as in MuJoCo."""
+    Path("a.xml").write_text(ARM.replace("</mujoco>", ACTUATORS))
+    arm = robolin.load("a.xml")
+    compared(Path("a.xml"), arm)
+    joints = {link.joint.name: link.joint for link in arm.links}
+    assert joints["wrist"].armature == pytest.approx(100 * 0.02 + 4 * 0.1, rel=1e-15)
+    assert joints["wrist"].damping == pytest.approx(100 * 0.3, rel=1e-15)
+    assert joints["lift"].damping == pytest.approx(9 * 0.1, rel=1e-15)
+    assert "armature and damping of 3 actuators added to their joints" in arm.contract["notes"]
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.MjModel, "actuator_armature"), reason="needs MuJoCo 4 or newer"
+)
+def test_armature_of_an_actuator_on_a_tendon_is_warned_about(compiled_here):
+    """A tendon has no place in an arm, nor has the armature of what pulls it."""
+    tendon = '<tendon><fixed name="t"><joint joint="wrist" coef="3"/></fixed></tendon>'
+    pull = '<actuator><motor name="pull" tendon="t" armature=".5"/></actuator></mujoco>'
+    Path("a.xml").write_text(ARM.replace("</mujoco>", tendon + pull))
+    (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
+    assert "'pull'" in found.message
+
+
+def test_errors_of_every_class_in_mujoco_are_reported(here):
+    """What MuJoCo raises over a model, of whatever class, is an error of the file."""
+    Path("a.xml").write_text(ARM.replace("<worldbody>", "<asset><model/></asset><worldbody>", 1))
+    with pytest.raises(RobolinError, match="MuJoCo refuses it"):
+        robolin.load("a.xml")
+
+
 REFUSED = [
     ("<mujoco><worldbody><body/></worldbody>", "no element found"),
     ("<mujoco><wordbody/></mujoco>", "MuJoCo refuses it"),
-    ('<mujoco><include file="../out.xml"/></mujoco>', "outside the model's folder"),
-    ('<mujoco><include file="/etc/passwd"/></mujoco>', "outside the model's folder"),
+    ('<mujoco><include file="../out.xml"/></mujoco>', "outside the model's package"),
+    ('<mujoco><include file="/etc/passwd"/></mujoco>', "outside the model's package"),
     ('<mujoco><include file="none.xml"/></mujoco>', "could not be read"),
-    ('<mujoco><asset><mesh file="../m.stl"/></asset></mujoco>', "outside the model's folder"),
+    ('<mujoco><asset><mesh file="../m.stl"/></asset></mujoco>', "outside the model's package"),
     ("<mujoco/>", "nothing moves"),
 ]
 

@@ -17,6 +17,8 @@ _PER_JOINT = (
     *("qposadr", "dofadr", "stiffness", "bodyid"),
 )
 _PER_DOF = ("armature", "damping", "frictionloss")
+# actuators have inertia and damping of their own since MuJoCo 4
+_PER_ACTUATOR = ("trntype", "trnid", "gear", "armature", "damping")
 _PER_EQUALITY = ("type", "obj1id", "obj2id", "objtype", "active0", "data")
 
 
@@ -33,7 +35,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     mujoco.set_mju_user_warning(warned.append)
     try:
         model = mujoco.MjModel.from_xml_path(request["file"])
-    except (ValueError, MemoryError) as error:
+    except Exception as error:  # MuJoCo raises errors of several classes
         return {"error": str(error)}
     return {
         "name": model.names[: model.names.index(b"\0")].decode(errors="replace"),
@@ -42,6 +44,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "body": list(_rows(model, "body", model.nbody, _PER_BODY)),
         "joint": list(_rows(model, "jnt", model.njnt, _PER_JOINT)),
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
+        "actuator": list(_rows(model, "actuator", _acting(model), _PER_ACTUATOR)),
         "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
         "warned": warned,
         "left_out": list(_left_out(model)),
@@ -49,6 +52,11 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "actuated": _actuated_joints(mujoco, model),
         "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],
     }
+
+
+def _acting(model: Any) -> int:
+    """The number of actuators, 0 in versions whose actuators have neither inertia nor damping."""
+    return model.nu if hasattr(model, "actuator_armature") else 0
 
 
 def _switches(mujoco: Any) -> Iterator[tuple[str, int]]:
@@ -59,7 +67,12 @@ def _switches(mujoco: Any) -> Iterator[tuple[str, int]]:
 
 def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Iterator[Any]:
     """One mapping per object: its name where it has one, and its quantities."""
-    named = {"body": model.body, "jnt": model.joint, "eq": model.equality}.get(kind)
+    named = {
+        "body": model.body,
+        "jnt": model.joint,
+        "eq": model.equality,
+        "actuator": model.actuator,
+    }.get(kind)
     for k in range(count):
         row = {quantity: _plain(getattr(model, f"{kind}_{quantity}")[k]) for quantity in quantities}
         yield row if named is None else {"name": named(k).name, **row}
@@ -73,16 +86,19 @@ def _left_out(model: Any) -> Iterator[str]:
     if any(options.wind):
         yield "wind"
     for quantity, what in (
-        ("stiffness", "springs"),
-        ("damping", "damping"),
-        ("frictionloss", "friction"),
-        ("armature", "armature"),
+        ("tendon_stiffness", "springs of tendons"),
+        ("tendon_stiffnesspoly", "nonlinear springs of tendons"),
+        ("tendon_damping", "damping of tendons"),
+        ("tendon_dampingpoly", "nonlinear damping of tendons"),
+        ("tendon_frictionloss", "friction of tendons"),
+        ("tendon_armature", "armature of tendons"),
+        ("dof_dampingpoly", "nonlinear damping of joints"),
+        ("jnt_stiffnesspoly", "nonlinear springs of joints"),
+        ("actuator_dampingpoly", "nonlinear damping of actuators"),
     ):
-        if model.ntendon and getattr(model, f"tendon_{quantity}").any():
-            yield f"{what} of tendons"
-    for quantity in ("dof_dampingpoly", "jnt_stiffnesspoly"):
+        # versions differ in what they have
         if getattr(model, quantity, options.wind[:0]).any():
-            yield f"nonlinear {'damping' if 'damping' in quantity else 'springs'} of joints"
+            yield what
     if getattr(model, "nflex", 0):
         yield "flexible bodies"
     if model.npluginstate or model.nplugin:

@@ -1,22 +1,37 @@
-"""The files an MJCF model is made of, and the lines its bodies and joints stand on."""
+"""The files an MJCF model consists of, and the lines its bodies and joints stand on.
+
+MuJoCo opens whatever an attribute `file…` of any element names.  Each such name is resolved here
+as MuJoCo resolves it, before MuJoCo sees the model: a file outside the package of the model is
+refused, and every file is part of the digest.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from math import prod
 from pathlib import Path
+from typing import NamedTuple
 
 from robolin.description.model import Finding, Place
+from robolin.description.xacro.ros_packages import package_or_repository
 from robolin.description.xml.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
 
-# attributes that name files MuJoCo opens, and those that name the folders they lie in
-_FOLDERS = {"mesh": "meshdir", "hfield": "assetdir", "skin": "assetdir", "texture": "texturedir"}
-_OPENING = ("include", "mesh", "hfield", "skin", "model")
+# MuJoCo looks for the files of these elements in a folder that <compiler> names
+_FOLDERS = {
+    **dict.fromkeys(("mesh", "hfield", "skin", "flexcomp"), ("meshdir",)),
+    "texture": ("texturedir",),
+    **dict.fromkeys(("include", "model"), ()),
+}
+# names that start with a scheme, as http: or package://, are no paths
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|.+:/")
 _MOST_FILES = 2000
+_DEEPEST_ELEMENT = 256
+_DEEPEST_MODEL = 16
 # elements that stand for many, and how many bodies and geoms may come of a file: MuJoCo's time
 # grows with their square
 _COPYING = ("replicate", "composite", "flexcomp")
@@ -25,14 +40,20 @@ _MOST_PARTS = 8000
 
 @dataclass
 class ModelFiles:
-    """Every file of a model by its place from the main one, and where its parts stand."""
+    """Every file of a model by its path relative to the main one, and where its parts stand."""
 
     main: Path
     shown: str
+    folder: str
     roots: tuple[str, ...]
     findings: list[Finding] = field(default_factory=list)
     places: dict[tuple[str, str], Place] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
+    # of the main model and of those it attaches, the elements of included files inside <include>
+    trees: list[Element] = field(default_factory=list)
+    # files that do not exist, by name; MuJoCo may not need them
+    missing: dict[str, FileError] = field(default_factory=dict)
+    opened: int = 0
 
     @property
     def digest(self) -> str:
@@ -45,32 +66,112 @@ class ModelFiles:
         return self.places.get((tag, name), Place(self.shown))
 
 
+class _Origin(NamedTuple):
+    """The file that an element stands in: its folder, and its name in messages."""
+
+    folder: str
+    shown: str
+
+
+@dataclass
+class _Model:
+    """One model, the main one or an attached one, with the elements of its included files."""
+
+    folder: str
+    depth: int
+    parts: list[tuple[Element, _Origin]] = field(default_factory=list)
+    included: set[str] = field(default_factory=set)
+
+
 def model_files(path: Path, text: bytes, shown: str, folders: Iterable[str]) -> ModelFiles:
-    """What an MJCF file includes and refers to; outside its folder and `folders` is refused."""
-    roots = (os.path.realpath(path.absolute().parent), *map(os.path.realpath, folders))
-    files = ModelFiles(path, shown, roots)
-    root = _scan(files, text, shown, path.name)
-    if root is None:
-        return files
-    folders = {key: value for part in _walk(root) for key, value in _directories(part)}
-    for part in _walk(root):
-        for name in _opened(part):
-            own = folders.get(_FOLDERS.get(part.tag, ""), folders.get("assetdir", ""))
-            _take(files, name if part.tag == "include" else os.path.join(own, name), part, shown)
+    """The files that an MJCF file includes and refers to.
+
+    The package of the file (the nearest folder with a `package.xml` or a repository), or its
+    folder, and `folders` may be read; everything else is refused.
+    """
+    folder = os.path.realpath(path.absolute().parent)
+    package = package_or_repository(path.absolute())
+    roots = (folder, *map(os.path.realpath, [package] if package else []))
+    files = ModelFiles(path, shown, folder, (*roots, *map(os.path.realpath, folders)))
+    _read_model(files, text, _Origin(str(path.absolute().parent), shown), path.name, 0)
     return files
 
 
-def _scan(files: ModelFiles, text: bytes, shown: str, name: str) -> Element | None:
-    root, findings = parse_xml(text, shown)
-    files.findings += findings
-    files.digests[name] = sha256(text).hexdigest()
-    if root is not None and _parts(root) > _MOST_PARTS:
+def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth: int) -> None:
+    """Note the files of one model, and those of the models it attaches."""
+    root = _parsed(files, text, origin, key)
+    if root is None:
+        return
+    if root.tag.lower() != "mujoco":
+        message = f"the outermost element is <{root.tag}>, not <mujoco>"
+        hint = "a URDF file ends in .urdf; MJCF attaches other MJCF files only"
+        place = Place(origin.shown, root.line)
+        files.findings.append(Finding("not-a-robot", "error", place, message, hint))
+        return
+    model = _Model(origin.folder, depth)
+    _collect(files, model, root, origin, 0)
+    if _parts(root) > _MOST_PARTS:
         hint = "an arm has a few hundred; is this a whole scene?"
         message = f"it stands for more than {_MOST_PARTS} bodies and geoms"
-        raise RobolinError(message, where=shown, hint=hint)
+        raise RobolinError(message, where=origin.shown, hint=hint)
+    files.trees.append(root)
+    directories, strip = _settings(part for part, _ in model.parts)
+    for part, where in model.parts:
+        tag = part.tag.lower()
+        if tag == "include":
+            continue
+        for name in _opened(part):
+            short = re.split(r"[/\\]", name)[-1] if strip and tag != "model" else name
+            inside = _FOLDERS.get(tag, tuple(directories)) or ("",)
+            tried = [os.path.join(directories.get(each, ""), short) for each in inside]
+            paths = [(model.folder, each) for each in tried]
+            if where is not origin and (not strip or tag == "model"):
+                # where MuJoCo looks next for what an included file names
+                paths.append((where.folder, name))
+            for path in _existing(files, name, paths, part, where):
+                _take(files, path, name, part, where, model.depth)
+
+
+def _collect(
+    files: ModelFiles, model: _Model, element: Element, origin: _Origin, depth: int
+) -> None:
+    """List all elements of a model in order, those of included files inside their <include>."""
+    if depth > _DEEPEST_ELEMENT:
+        message = f"elements are nested more than {_DEEPEST_ELEMENT} deep"
+        raise RobolinError(message, where=f"{origin.shown}:{element.line}")
+    model.parts.append((element, origin))
+    if element.tag.lower() == "include":
+        origin = _included(files, model, element, origin)
+    for child in element.children:
+        _collect(files, model, child, origin, depth + 1)
+
+
+def _included(files: ModelFiles, model: _Model, include: Element, origin: _Origin) -> _Origin:
+    """Put the elements of an included file into its <include>."""
+    for name in _opened(include):
+        paths = [(folder, name) for folder in (model.folder, origin.folder)]
+        found = _existing(files, name, paths, include, origin)
+        if not found:
+            raise files.missing[name]
+        key = _key(files, found[0])
+        if key in model.included:
+            # MuJoCo refuses it
+            continue
+        model.included.add(key)
+        inner = _Origin(os.path.dirname(found[0]), key)
+        root = _parsed(files, _bytes(files, found[0], name, include, origin), inner, key)
+        include.children = root.children if root is not None else []
+        return inner
+    return origin
+
+
+def _parsed(files: ModelFiles, text: bytes, origin: _Origin, key: str) -> Element | None:
+    root, findings = parse_xml(text, origin.shown)
+    files.findings += findings
+    files.digests[key] = sha256(text).hexdigest()
     for part in _walk(root) if root is not None else ():
         if "name" in part.attributes:
-            place = Place(shown, part.line)
+            place = Place(origin.shown, part.line)
             files.places.setdefault((part.tag, part.attributes["name"]), place)
     return root
 
@@ -82,7 +183,7 @@ def _walk(root: Element) -> Iterator[Element]:
 
 
 def _parts(part: Element) -> float:
-    """How many bodies and geoms come of an element."""
+    """The number of bodies and geoms that an element stands for."""
     inside = sum(map(_parts, part.children)) + (part.tag in ("body", "geom", *_COPYING))
     if part.tag not in _COPYING:
         return inside
@@ -91,40 +192,101 @@ def _parts(part: Element) -> float:
     return inside * prod(float(count) if count.isdecimal() else 1.0 for count in counts)
 
 
-def _directories(part: Element) -> Iterator[tuple[str, str]]:
-    if part.tag == "compiler":
-        for key in ("meshdir", "texturedir", "assetdir"):
-            if key in part.attributes:
-                yield key, part.attributes[key]
+def _settings(parts: Iterable[Element]) -> tuple[dict[str, str], bool]:
+    """The folders of meshes and textures, and whether names lose theirs: the last value holds."""
+    directories, strip = {"meshdir": "", "texturedir": ""}, False
+    for part in parts:
+        if part.tag.lower() == "compiler":
+            values = part.attributes
+            if "assetdir" in values:
+                directories = dict.fromkeys(directories, values["assetdir"])
+            directories |= {key: values[key] for key in directories if key in values}
+            strip = values.get("strippath", str(strip).lower()) == "true"
+    return directories, strip
 
 
 def _opened(part: Element) -> Iterator[str]:
-    if part.tag in _OPENING and (name := part.attributes.get("file")):
-        yield name
+    """The names of files in an element: MuJoCo's schema has `file`, `fileup`, and so on."""
+    for attribute, name in part.attributes.items():
+        if attribute.startswith("file") and name:
+            yield name
 
 
-def _take(files: ModelFiles, name: str, part: Element, shown: str) -> None:
-    """Note a file, and what an included one holds."""
-    where = f"{shown}:{part.line}"
-    folder = files.main.absolute().parent
-    real = os.path.realpath(folder / name)
-    if not any(os.path.commonpath((root, real)) == root for root in files.roots):
+def _existing(
+    files: ModelFiles,
+    name: str,
+    paths: Iterable[tuple[str, str]],
+    part: Element,
+    origin: _Origin,
+) -> list[str]:
+    """Those of the paths, each in a folder, that exist; none may lie outside the package."""
+    where, tried = f"{origin.shown}:{part.line}", []
+    for folder, path in paths:
+        if _SCHEME.match(os.path.splitdrive(path)[1]):
+            raise RobolinError(f"'{path}' is not a path", where=where, hint="name a file")
+        # to MuJoCo a backslash separates folders, and .. takes back the folder before it
+        plain = os.path.join(folder, path.replace("\\", "/"))
+        tried += [os.path.normpath(plain), plain]
+    found = {os.path.realpath(path): path for path in reversed(tried) if os.path.exists(path)}
+    if not all(_inside(files, real) for real in found or [os.path.realpath(tried[0])]):
         hint = "--package NAME=FOLDER says what else may be read"
-        raise RobolinError(f"'{name}' lies outside the model's folder", where=where, hint=hint)
-    key = os.path.relpath(real, files.roots[0])
-    if key in files.digests:
+        raise RobolinError(f"'{name}' lies outside the model's package", where=where, hint=hint)
+    if not found:
+        message = f"'{name}' could not be read: No such file or directory"
+        files.missing[name] = FileError(message, where=where)
+    return list(found.values())[::-1]
+
+
+def _inside(files: ModelFiles, real: str) -> bool:
+    return any(Path(real).is_relative_to(root) for root in files.roots)
+
+
+def _take(
+    files: ModelFiles, path: str, name: str, part: Element, origin: _Origin, depth: int
+) -> None:
+    """Note a file that an element refers to, and the files of an attached model."""
+    key = _key(files, path)
+    if part.tag.lower() != "model":
+        if key not in files.digests:
+            files.digests[key] = _digest(files, path, name, part, origin)
         return
-    if len(files.digests) >= _MOST_FILES:
-        raise RobolinError(f"more than {_MOST_FILES} files", where=where)
+    if depth >= _DEEPEST_MODEL:
+        message = f"models are attached more than {_DEEPEST_MODEL} deep"
+        raise RobolinError(message, where=f"{origin.shown}:{part.line}")
+    text = _bytes(files, path, name, part, origin)
+    _read_model(files, text, _Origin(os.path.dirname(path), key), key, depth + 1)
+
+
+def _key(files: ModelFiles, path: str) -> str:
+    return os.path.relpath(os.path.realpath(path), files.folder)
+
+
+def _bytes(files: ModelFiles, path: str, name: str, part: Element, origin: _Origin) -> bytes:
+    _count(files, path, name, part, origin)
     try:
-        text = Path(real).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
-        raise FileError(f"'{name}' could not be read: {error.strerror}", where=where) from error
-    if part.tag != "include":
-        files.digests[key] = sha256(text).hexdigest()
-        return
-    inner = _scan(files, text, key, key)
-    for each in _walk(inner) if inner is not None else ():
-        if each.tag == "include":
-            for nested in _opened(each):
-                _take(files, nested, each, key)
+        raise _unreadable(name, error.strerror, part, origin) from error
+
+
+def _digest(files: ModelFiles, path: str, name: str, part: Element, origin: _Origin) -> str:
+    _count(files, path, name, part, origin)
+    try:
+        with open(path, "rb") as stream:
+            return file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(name, error.strerror, part, origin) from error
+
+
+def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Origin) -> None:
+    """Refuse the file after too many, and what is no regular file and might never end."""
+    files.opened += 1
+    if files.opened > _MOST_FILES:
+        raise RobolinError(f"more than {_MOST_FILES} files", where=f"{origin.shown}:{part.line}")
+    if not os.path.isfile(path):
+        raise _unreadable(name, "not a regular file", part, origin)
+
+
+def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -> FileError:
+    where = f"{origin.shown}:{part.line}"
+    return FileError(f"'{name}' could not be read: {reason}", where=where)

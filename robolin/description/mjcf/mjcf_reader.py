@@ -6,6 +6,8 @@ where that is not the body's own frame, the body is one more link, fixed to it.
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -13,9 +15,15 @@ from typing import Any, NamedTuple
 
 from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Mimic, Pose, Vector3, effort_ends
 from robolin.description.mjcf import compile_in_own_process
+from robolin.description.mjcf.mjcf_actuators import (
+    actuator_findings,
+    actuator_notes,
+    with_actuators,
+)
 from robolin.description.mjcf.mjcf_equalities import equality_closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
 from robolin.description.mjcf.mjcf_numbers import not_finite
+from robolin.description.mjcf.mjcf_unused import unused_parts
 from robolin.description.model import (
     Description,
     EntryKind,
@@ -25,6 +33,7 @@ from robolin.description.model import (
     Place,
     Reading,
     first_findings,
+    sorted_counts,
 )
 from robolin.description.robot_source import RobotText
 from robolin.description.separate_process import OutOfBoundsError, run_in_separate_process
@@ -60,7 +69,7 @@ class _Part(NamedTuple):
 def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     """The description of an MJCF file, None if there is any error, and all findings.
 
-    folders: what may be read besides the folder of the file itself
+    folders: what may be read besides the package of the file
     """
     if found.path is None:
         hint = "give the file itself: it may include others"
@@ -68,7 +77,7 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     files = model_files(found.path, found.text, found.shown, folders)
     if any(finding.level == "error" for finding in files.findings):
         return Reading(None, files.findings)
-    model = _compiled(found)
+    model = _compiled(found, files)
     if wrong_numbers := list(not_finite(model, files)):
         return Reading(None, first_findings([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
@@ -78,7 +87,7 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     return Reading(None if wrong else description, first_findings(findings))
 
 
-def _compiled(found: RobotText) -> Row:
+def _compiled(found: RobotText, files: ModelFiles) -> Row:
     if find_spec("mujoco") is None:
         hint = "pip install 'robolin[mjcf]'"
         raise RobolinError("MJCF files need the package mujoco", where=found.shown, hint=hint)
@@ -93,8 +102,12 @@ def _compiled(found: RobotText) -> Row:
         raise RobolinError(message, where=found.shown) from None
     if "error" in model:
         told = " ".join(str(model["error"]).split())
+        # MuJoCo names the file alone, without its line
+        for name, error in files.missing.items():
+            if os.path.basename(name) in told:
+                raise error
         raise RobolinError(f"MuJoCo refuses it: {told}", where=found.shown)
-    return _switched_off(_named(model))
+    return _switched_off(with_actuators(_named(model)))
 
 
 def _switched_off(model: dict[str, Any]) -> Row:
@@ -130,6 +143,7 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     for what in model["from_outside"]:
         message = f"{what}: no part of an arm, whose torques and forces are given from outside"
         yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
+    yield from actuator_findings(model, files)
     for joint in model["joint"]:
         yield from _of_several_freedoms(model, joint, files.at("joint", joint["name"]))
         if joint["type"] in (_SLIDE, _HINGE) and not any(joint["axis"]):
@@ -181,9 +195,17 @@ def _description(
         digest=files.digest,
         gravity=(x, y, z),
         loops=tuple(equality_closures(model, files, found)),
-        notes=("compiled by MuJoCo from MJCF",),
+        ignored=_ignored(model, files),
+        notes=("compiled by MuJoCo from MJCF", *actuator_notes(model)),
         places={"robot": place},
     ), findings
+
+
+def _ignored(model: Row, files: ModelFiles) -> tuple[str, ...]:
+    """Elements and attributes without effect, and equalities that the model switches off."""
+    counts = unused_parts(files.trees)
+    inactive = sum(not equality["active0"] for equality in model["equality"])
+    return sorted_counts(counts + Counter({"equality that is not active": inactive}))
 
 
 def _following(joint: JointEntry, rules: Mapping[str, Mimic], driven: set[str]) -> JointEntry:

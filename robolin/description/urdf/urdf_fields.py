@@ -35,8 +35,10 @@ _BELONGS = {
     "child": "joint",
 }
 # elements without children of their own
-_LEAVES = ("origin", "mass", "inertia", "axis", "axis2", "limit", "dynamics", "mimic")
-_LEAVES += ("parent", "child")
+_LEAVES = (
+    *("origin", "mass", "inertia", "axis", "axis2", "limit", "dynamics", "mimic"),
+    *("parent", "child"),
+)
 # elements and attributes that change the dynamics and are not read, and what they do
 _CHANGES_DYNAMICS = {
     "loop_joint": "it closes a loop",

@@ -109,3 +109,9 @@ def _is_package(folder: Path, name: str) -> bool:
     except OSError:
         return False
     return found is not None and found[1].decode(errors="replace") == name
+
+
+def package_or_repository(file: Path) -> Path | None:
+    """The nearest folder above a file with a `package.xml` or the `.git` of a repository."""
+    markers = ("package.xml", ".git")
+    return next((up for up in file.parents if any((up / m).exists() for m in markers)), None)

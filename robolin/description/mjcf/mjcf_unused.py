@@ -1,0 +1,142 @@
+"""The parts of an MJCF model that an arm does not use, counted for its contract.
+
+Elements and attributes that are used are listed here; everything else counts as ignored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from robolin.description.xml.xml_tree import Element
+
+_ROTATION = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+_FRAME = ("pos", *_ROTATION)
+_ALL = ("*",)
+
+# attributes that are used, by element
+_USED: Mapping[str, tuple[str, ...]] = {
+    "mujoco": ("model",),
+    "compiler": _ALL,
+    "option": ("gravity",),
+    "flag": (
+        *("actuation", "constraint", "damper", "equality", "frictionloss", "gravity", "passive"),
+        "spring",
+    ),
+    "default": ("class",),
+    "asset": (),
+    "mesh": (
+        *("builtin", "class", "content_type", "face", "file", "inertia", "maxhullvert", "name"),
+        *("params", "refpos", "refquat", "scale", "vertex"),
+    ),
+    "model": _ALL,
+    "worldbody": (),
+    "body": ("childclass", "fuse", "name", *_FRAME),
+    "frame": _ALL,
+    "replicate": _ALL,
+    "attach": _ALL,
+    "composite": _ALL,
+    "inertial": _ALL,
+    "joint": (
+        *("actuatorfrclimited", "actuatorfrcrange", "armature", "axis", "class", "damping"),
+        *("frictionloss", "limited", "name", "pos", "range", "ref", "type"),
+    ),
+    "freejoint": ("align", "name"),
+    "geom": (
+        *("class", "density", "fitscale", "fromto", "mass", "mesh", "name", "shellinertia"),
+        *("size", "type", *_FRAME),
+    ),
+    "actuator": (),
+    "drive": ("armature", "class", "damping", "joint", "jointinparent", "name", "tendon"),
+    "equality": (),
+    "default equality": ("active",),
+    "connect": ("active", "anchor", "body1", "body2", "class", "name"),
+    "joint equality": ("active", "class", "joint1", "joint2", "name", "polycoef"),
+}
+
+_OF_BODY = (
+    *("body", "inertial", "joint", "freejoint", "geom", "frame", "replicate", "attach"),
+    "composite",
+)
+_DRIVES = (
+    *("general", "motor", "position", "velocity", "intvelocity", "orientation", "pid"),
+    *("damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin"),
+)
+_OF_MODEL = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
+
+# elements that are used inside others, each with its entry in the table above
+_INSIDE: Mapping[str, Mapping[str, str]] = {
+    "mujoco": {tag: tag for tag in _OF_MODEL},
+    "option": {"flag": "flag"},
+    "default": {
+        **{tag: tag for tag in ("default", "joint", "geom", "mesh")},
+        **dict.fromkeys(_DRIVES, "drive"),
+        "equality": "default equality",
+    },
+    "asset": {"mesh": "mesh", "model": "model"},
+    **{key: {tag: tag for tag in _OF_BODY} for key in ("worldbody", "body", "frame", "replicate")},
+    "actuator": dict.fromkeys(_DRIVES, "drive"),
+    "equality": {"connect": "connect", "joint": "joint equality"},
+}
+# elements whose content is listed by section
+_SECTIONS = ("asset", "default", "equality", "option")
+# settings of <compiler> that make attributes of geoms choose what has mass
+_CHOOSING = ("inertiagrouprange", "discardvisual")
+_CHOSEN_BY = ("contype", "conaffinity", "group")
+
+_Used = Mapping[str, tuple[str, ...]]
+
+
+def unused_parts(trees: Iterable[Element]) -> Counter[str]:
+    """How often each element or attribute without effect on an arm occurs in a model."""
+    counts: Counter[str] = Counter()
+    for root in trees:
+        counts.update(_unused(root, "mujoco", {**_USED, **_used_together(root)}))
+    return counts
+
+
+def _used_together(root: Element) -> _Used:
+    """Attributes that are used where others stand: groups of geoms, and gears of actuators."""
+    geom, drive = _USED["geom"], _USED["drive"]
+    for part in _everything(root):
+        if part.tag == "compiler" and any(key in part.attributes for key in _CHOOSING):
+            geom = (*geom, *_CHOSEN_BY)
+        if part.tag in _DRIVES and ("armature" in part.attributes or "damping" in part.attributes):
+            drive = (*drive, "gear")
+    return {"geom": geom, "drive": drive}
+
+
+def _everything(element: Element) -> Iterator[Element]:
+    yield element
+    for part in element.children:
+        yield from _everything(part)
+
+
+def _unused(element: Element, kind: str, used: _Used) -> Iterator[str]:
+    known = used[kind]
+    if known[:1] != _ALL:
+        label = kind if kind.endswith(element.tag) else element.tag
+        yield from (f"{label} attribute {name}" for name in element.attributes if name not in known)
+    for part in _children(element):
+        if inner := _INSIDE.get(kind, {}).get(part.tag):
+            yield from _unused(part, inner, used)
+        elif kind == "mujoco":
+            yield from _section(part)
+        else:
+            yield f"{kind}/{part.tag}" if kind in _SECTIONS else part.tag
+
+
+def _section(section: Element) -> Iterator[str]:
+    """A section without effect: its elements and its own attributes."""
+    yield from (f"{section.tag} attribute {name}" for name in section.attributes)
+    inside = [f"{section.tag}/{part.tag}" for part in _children(section)]
+    yield from inside or ([] if section.attributes else [section.tag])
+
+
+def _children(element: Element) -> Iterator[Element]:
+    """The elements inside another, those of included files in place of their <include>."""
+    for part in element.children:
+        if part.tag.lower() == "include":
+            yield from _children(part)
+        else:
+            yield part
