@@ -41,14 +41,18 @@ _DENIED = {
     ),
 }
 
+# numbers of clone and clone3
+_STARTING_THREADS = {"x86_64": (56, 435), "aarch64": (220, 435)}
 
-def give_up_rights(readable: Iterable[str]) -> tuple[str, ...]:
+
+def give_up_rights(readable: Iterable[str], threads: bool = False) -> tuple[str, ...]:
     """Keep only the right to read below some folders; return the names of what took effect.
 
-    Open files stay open: standard output and what was imported are not affected.
+    Open files stay open: standard output and what was imported are not affected.  With `threads`
+    the process may still start threads; it may never start another program.
     """
     held = []
-    if _limit_resources():
+    if _limit_resources(threads):
         held.append("rlimit")
     if sys.platform == "linux":
         try:
@@ -62,12 +66,12 @@ def give_up_rights(readable: Iterable[str]) -> tuple[str, ...]:
         if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
             if _landlock(libc.syscall, readable):
                 held.append("landlock")
-            if _seccomp(libc.prctl):
+            if _seccomp(libc.prctl, threads):
                 held.append("seccomp")
     return tuple(held)
 
 
-def _limit_resources() -> bool:
+def _limit_resources(threads: bool) -> bool:
     """No file grows, no core is written, and users other than root start no process."""
     try:
         import resource
@@ -77,7 +81,7 @@ def _limit_resources() -> bool:
     for kind in (
         resource.RLIMIT_FSIZE,
         resource.RLIMIT_CORE,
-        getattr(resource, "RLIMIT_NPROC", None),
+        None if threads else getattr(resource, "RLIMIT_NPROC", None),
     ):
         if kind is not None:
             resource.setrlimit(kind, (0, 0))
@@ -124,7 +128,7 @@ def _allow_reading(call: Callable[..., int], ruleset: int, folder: str) -> None:
         os.close(place)
 
 
-def _seccomp(prctl: Callable[..., int]) -> bool:
+def _seccomp(prctl: Callable[..., int], threads: bool) -> bool:
     """Deny calls by number; calls numbered for another architecture are denied altogether."""
     import ctypes
 
@@ -132,6 +136,8 @@ def _seccomp(prctl: Callable[..., int]) -> bool:
     if machine not in _DENIED or sys.maxsize < 2**32:
         return False
     architecture, numbers = _DENIED[machine]
+    if threads:
+        numbers = tuple(number for number in numbers if number not in _STARTING_THREADS[machine])
     program = _filter(architecture, numbers)
     held = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))

@@ -313,6 +313,16 @@ def test_armature_of_an_actuator_on_a_tendon_is_warned_about(compiled_here):
     assert "'pull'" in found.message
 
 
+@pytest.mark.slow
+def test_a_link_to_a_model_is_the_model(here):
+    """A model that is named by a link in another folder loads, and has the same digest."""
+    Path("models").mkdir()
+    Path("models/a.xml").write_text(ARM)
+    Path("links").mkdir()
+    Path("links/a.xml").symlink_to("../models/a.xml")
+    assert robolin.load("links/a.xml").digest == robolin.load("models/a.xml").digest
+
+
 def test_errors_of_every_class_in_mujoco_are_reported(here):
     """What MuJoCo raises over a model, of whatever class, is an error of the file."""
     Path("a.xml").write_text(ARM.replace("<worldbody>", "<asset><model/></asset><worldbody>", 1))

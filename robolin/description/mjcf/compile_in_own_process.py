@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from robolin.description.process_rights import give_up_rights
 from robolin.description.separate_process import ProcessBounds
 
 # meshes take their time
@@ -25,6 +26,12 @@ _PER_EQUALITY = ("type", "obj1id", "obj2id", "objtype", "active0", "data")
 def prepare() -> None:
     """Import MuJoCo before memory is bounded."""
     import_module("mujoco")
+
+
+def restrict(request: Mapping[str, Any]) -> None:
+    """Leave MuJoCo nothing but reading in the folders of the model, where the system can."""
+    # it reads meshes in threads
+    give_up_rights(request["folders"], threads=True)
 
 
 def reply(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,9 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
         hint = "pip install 'robolin[mjcf]'"
         raise RobolinError("MJCF files need the package mujoco", where=found.shown, hint=hint)
     assert found.path is not None, "a file on disk"
-    request = {"file": str(found.path.absolute())}
+    # the file itself may be a link
+    folders = (*files.roots, os.path.dirname(os.path.realpath(found.path)))
+    request = {"file": str(found.path.absolute()), "folders": folders}
     try:
         model = run_in_separate_process(
             compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS
