@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from robolin.algebra.scalar import float_sum
@@ -131,7 +132,10 @@ class Arm:
     def __repr__(self) -> str:
         moving = float_sum(link.inertia.mass for link in self.links)
         shape = "" if self.serial else ", a tree"
-        source = f", from {in_short(self.source)}" if self.source else ""
+        # notebooks show it, and are passed on: folders of this machine are left out
+        path = PurePath(self.source)
+        file = path.name if path.is_absolute() else self.source
+        source = f", from {in_short(file)}" if file else ""
         return (
             f"<Arm {in_short(self.name)}: {self.n} joints, {len(self.bodies)} moving links of "
             f"{moving:.6g} kg{shape}{source}>"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.outcome import CheckOutcome, counted_outcomes, outcome_lines
+from robolin.files.paths import shared_name, shared_text
 
 
 def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
@@ -15,10 +17,29 @@ def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
         if outcome.status == "same" and not everything:
             continue
         level = "notice" if outcome.status == "same" else "error"
-        title = f"robolin check: {outcome.name} {outcome.status}"
-        text = "\n".join(outcome_lines(outcome, everything)) or outcome.status
-        lines.append(github_command(level, text, **_where(outcome), title=title))
+        named = shared_outcome(outcome)
+        title = f"robolin check: {named.name} {outcome.status}"
+        text = "\n".join(_lines(outcome, everything)) or outcome.status
+        lines.append(github_command(level, text, **_where(named), title=title))
     return "".join(f"{line}\n" for line in (*lines, counted_outcomes(outcomes)))
+
+
+def shared_outcome(outcome: CheckOutcome) -> CheckOutcome:
+    """The outcome without folders of this machine, for documents that are passed on."""
+    place = outcome.place
+    return replace(
+        outcome,
+        name=shared_name(outcome.name) if outcome.name == outcome.path else outcome.name,
+        path=shared_name(outcome.path),
+        place=place and replace(place, file=shared_name(place.file)),
+    )
+
+
+def _lines(outcome: CheckOutcome, everything: bool) -> list[str]:
+    """What there is to say of an outcome, without folders of this machine."""
+    where = [part.where.partition(":")[0] for part in outcome.error.parts] if outcome.error else []
+    paths = [outcome.path, *where, *([outcome.place.file] if outcome.place else [])]
+    return [shared_text(line, paths) for line in outcome_lines(outcome, everything)]
 
 
 def _where(outcome: CheckOutcome) -> dict[str, str | int]:
@@ -45,12 +66,13 @@ def junit(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
 
 
 def _testcase(outcome: CheckOutcome, everything: bool) -> list[str]:
-    name, kind = xml_attribute(outcome.name), xml_attribute(outcome.question or "robolin")
+    name = xml_attribute(shared_outcome(outcome).name)
+    kind = xml_attribute(outcome.question or "robolin")
     head = f'  <testcase name={name} classname={kind} time="{outcome.seconds:.3f}"'
     if outcome.status == "same":
         return [f"{head}/>"]
     tag = "error" if outcome.status == "refused" else "failure"
-    lines = outcome_lines(outcome, everything) or [outcome.status]
+    lines = _lines(outcome, everything) or [outcome.status]
     text = xml_lines(lines)
     message = xml_attribute(lines[0])
     return [f"{head}>", f"    <{tag} message={message}>{text}</{tag}>", "  </testcase>"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
 
 from robolin.errors import UsageError
@@ -48,6 +48,30 @@ def last_name(path: str) -> str:
     """What messages and results call it: the last name of the place, and the part."""
     place, part = place_and_part(path)
     return f"{PurePath(place).name}:{part}" if part else PurePath(path).name
+
+
+def shared_name(path: str) -> str:
+    """What documents that are passed on call a file: no folder outside the working directory.
+
+    A file below the working directory keeps its path from there, as annotations of repositories
+    need it; any other keeps its last name.
+    """
+    if is_stored(path) or path == "-":
+        return path
+    if not os.path.isabs(path) and os.pardir not in PurePath(path).parts:
+        return path
+    inside, here = os.path.relpath(path), Path.cwd()
+    if inside.startswith(os.pardir) or here == here.parent:
+        return last_name(path)
+    return PurePath(inside).as_posix()
+
+
+def shared_text(text: str, paths: Iterable[str], name: Callable[[str], str] = shared_name) -> str:
+    """The text with the name of each of these paths that has folders."""
+    for path in sorted({*paths}, key=len, reverse=True):
+        if os.sep in path or "/" in path:
+            text = text.replace(path, name(path))
+    return text
 
 
 def compression(path: str) -> str:

@@ -8,9 +8,11 @@ from xml.etree.ElementTree import Element
 
 from robolin.description.model import Finding
 from robolin.errors import RobolinError
+from robolin.files.paths import last_name
 from robolin.report.contract_table import cell_text, contract_table
 from robolin.report.page_markup import PageTable, element, markup, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
+from robolin.report.shared_findings import shared_finding
 from robolin.verification.verify import Verification
 from robolin.wording import counted
 
@@ -47,7 +49,7 @@ def _findings(told: ReportedArm) -> Iterator[Element]:
     if not told.findings:
         yield element("p", f"{name}: ", element("span", "nothing found", class_="good"))
         return
-    rows = [_finding(each) for each in told.findings[:_MOST_FINDINGS]]
+    rows = [_finding(shared_finding(each, last_name)) for each in told.findings[:_MOST_FINDINGS]]
     more = len(told.findings) - len(rows)
     title = f"{counted(len(told.findings), 'finding')} in {name}"
     yield table(PageTable(title, ("finding", "level", "where", "what", "hint"), rows))

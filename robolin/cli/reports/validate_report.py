@@ -13,6 +13,8 @@ from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.validate_settings import KNOWN_IDS
 from robolin.cli.reports.report import Report, TextLines
 from robolin.description.model import Finding
+from robolin.files.paths import shared_name
+from robolin.report.shared_findings import shared_finding
 from robolin.version import __version__
 from robolin.wording import counted, printable, printable_json
 
@@ -39,9 +41,17 @@ def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> Non
     """Write what was found in the form that is asked for."""
     texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
     if report.form in texts:
-        report.write_text(texts[report.form](files))
+        # these are passed on: to services, and into pages of others
+        report.write_text(texts[report.form]([_shared(file) for file in files]))
     else:
         report.write([TextLines(list(_lines(files)))], validate_document(files))
+
+
+def _shared(file: ValidatedFile) -> ValidatedFile:
+    """The file and its findings without folders of this machine."""
+    findings = map(shared_finding, file.findings)
+    ignored = map(shared_finding, file.ignored)
+    return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
 
 
 def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:

@@ -60,7 +60,7 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
       robolin plot panda -o panda.pdf
     """
     from robolin.files.atomic import replacing
-    from robolin.files.paths import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input, shared_name
     from robolin.pictures.draw import drawn_panels, picture_bytes
 
     form = PurePath(file_name(path)).suffix.lower()[1:]
@@ -69,10 +69,11 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
         raise UsageError("the extension does not say what to draw", where=path, hint=hint)
     require_output_is_no_input(path, [name for name in (source, other) if name])
     found = _results(source, other)
+    name = shared_name(source)
     title = (
-        f"{source} less {other}"
+        f"{name} less {shared_name(other)}"
         if other
-        else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {source}"
+        else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {name}"
     )
     drawn = picture_bytes(drawn_panels(_panels(found, only), title), form)
     with replacing(path) as stream:
