@@ -68,6 +68,7 @@ class Arm:
         still_joints: joints that could move but are locked or off the chain
         gravity: (3,) in m/s², in the axes of the description's root
         damping: whether the description's damping is included
+        springs: whether the description's springs are included
         friction_velocity: over which velocity friction is smoothed, in rad/s or m/s; None for no
             friction
         wrenches: loads applied to the arm, in N and N·m
@@ -99,6 +100,7 @@ class Arm:
     still_joints: tuple[str, ...] = ()
     gravity: Vector3 = (0.0, 0.0, -9.81)
     damping: bool = True
+    springs: bool = True
     friction_velocity: float | None = None
     wrenches: tuple[Wrench, ...] = ()
     loops: tuple[Loop, ...] = ()
@@ -260,6 +262,11 @@ class Arm:
     def has_mimic(self) -> bool:
         """Whether any joint follows another."""
         return any(link.joint.mimic for link in self.links)
+
+    @cached_property
+    def has_springs(self) -> bool:
+        """Whether any moving joint has a spring that is included."""
+        return self.springs and any(link.joint.stiffness for link in self.links)
 
     @cached_property
     def slides(self) -> bool:

@@ -105,6 +105,8 @@ class Joint:
         mimic: the joint that this one follows, or None
         actuated: whether it has a motor, as far as the description says; it does not change how
             the arm moves, so equal joints may differ in it
+        stiffness: of a spring in the joint, in N·m/rad or N/m
+        rest: position at which the spring is relaxed, in rad or m
 
     Example:
         >>> joint = robolin.load("panda").joints[3]
@@ -122,6 +124,8 @@ class Joint:
     armature: float = 0.0
     mimic: Mimic | None = None
     actuated: bool = field(default=True, compare=False)
+    stiffness: float = 0.0
+    rest: float = 0.0
 
     @property
     def turns(self) -> bool:

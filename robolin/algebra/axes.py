@@ -21,5 +21,7 @@ MATRIX: Shape = ("joint", "joint")
 
 # ten numbers of a link, and the damping, armature and friction of its joint
 REGRESSOR_COLUMNS = 13
+# stiffness and stiffness · rest of the spring of its joint
+SPRING_COLUMNS = 2
 # a joint turned and slid on the link inboard of it, and its link on it likewise
 GEOMETRY_COLUMNS = 12

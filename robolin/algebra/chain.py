@@ -136,6 +136,10 @@ class Groups(Protocol):
     def direction(self, k: LinkNumber) -> Vector:
         """The axis of freedom k in the axes of the link that its joint carries."""
 
+    @property
+    def translate(self) -> bool:
+        """Whether any of these joints has translations."""
+
     def rests(self, k: LinkNumber) -> Any:
         """Whether link k stays where its joint is: it turns, or the inertial frame slides along."""
 
@@ -165,6 +169,14 @@ class Chain(Protocol):
     def gravity(self) -> Vector: ...
     @property
     def friction_velocity(self) -> Scalar | None: ...
+    @property
+    def springs(self) -> bool:
+        """Whether any joint has a spring."""
+
+    @property
+    def group_rotors(self) -> bool:
+        """Whether a translation of a multi-DoF joint has armature."""
+
     @property
     def loads(self) -> Sequence[Load]: ...
     @property
@@ -235,6 +247,9 @@ class Chain(Protocol):
     def armature(self, k: LinkNumber) -> Scalar: ...
     def damping(self, k: LinkNumber) -> Scalar: ...
     def friction(self, k: LinkNumber) -> Scalar: ...
+    def stiffness(self, k: LinkNumber) -> Scalar: ...
+    def rest(self, k: LinkNumber) -> Scalar:
+        """Position at which the spring of the joint is relaxed."""
 
     # the state
     def given(self, name: str) -> Scalars:

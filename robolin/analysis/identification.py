@@ -116,20 +116,31 @@ def regressor(
     motion = {"q": q, "qd": qd, "qdd": qdd}
     listed = parameters(arm)
     found = evaluate(arm, "regressor", motion, **how)["regressor"]
+    springs = (
+        evaluate(arm, "spring-regressor", {"q": q}, **how)["spring_regressor"]
+        if arm.has_springs
+        else None
+    )
     return Regressor(
-        matrix=public_columns(arm, found),
+        matrix=public_columns(arm, found, springs),
         parameters=np.array([p.value for p in listed]),
         names=tuple(p.label for p in listed),
         offset=_offset(arm, motion, how, found.shape[:-2]),
     )
 
 
-def public_columns(arm: Arm, found: Floats) -> Floats:
-    """What the algorithm gives, (..., n, links, 13), as columns of the parameters, (..., n, p)."""
+def public_columns(arm: Arm, found: Floats, springs: Floats | None = None) -> Floats:
+    """Columns (..., n, p) of the parameters from those of the algorithms.
+
+    found:   (..., n, links, 13)
+    springs: (..., n, links, 2) where the arm has springs
+    """
     turned = found.copy()
     for i, link in enumerate(arm.links):
         _to_link_axes(axis_to_z(link.joint.axis), turned[..., i, :])
     flat = turned.reshape(*found.shape[:-2], -1)
+    if springs is not None:
+        flat = np.concatenate([flat, springs.reshape(*found.shape[:-2], -1)], axis=-1)
     return np.ascontiguousarray(flat[..., [p.place for p in parameters(arm)]])
 
 

@@ -6,8 +6,10 @@ Torques are linear in ten numbers per moving link, all in the link's own frame:
     mx my mz  the first moment s = m c
     ixx … izz the rotary inertia J about the frame's origin
 
-and in the damping, the armature and the Coulomb friction of every joint.  People rather think of
-the centre of mass c and of the inertia I about it, J = I + m K(c) with K(c) = |c|² 1 - c cᵀ.
+and in the damping, the armature and the Coulomb friction of every joint.  Where joints have
+springs k (q - rest), they are linear in `stiffness` k and in `rest_torque` k · rest.  People
+rather think of the rest position, of the centre of mass c and of the inertia I about it,
+J = I + m K(c) with K(c) = |c|² 1 - c cᵀ.
 `natural_map` goes from small changes of theirs to changes of the linear ones.
 """
 
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.algebra.axes import REGRESSOR_COLUMNS
+from robolin.algebra.axes import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.arm import ORIGIN, Arm, Inertia, Link, Vector3
 from robolin.arrays import AnyArray
 from robolin.errors import RobolinError, UsageError
@@ -28,6 +30,8 @@ from robolin.wording import did_you_mean
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
 OF_JOINT = ("damping", "armature", "friction")
+OF_SPRING = ("stiffness", "rest_torque")
+NATURAL_OF_SPRING = ("stiffness", "rest")
 
 # link and mass, and where in the link's frame unless at its origin
 PayloadChange = tuple[str, float] | tuple[str, float, Vector3]
@@ -39,7 +43,8 @@ _TRIANGLE = np.triu_indices(3)
 class Parameter:
     """One number that torques are linear in.
 
-    place: where its column stands among all that the algorithm gives, link by link
+    place: where its column stands among all that the algorithm gives, link by link; columns of
+        springs follow those of all links
     """
 
     place: int
@@ -57,7 +62,7 @@ def parameters(arm: Arm) -> tuple[Parameter, ...]:
     return tuple(
         parameter
         for i, (k, link) in enumerate(_base_to_tip(arm))
-        for parameter in _of_link(arm, k, link, i * REGRESSOR_COLUMNS)
+        for parameter in (*_of_link(arm, k, link, i * REGRESSOR_COLUMNS), *_of_spring(arm, k, i))
     )
 
 
@@ -68,7 +73,8 @@ def joint_slides(arm: Arm) -> dict[str, bool]:
 
 def natural_names(arm: Arm) -> tuple[str, ...]:
     """The labels of `parameters`, with centres of mass in place of first moments."""
-    natural = dict(zip(OF_LINK, NATURAL_OF_LINK, strict=True))
+    linear, intuitive = (*OF_LINK, *OF_SPRING), (*NATURAL_OF_LINK, *NATURAL_OF_SPRING)
+    natural = dict(zip(linear, intuitive, strict=True))
     return tuple(f"{p.owner}/{natural.get(p.name, p.name)}" for p in parameters(arm))
 
 
@@ -77,6 +83,8 @@ def natural_map(arm: Arm) -> AnyArray:
 
     mass       leaves the centre of mass and the inertia about it: s, J grow by c, K(c)
     com_x …    s by m, J by m ∂K/∂c
+    stiffness  leaves the rest position: the rest torque grows by it
+    rest       the rest torque by the stiffness
     all else   by itself
     """
     listed = parameters(arm)
@@ -86,6 +94,11 @@ def natural_map(arm: Arm) -> AnyArray:
         if link.name in first:
             at = first[link.name]
             change[at : at + 10, at : at + 4] = _natural_columns(link.inertia)
+    springs = {p.owner: at for at, p in enumerate(listed) if p.name == OF_SPRING[0]}
+    for link in arm.links:
+        if link.joint.name in springs:
+            at = springs[link.joint.name]
+            change[at + 1, at : at + 2] = link.joint.rest, link.joint.stiffness
     return change
 
 
@@ -127,6 +140,14 @@ def _of_link(arm: Arm, k: int, link: Link, start: int) -> Iterator[Parameter]:
     for i, (name, value) in enumerate(zip(OF_JOINT, applied, strict=True), start=10):
         if name != "friction" or arm.friction_velocity is not None:
             yield Parameter(start + i, joint.name, name, value)
+
+
+def _of_spring(arm: Arm, k: int, i: int) -> Iterator[Parameter]:
+    """Of every joint with one degree of freedom, where any has a spring; after all others."""
+    if arm.has_springs and not any(k in group.links for group in arm.groups):
+        start, joint = len(arm.links) * REGRESSOR_COLUMNS + i * SPRING_COLUMNS, arm.link(k).joint
+        yield Parameter(start, joint.name, OF_SPRING[0], joint.stiffness)
+        yield Parameter(start + 1, joint.name, OF_SPRING[1], joint.stiffness * joint.rest)
 
 
 def linear_values(body: Inertia) -> list[float]:

@@ -52,7 +52,7 @@ FORWARD_ASKS: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-metho
 MODEL_ASKS: Mapping[str, Ask] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
     **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
-    **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
+    **dict.fromkeys(("no-damping", "no-springs", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
     "base-joint": Ask("choice", BASE_JOINTS),
 }

@@ -32,7 +32,8 @@ def answer_regressor(posed: PosedQuestion) -> Result | ResultStream:
         return answer_by_algorithms(posed, Algorithms(("geometry-derivative",), named=_geometry))
     if posed.arm.wrenches:
         posed.note("what wrenches take is no part of the regressor: it adds to the torques")
-    return answer_by_algorithms(posed, Algorithms(("regressor",), named=_columns))
+    springs = ("spring-regressor",) if posed.arm.has_springs else ()
+    return answer_by_algorithms(posed, Algorithms(("regressor", *springs), named=_columns))
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -80,7 +81,8 @@ def _parameters(posed: PosedQuestion) -> Result:
 
 def _columns(arm: Arm, found: Values) -> Iterator[Array]:
     names = tuple(p.label for p in parameters(arm))
-    matrix = public_columns(arm, found["regressor"])
+    springs = found["spring_regressor"] if arm.has_springs else None
+    matrix = public_columns(arm, found["regressor"], springs)
     labels = (arm.joint_names, names)
     yield Array("regressor", matrix, labels, _unit(arm, "regressor", labels))
 

@@ -12,7 +12,7 @@ from robolin.errors import RobolinError
 
 # the part of a joint that a figure of it is written in, where it has no place of its own
 _PARTS = {
-    **dict.fromkeys(("damping", "friction", "armature"), "dynamics"),
+    **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), "dynamics"),
     "rotation": "origin",
 }
 

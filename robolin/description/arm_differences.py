@@ -11,12 +11,12 @@ from robolin.description.model import with_gravity
 # lines of the contract that tell how an arm was loaded, beyond the figures of its description
 LOADED = (
     *("gravity", "base", "tip", "locked", "mimic"),
-    *("damping", "friction", "armature", "payload", "wrench"),
+    *("damping", "springs", "friction", "armature", "payload", "wrench"),
 )
 # what of an arm decides how it moves, for arms that were changed after they were loaded
 MOVING = (
     *("links_tip_to_base", "joint_names", "groups", "floating_base", "still_joints", "gravity"),
-    *("damping", "friction_velocity", "wrenches", "loops"),
+    *("damping", "springs", "friction_velocity", "wrenches", "loops"),
 )
 # of many differences, so many are told
 TOLD = 3

@@ -35,6 +35,7 @@ def load(
     wrench: Mapping[str, Sequence[float]] | None = None,
     wrench_frame: WrenchModel = "follower",
     damping: bool = True,
+    springs: bool = True,
     friction_velocity: float | None = None,
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
@@ -61,6 +62,7 @@ def load(
         wrench: link -> (fx, fy, fz, tx, ty, tz) applied to the arm, in N and N·m
         wrench_frame: "follower", "dead" or "world": what those six numbers are fixed to
         damping: False leaves out the description's damping
+        springs: False leaves out the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
             None for no friction
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
@@ -98,6 +100,7 @@ def load(
         "wrench": wrench,
         "wrench_frame": wrench_frame,
         "damping": damping,
+        "springs": springs,
         "friction_velocity": friction_velocity,
         "armature": armature,
         "joints": joints,
@@ -130,6 +133,7 @@ def from_urdfpy(
     wrench: Mapping[str, Sequence[float]] | None = None,
     wrench_frame: WrenchModel = "follower",
     damping: bool = True,
+    springs: bool = True,
     friction_velocity: float | None = None,
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
@@ -152,6 +156,7 @@ def from_urdfpy(
         wrench: link -> (fx, fy, fz, tx, ty, tz) applied to the arm, in N and N·m
         wrench_frame: "follower", "dead" or "world": what those six numbers are fixed to
         damping: False leaves out the description's damping
+        springs: False leaves out the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
             None for no friction
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
@@ -187,6 +192,7 @@ def from_urdfpy(
         "wrench": wrench,
         "wrench_frame": wrench_frame,
         "damping": damping,
+        "springs": springs,
         "friction_velocity": friction_velocity,
         "armature": armature,
         "joints": joints,

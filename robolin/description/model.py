@@ -124,6 +124,8 @@ class JointEntry:
     mimic: Mimic | None = None
     actuated: bool = True
     dh: DhRow | None = None
+    stiffness: float = 0.0
+    rest: float = 0.0
     places: Mapping[str, Place] = field(default_factory=dict)
 
     def at(self, part: str) -> Place:
@@ -247,6 +249,8 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         "damping": joint.damping,
         "friction": joint.friction,
         "armature": joint.armature,
+        "stiffness": joint.stiffness,
+        "rest": joint.rest,
     }
     if mimic is not None:
         figures |= {"mimic": mimic.leader, "mimic ratio": mimic.ratio, "mimic offset": mimic.offset}

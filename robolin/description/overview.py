@@ -74,6 +74,7 @@ def _joint_row(joint: Joint, entry: JointEntry, number: int) -> Row:
         "damping": joint.damping,
         "friction": joint.friction,
         "armature": joint.armature,
+        **({"stiffness": joint.stiffness, "rest": joint.rest} if joint.stiffness else {}),
         "mimic": _mimic_row(joint.mimic) if joint.mimic else None,
         "actuated": joint.actuated and joint.mimic is None,
     }

@@ -41,18 +41,14 @@ _DENIED = {
     ),
 }
 
-# numbers of clone and clone3
-_STARTING_THREADS = {"x86_64": (56, 435), "aarch64": (220, 435)}
 
-
-def give_up_rights(readable: Iterable[str], threads: bool = False) -> tuple[str, ...]:
+def give_up_rights(readable: Iterable[str]) -> tuple[str, ...]:
     """Keep only the right to read below some folders; return the names of what took effect.
 
-    Open files stay open: standard output and what was imported are not affected.  With `threads`
-    the process may still start threads; it may never start another program.
+    Open files stay open: standard output and what was imported are not affected.
     """
     held = []
-    if _limit_resources(threads):
+    if _limit_resources():
         held.append("rlimit")
     if sys.platform == "linux":
         try:
@@ -66,12 +62,12 @@ def give_up_rights(readable: Iterable[str], threads: bool = False) -> tuple[str,
         if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
             if _landlock(libc.syscall, readable):
                 held.append("landlock")
-            if _seccomp(libc.prctl, threads):
+            if _seccomp(libc.prctl):
                 held.append("seccomp")
     return tuple(held)
 
 
-def _limit_resources(threads: bool) -> bool:
+def _limit_resources() -> bool:
     """No file grows, no core is written, and users other than root start no process."""
     try:
         import resource
@@ -81,7 +77,7 @@ def _limit_resources(threads: bool) -> bool:
     for kind in (
         resource.RLIMIT_FSIZE,
         resource.RLIMIT_CORE,
-        None if threads else getattr(resource, "RLIMIT_NPROC", None),
+        getattr(resource, "RLIMIT_NPROC", None),
     ):
         if kind is not None:
             resource.setrlimit(kind, (0, 0))
@@ -128,7 +124,7 @@ def _allow_reading(call: Callable[..., int], ruleset: int, folder: str) -> None:
         os.close(place)
 
 
-def _seccomp(prctl: Callable[..., int], threads: bool) -> bool:
+def _seccomp(prctl: Callable[..., int]) -> bool:
     """Deny calls by number; calls numbered for another architecture are denied altogether."""
     import ctypes
 
@@ -136,8 +132,6 @@ def _seccomp(prctl: Callable[..., int], threads: bool) -> bool:
     if machine not in _DENIED or sys.maxsize < 2**32:
         return False
     architecture, numbers = _DENIED[machine]
-    if threads:
-        numbers = tuple(number for number in numbers if number not in _STARTING_THREADS[machine])
     program = _filter(architecture, numbers)
     held = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))

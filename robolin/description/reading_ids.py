@@ -59,6 +59,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "number-malformed": ("error", "Something else stands where a number is needed."),
     "number-not-finite": ("error", "A number is NaN, infinite or too large to hold."),
     "repeated-element": ("note", "An element stands twice and says the same both times."),
+    "rest-of-two-units": (
+        "error",
+        "A cylindrical joint has one rest position of its spring for metres and radians.",
+    ),
     "several-roots": ("error", "More than one link is no joint's child."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
     "shape-size": ("error", "A shape has no size, or none that its density could fill."),

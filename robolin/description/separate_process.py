@@ -63,8 +63,6 @@ def reply_on_stdout(request: Mapping[str, Any]) -> None:
         module: Any = import_module(request["module"])
         module.prepare()
         bound_this_process(*request["bounds"])
-        if hasattr(module, "restrict"):
-            module.restrict(request["request"])
         json.dump(module.reply(request["request"]), answers)
         answers.flush()
     except (MemoryError, ImportError, OSError):

@@ -48,6 +48,7 @@ class Algorithm:
     independent: whether joints may not follow others, where `kind` does not say so already
     kinematic: whether its answer follows from q, q̇ and q̈ alone, whether or not loops are closed
     of_frame: whether it is about a frame of the arm, which has to be named
+    of_springs: whether it is about joint springs, which some arms do not have
     counted: the verb whose cost it tells, and what `count` calls it there; None if none
     """
 
@@ -63,6 +64,7 @@ class Algorithm:
     inverts_bodies: bool = False
     kinematic: bool = False
     of_frame: bool = False
+    of_springs: bool = False
     counted: tuple[str, str] | None = None
 
     @cached_property

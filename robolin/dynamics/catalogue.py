@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from robolin.algebra.axes import GEOMETRY_COLUMNS, MATRIX, NUMBER, REGRESSOR_COLUMNS, VECTOR, Shape
+from robolin.algebra.axes import (
+    GEOMETRY_COLUMNS,
+    MATRIX,
+    NUMBER,
+    REGRESSOR_COLUMNS,
+    SPRING_COLUMNS,
+    VECTOR,
+    Shape,
+)
 from robolin.dynamics.algorithm import Algorithm
 
 _MODEL = {"qdd": VECTOR, "dqdd_dtau": MATRIX, "dqdd_dqd": MATRIX, "dqdd_dq": MATRIX}
@@ -208,6 +216,13 @@ _BY_NAME: Mapping[str, Algorithm] = {
         _MOTION,
         {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, O(n²)",
+    ),
+    "spring-regressor": Algorithm(
+        "inverse.regressor:spring_regressor",
+        ("q",),
+        {"spring_regressor": ("joint", "link", SPRING_COLUMNS)},
+        "unit springs joint by joint, O(n)",
+        of_springs=True,
     ),
     "geometry-derivative": Algorithm(
         "inverse.geometry_derivative:geometry_derivative",

@@ -89,6 +89,12 @@ class CountingChain(DirectChain):
     def friction(self, k: int) -> Scalar:
         return _absent_or_count(self._rows[k - 1].friction)
 
+    def stiffness(self, k: int) -> Scalar:
+        return _absent_or_count(self._rows[k - 1].stiffness)
+
+    def rest(self, k: int) -> Scalar:
+        return _absent_or_count(self._rows[k - 1].rest)
+
 
 def _absent_or_count(value: float) -> Scalar:
     return unknown_number() if value else 0.0

@@ -64,6 +64,7 @@ class DirectChain:
         self.gravity = self._vector(parameters.gravity)
         velocity = parameters.friction_velocity
         self.friction_velocity = None if velocity is None else number(velocity)
+        self.springs, self.group_rotors = parameters.springs, parameters.group_rotors
         self.loads = tuple(self._load(load) for load in parameters.loads)
         self.tip = self._place(parameters.tip)
         self.closures = tuple(
@@ -151,6 +152,12 @@ class DirectChain:
 
     def friction(self, k: int) -> Scalar:
         return self._number(self._rows[k - 1].friction)
+
+    def stiffness(self, k: int) -> Scalar:
+        return self._number(self._rows[k - 1].stiffness)
+
+    def rest(self, k: int) -> Scalar:
+        return self._number(self._rows[k - 1].rest)
 
     # the state
 

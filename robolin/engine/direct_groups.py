@@ -13,7 +13,7 @@ class DirectGroups:
 
     def __init__(self, parameters: Parameters, number: Callable[[float], Scalar]) -> None:
         self._rows, self._number = parameters.links, number
-        self._any = parameters.grouped
+        self._any, self.translate = parameters.grouped, bool(parameters.group_translations)
 
     def __bool__(self) -> bool:
         return self._any

@@ -45,6 +45,8 @@ class LinkRow:
     rests: bool = True
     # whether the inertial frame goes along where it has slid far
     travels: bool = False
+    stiffness: float = 0.0
+    rest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,20 @@ class Parameters:
     @property
     def grouped(self) -> bool:
         return any(row.outermost != k for k, row in enumerate(self.links, start=1))
+
+    @property
+    def springs(self) -> bool:
+        return any(row.stiffness for row in self.links)
+
+    @property
+    def group_translations(self) -> tuple[LinkRow, ...]:
+        """Links that stand for a translation of a multi-DoF joint."""
+        rows = enumerate(self.links, start=1)
+        return tuple(row for k, row in rows if row.outermost != k and not row.turns)
+
+    @property
+    def group_rotors(self) -> bool:
+        return any(row.armature for row in self.group_translations)
 
     @property
     def mimics(self) -> bool:
@@ -214,6 +230,8 @@ def _link_rows(
             direction=rotate_point(transpose(axes[outermost]), joint.axis),
             rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
             travels=k in along,
+            stiffness=joint.stiffness if arm.springs else 0.0,
+            rest=joint.rest if arm.springs else 0.0,
         )
 
 

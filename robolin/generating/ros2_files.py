@@ -14,7 +14,7 @@ NEEDED = ("inverse", "mass-matrix")
 _SOURCE = """\
 // A solver for the package inverse_dynamics_solver.  What its functions give adds up to inverse:
 //     M(q) qdd + Coriolis(q, qd) + gravity(q) + friction(qd) = torques(q, qd, qdd)
-// Wrenches that the arm was loaded with are part of the gravity vector.
+// {static} part of the gravity vector.
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -118,7 +118,10 @@ def require_ros2(program: CProgram) -> None:
 def plugin_source(program: CProgram) -> Iterator[str]:
     """The solver's source."""
     losses = "\n".join(f"    {line}" for line in _losses(program))
-    text = _SOURCE.format(prefix=program.prefix, n=program.arm.n, losses=losses)
+    static = "Wrenches that the arm was loaded with are"
+    if program.arm.has_springs:
+        static = "Wrenches that the arm was loaded with and joint springs are"
+    text = _SOURCE.format(prefix=program.prefix, n=program.arm.n, losses=losses, static=static)
     yield from text.splitlines()
 
 

@@ -104,6 +104,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "momentum_matrix": Quantity(("spatial momentum", "velocity"), "A", _6N),
     "momentum_matrix_rate_qd": Quantity(("spatial effort",), "Ȧ q̇", (6,)),
     "regressor": Quantity(("effort", "parameter"), "Y", ("joint", "parameter")),
+    "spring_regressor": Quantity(("effort", "parameter"), "Y", ("joint", "parameter")),
     "parameters": Quantity(("parameter",), "π", ("parameter",)),
     "share": Quantity(("number",), "share", ("parameter",)),
     "dx_dx0": Quantity(("state", "state"), "∂x(t)/∂x(0)", ("state", "state")),

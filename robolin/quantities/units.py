@@ -115,6 +115,9 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "damping": ("N·m·s/rad", "N·s/m"),
     "friction": joint_units("effort"),
     "armature": ("kg·m²", "kg"),
+    "stiffness": ("N·m/rad", "N/m"),
+    "rest": joint_units("position"),
+    "rest torque": joint_units("effort"),
     **dict.fromkeys(("lower limit", "upper limit"), joint_units("position")),
     "velocity limit": joint_units("velocity"),
     **dict.fromkeys(("effort limit", "lower effort limit"), joint_units("effort")),
@@ -130,6 +133,13 @@ PARAMETERS: Mapping[str, str] = {
     **dict.fromkeys(("origin_x", "origin_y", "origin_z", "dh_a", "dh_d"), "origin"),
     **dict.fromkeys(("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta"), "rotation"),
     **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
+}
+
+# the same for springs, which only some arms have
+SPRING_PARAMETERS: Mapping[str, str] = {
+    "stiffness": "stiffness",
+    "rest": "rest",
+    "rest_torque": "rest torque",
 }
 
 
@@ -240,7 +250,8 @@ def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:
     """The unit that one label along an axis stands for."""
     owner, _, word = label.rpartition("/")
     if part == "parameter":
-        return _chosen(FIGURES[PARAMETERS[word]], slides.get(owner))
+        figure = SPRING_PARAMETERS.get(word) or PARAMETERS[word]
+        return _chosen(FIGURES[figure], slides.get(owner))
     if part == "state":
         part, label = word, owner
     return _chosen(joint_units(part), slides.get(label))

@@ -66,11 +66,13 @@ def _joints(arm: Arm, of: str) -> PageTable:
             range_cell(joint.limits.efforts),
             figure_cell(joint.damping),
             figure_cell(joint.friction),
+            *((figure_cell(joint.stiffness), figure_cell(joint.rest)) if arm.has_springs else ()),
         )
         for joint in arm.joints
     ]
     title = f"Joints{of}, in rad or m, N·m or N"
-    return PageTable(title, _JOINT, rows, frozenset(_JOINT[2:]))
+    header = (*_JOINT, "stiffness", "rest") if arm.has_springs else _JOINT
+    return PageTable(title, header, rows, frozenset(header[2:]))
 
 
 def _links(arm: Arm, of: str) -> PageTable:

@@ -117,15 +117,29 @@ def kinetic_energy(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
 
 
 def potential_energy(arm: Arm, q: AnyArray) -> AnyArray:
-    """-Σ m g · c."""
+    """-Σ m g · c + ½ Σ k (q - rest)²."""
     at = _swept(arm, q, np.zeros(arm.n))
     masses, centres, _ = _bodies(arm)
     places = at.p + (at.R @ centres[..., None])[..., 0]
-    return -(masses * (places @ np.array(arm.gravity))).sum(-1)
+    height = -(masses * (places @ np.array(arm.gravity))).sum(-1)
+    if not arm.has_springs:
+        return height
+    stretched = joint_positions(arm, q) - _of_joints(arm, "rest")
+    return height + 0.5 * (_of_joints(arm, "stiffness") * stretched * stretched).sum(-1)
+
+
+def spring_bound(arm: Arm, q: AnyArray) -> AnyArray:
+    """More than any torque, gradient or energy of the springs, per state: Σ k (1 + (q - rest)²)."""
+    if not arm.has_springs:
+        return np.zeros(q.shape[:-1])
+    ratios = np.abs(joint_rate_matrix(arm)).max(axis=1)
+    stretched = joint_positions(arm, q) - _of_joints(arm, "rest")
+    stiffness = np.abs(_of_joints(arm, "stiffness")) * (1.0 + ratios) ** 2
+    return (stiffness * (1.0 + stretched * stretched)).sum(-1)
 
 
 def weight_torque(arm: Arm, q: AnyArray) -> AnyArray:
-    """What holds the arm against gravity (..., n): the gradient of the potential energy."""
+    """What holds the arm against gravity and springs (..., n): the gradient of potential energy."""
     ways = coordinate_rates(arm, q[..., None, :], np.eye(arm.n))
     moved = q[..., None, :] + 1j * STEP * ways
     return np.imag(potential_energy(arm, moved)) / STEP

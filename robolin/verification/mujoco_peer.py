@@ -21,6 +21,7 @@ class MuJoCoPeer:
     """A model with every joint free and nothing that touches, resists or limits."""
 
     exact = False
+    springs = "given to it"
 
     def __init__(self, arm: Arm) -> None:
         import mujoco
@@ -44,6 +45,11 @@ class MuJoCoPeer:
         model.opt.gravity[:] = arm.gravity
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
         model.dof_armature[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
+        model.jnt_stiffness[:] = 0.0
+        for link in arm.links if arm.has_springs else ():
+            joint = model.joint(link.joint.name)
+            model.jnt_stiffness[joint.id] = link.joint.stiffness
+            model.qpos_spring[joint.qposadr[0]] = link.joint.rest
 
     def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         mj, model, data = self._mj, self._model, self._data

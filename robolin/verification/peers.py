@@ -43,11 +43,13 @@ class Peer(Protocol):
     title: its name and version
     read:  where its model comes from
     exact: whether its derivatives are formulas rather than finite differences
+    springs: how its results come to include joint springs
     """
 
     title: str
     read: str
     exact: bool
+    springs: str
 
     def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """τ, 𝓜, ∂τ/∂q̇ and ∂τ/∂q."""
@@ -89,7 +91,7 @@ def compared_with(name: str, on: Subject) -> tuple[PeerComparison, list[Check]]:
         peer = _makers()[name](on.arm)
     except PeerRefusedError as refusal:
         return PeerComparison(name, "", {}), [not_run(family, "all results", str(refusal))]
-    comparison = PeerComparison(peer.title, peer.read, _accounted(on.arm))
+    comparison = PeerComparison(peer.title, peer.read, _accounted(on.arm, peer))
     return comparison, [*_inverse_side(on, peer, family), *_forward_side(on, peer, family)]
 
 
@@ -160,11 +162,13 @@ def _columns(stepped: Any) -> Floats:
     return np.swapaxes(np.imag(stepped) / STEP, -1, -2)
 
 
-def _accounted(arm: Arm) -> dict[str, str]:
+def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
     """What the contract includes, and how the other program came to include it too."""
     said = {"gravity": "given to it"}
     if any(link.joint.damping for link in arm.links):
         said["damping"] = "added to its torques" if arm.damping else "left out of both"
+    if any(link.joint.stiffness for link in arm.links):
+        said["springs"] = peer.springs if arm.springs else "left out of both"
     if any(link.joint.friction for link in arm.links):
         applied = arm.friction_velocity is not None
         said["friction"] = "added to its torques, smoothed" if applied else "left out of both"

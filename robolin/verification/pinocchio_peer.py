@@ -15,6 +15,7 @@ class PinocchioPeer:
     """A model with every joint free, under the arm's gravity and rotors."""
 
     exact = True
+    springs = "added to its torques"
 
     def __init__(self, arm: Arm) -> None:
         import pinocchio
@@ -31,6 +32,9 @@ class PinocchioPeer:
         rotors[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
         self._model.armature = rotors
         self._model.gravity.linear = np.array(arm.gravity)
+        joints = [link.joint for link in arm.links_tip_to_base]
+        self._stiffness = np.array([joint.stiffness * arm.springs for joint in joints])
+        self._rest = np.array([joint.rest for joint in joints])
 
     def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         pin, model, data = self._pin, self._model, self._data
@@ -38,18 +42,20 @@ class PinocchioPeer:
         tau = pin.rnea(model, data, *state).copy()
         pin.computeRNEADerivatives(model, data, *state)
         return (
-            tau[self._place],
+            tau[self._place] + self._stiffness * (q - self._rest),
             self._taken(_symmetric(data.M)),
             self._taken(data.dtau_dv),
-            self._taken(data.dtau_dq),
+            self._taken(data.dtau_dq) + np.diag(self._stiffness),
         )
 
     def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
         pin, model, data = self._pin, self._model, self._data
-        state = self._configuration(q), self._spread(qd), self._spread(tau)
+        left = tau - self._stiffness * (q - self._rest)
+        state = self._configuration(q), self._spread(qd), self._spread(left)
         pin.computeABADerivatives(model, data, *state)
-        gradients = _symmetric(data.Minv), data.ddq_dv, data.ddq_dq
-        return data.ddq[self._place], *(self._taken(gradient) for gradient in gradients)
+        gradients = (_symmetric(data.Minv), data.ddq_dv, data.ddq_dq)
+        inverse, by_qd, by_q = (self._taken(gradient) for gradient in gradients)
+        return data.ddq[self._place], inverse, by_qd, by_q - inverse * self._stiffness
 
     def _configuration(self, q: Floats) -> Floats:
         """A continuous joint is a point on a circle to Pinocchio."""

@@ -18,7 +18,7 @@ from robolin.engine.shortfall import Shortfall
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import arm_cache
 from robolin.evaluation.methods import algorithm_for, why_not_with_groups
-from robolin.verification.bodies import lost_and_borne, weight_torque
+from robolin.verification.bodies import lost_and_borne, spring_bound, weight_torque
 from robolin.verification.body_conditions import condition_of_bodies, flat_body
 from robolin.verification.checks import OF_ACCELERATIONS, PER_CONDITION, SUM_TOLERANCE, Bound
 from robolin.verification.distances import distance_factor, levered, reaches, slides_of
@@ -83,6 +83,8 @@ class Subject:
         algorithm = ALGORITHMS[name]
         if algorithm.kind == "closed" and not self._closed:
             return "it is about closed loops"
+        if algorithm.of_springs and not self.arm.has_springs:
+            return "no joint has a spring"
         if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
             return f"there is no state to ask for {' and '.join(unknown)}"
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
@@ -202,7 +204,7 @@ class Subject:
 
     @cached_property
     def bare(self) -> Arm:
-        """The arm without what its joints lose and what it bears: bodies and gravity."""
+        """The arm without what its joints lose and what it bears: bodies, gravity and springs."""
         return replace(self.arm, damping=False, friction_velocity=None, wrenches=())
 
     @cached_property
@@ -218,8 +220,9 @@ class Subject:
 
     @cached_property
     def weight(self) -> AnyArray:
-        """More than any torque that gravity can need, per state."""
-        return levered(self.arm, self._reaches, 1) * float(np.linalg.norm(self.arm.gravity))
+        """More than any torque that gravity and springs can need, per state."""
+        gravity = levered(self.arm, self._reaches, 1) * float(np.linalg.norm(self.arm.gravity))
+        return gravity + spring_bound(self.arm, self.q)
 
     @cached_property
     def motion_terms(self) -> AnyArray:

@@ -79,6 +79,7 @@ _FLAGS = [
         "or keep world axes about the world's origin (world).",
     ),
     flag("--no-damping", section=MODEL, is_flag=True, help="Leave out the file's damping."),
+    flag("--no-springs", section=MODEL, is_flag=True, help="Leave out the file's joint springs."),
     flag(
         "--friction-velocity",
         section=MODEL,

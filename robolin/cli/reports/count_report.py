@@ -86,7 +86,8 @@ def count_document(
 def _comparable(parameters: Parameters) -> bool:
     """The papers count serial chains of revolute joints without rotors or losses."""
     plain = all(
-        row.turns and not (row.armature or row.damping or row.friction) for row in parameters.links
+        row.turns and not (row.armature or row.damping or row.friction or row.stiffness)
+        for row in parameters.links
     )
     return plain and parameters.serial and not parameters.mimics and not parameters.loads
 

@@ -16,6 +16,7 @@ from robolin.wording import counted, range_text
 
 _INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_SPRING = ("stiffness", "rest")
 
 
 @click.command("inspect", cls=VerbCommand)
@@ -63,10 +64,12 @@ def _sections(found: Mapping[str, Any]) -> Iterator[ReportSection]:
 
 def _tables(found: Mapping[str, Any]) -> Iterator[ReportTable]:
     """Joints, links with what they weigh, and closures."""
+    sprung = any("stiffness" in row for row in found["joints"])
+    figures = (*_FIGURES, *_SPRING) if sprung else _FIGURES
     yield ReportTable(
-        ("joint", "kind", *_FIGURES, "follows"),
-        [_joint(row) for row in found["joints"]],
-        frozenset(_FIGURES),
+        ("joint", "kind", *figures, "follows"),
+        [_joint(row, figures) for row in found["joints"]],
+        frozenset(figures),
         "Joints, base to tip",
     )
     yield ReportTable(
@@ -94,11 +97,11 @@ def _shape(found: Mapping[str, Any]) -> str:
     return "a serial chain" if found["serial"] else "a tree"
 
 
-def _joint(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _joint(row: Mapping[str, Any], figures: Sequence[str]) -> tuple[str, ...]:
     mimic = row["mimic"]
-    figures = [_figure(row[key]) for key in _FIGURES]
+    cells = [_figure(row.get(key)) for key in figures]
     follows = mimic["leader"] if mimic else ""
-    return (row["name"], row["kind"], *figures, follows)
+    return (row["name"], row["kind"], *cells, follows)
 
 
 def _link(row: Mapping[str, Any]) -> tuple[str, ...]:

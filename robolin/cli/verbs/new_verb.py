@@ -25,7 +25,7 @@ joints:                               # from the base to the tip
     origin: {{xyz: [0, 0, 0.1]}}        # where it sits on its parent; also rpy: [0, 0, 90deg]
     axis: [0, 1, 0]                   # what it turns about, in its own frame
     limits: {{lower: -120deg, upper: 120deg, velocity: 3, effort: 40}}
-    damping: 0.1                      # N m s/rad
+    damping: 0.1                      # N m s/rad; a spring: stiffness and rest
   - name: elbow
     type: revolute
     parent: upper

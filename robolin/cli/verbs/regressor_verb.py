@@ -39,7 +39,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
     Answers with the matrix regressor in tau = regressor * parameters.  Its columns are, for every
     moving link, mass, first moments mx my mz and the inertia ixx ... izz about the link's origin,
     in the link's own axes, and for every joint damping, armature and, with --friction-velocity,
-    friction.
+    friction; of an arm with springs also stiffness and rest_torque, stiffness times rest position.
 
     \b
     Example:

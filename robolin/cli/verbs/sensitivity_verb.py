@@ -51,8 +51,9 @@ _FLAGS = [
         multiple=True,
         metavar="NAME=CHANGE",
         help="Change a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz; a "
-        "joint: JOINT/damping, /armature, /friction; or where it sits: JOINT/origin_x ..., "
-        "/turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta; repeatable, or with commas.",
+        "joint: JOINT/damping, /armature, /friction, /stiffness, /rest; or where it sits: "
+        "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta; "
+        "repeatable, or with commas.",
     ),
     flag(
         "--payload-change",

@@ -34,6 +34,7 @@ from robolin.description.building.selection import (
     public_order,
     select,
     selection_problems,
+    spring_problems,
     value_problems,
 )
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry, figures_of
@@ -95,6 +96,7 @@ def build(
         still_joints=_still(tree, selection),
         gravity=_gravity(options.gravity, description.gravity or STANDARD_GRAVITY),
         damping=options.damping,
+        springs=options.springs,
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
         loops=_loops(tree, selection, frames, options),
@@ -115,7 +117,8 @@ def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, 
     raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
     selection = select(tree, options)
     joint_names, order_problems = public_order(tree, selection, options.joints)
-    raise_all([*movement_problems(tree, selection, options), *order_problems])
+    problems = (*movement_problems(tree, selection, options), *spring_problems(selection, options))
+    raise_all([*problems, *order_problems])
     return selection, joint_names
 
 
@@ -273,4 +276,6 @@ def _joints(
         armature=armature.get(joint.name, joint.armature),
         mimic=tree.mimic.get(joint.name),
         actuated=joint.actuated,
+        stiffness=joint.stiffness,
+        rest=joint.rest,
     )

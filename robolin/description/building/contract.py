@@ -42,6 +42,7 @@ def contract_of(
         "mimic": "; ".join(_rule(j.name, j.mimic) for j in joints if j.mimic) or "none",
         "fixed": _fixed(tree),
         "damping": _damping(joints, arm.damping),
+        **_springs(joints, arm.springs),
         "friction": _friction(joints, arm.friction_velocity),
         "armature": grouped_by_value({joint.name: joint.armature for joint in joints}) or "none",
         **_passive(arm),
@@ -143,6 +144,21 @@ def _damping(joints: Sequence[Joint], applied: bool) -> str:
     if not values:
         return "none in the description"
     return f"applied: {values}" if applied else f"ignored (asked for): {values}"
+
+
+def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
+    """A line for arms whose joints have springs, none for the others."""
+    sprung = [joint for joint in joints if joint.stiffness]
+    if not sprung:
+        return {}
+    text = f"stiffness {grouped_by_value({joint.name: joint.stiffness for joint in joints})}"
+    if rests := grouped_by_value({joint.name: joint.rest for joint in sprung}):
+        text += f"; relaxed at {rests}"
+        if not all(joint.rest for joint in sprung):
+            text += ", the others at 0"
+    else:
+        text += "; relaxed at 0"
+    return {"springs": f"applied: {text}" if applied else f"left out as requested: {text}"}
 
 
 def _friction(joints: Sequence[Joint], velocity: float | None) -> str:

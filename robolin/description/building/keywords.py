@@ -30,6 +30,7 @@ class Keywords(TypedDict, total=False):
     wrench: Mapping[str, Sequence[float]] | None
     wrench_frame: WrenchModel
     damping: bool
+    springs: bool
     friction_velocity: float | None
     armature: Mapping[str, float] | None
     joints: Sequence[str] | None
@@ -53,6 +54,7 @@ def model_options(keywords: Keywords) -> ModelOptions:
         payload=_payloads(keywords.get("payload")),
         wrenches=_wrenches(keywords.get("wrench"), keywords.get("wrench_frame", "follower")),
         damping=_switch("damping", keywords.get("damping", True)),
+        springs=_switch("springs", keywords.get("springs", True)),
         friction_velocity=None if velocity is None else _number("friction_velocity", velocity),
         armature=_values("armature", keywords.get("armature")),
         joints=_joints(keywords.get("joints")),

@@ -27,6 +27,7 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
             _wrench(FlagText("--wrench", text), model) for text in texts.get("wrench", ())
         ),
         damping=not texts.get("no-damping"),
+        springs=not texts.get("no-springs"),
         friction_velocity=None
         if velocity is None
         else number(FlagText("--friction-velocity", velocity), velocity),
@@ -59,6 +60,7 @@ def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
         "wrench": [f"{w.frame}={text_of((*w.force, *w.moment))}" for w in options.wrenches],
         "wrench-frame": _frame_of(options.wrenches),
         "no-damping": not options.damping,
+        "no-springs": not options.springs,
         "friction-velocity": None
         if options.friction_velocity is None
         else text_of(options.friction_velocity),

@@ -31,6 +31,7 @@ class ModelOptions:
     payload: tuple[Payload, ...] = ()
     wrenches: tuple[Wrench, ...] = ()
     damping: bool = True
+    springs: bool = True
     friction_velocity: float | None = None
     armature: Mapping[str, float] = field(default_factory=dict)
     joints: tuple[str, ...] | None = None

@@ -12,7 +12,7 @@ from robolin.choices import WRENCH_MODELS
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.model import JointEntry
 from robolin.description.structure import ONE_NUMBER
-from robolin.description.tree import FLOATING_BASE, Tree, coordinate_names
+from robolin.description.tree import FLOATING_BASE, Tree, coordinate_names, group_kind
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import did_you_mean, quoted
 
@@ -241,6 +241,21 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
                 f"armature: {value} on joint '{name}' is not a number ≥ 0",
                 hint="it is the rotor's inertia seen from the joint, rotor_inertia · gear_ratio²",
             )
+
+
+def spring_problems(selection: Selection, options: ModelOptions) -> Iterator[RobolinError]:
+    """Springs of moving joints that have no single position."""
+    for joint in selection.moving:
+        if options.springs and joint.stiffness and group_kind(joint):
+            message, hint = spring_of_several(joint)
+            yield RobolinError(message, where=str(joint.at("dynamics")), hint=hint)
+
+
+def spring_of_several(joint: JointEntry) -> tuple[str, str]:
+    """Message and hint for a spring in a multi-DoF joint."""
+    message = f"joint '{joint.name}' is {joint.kind} and has a spring of stiffness "
+    hint = "only revolute and prismatic joints have springs; --no-springs (springs=False) leaves "
+    return f"{message}{joint.stiffness:g}, which is not supported", f"{hint}all springs out"
 
 
 def _payload_problems(tree: Tree, payload: Payload) -> Iterator[RobolinError]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from robolin.description.process_rights import give_up_rights
 from robolin.description.separate_process import ProcessBounds
 
 # meshes take their time
@@ -28,12 +27,6 @@ def prepare() -> None:
     import_module("mujoco")
 
 
-def restrict(request: Mapping[str, Any]) -> None:
-    """Leave MuJoCo nothing but reading in the folders of the model, where the system can."""
-    # it reads meshes in threads
-    give_up_rights(request["folders"], threads=True)
-
-
 def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of the model in a file, as MuJoCo compiles them."""
     mujoco: Any = import_module("mujoco")
@@ -48,6 +41,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "name": model.names[: model.names.index(b"\0")].decode(errors="replace"),
         "gravity": _plain(model.opt.gravity),
         "qpos0": _plain(model.qpos0),
+        "qpos_spring": _plain(model.qpos_spring),
         "body": list(_rows(model, "body", model.nbody, _PER_BODY)),
         "joint": list(_rows(model, "jnt", model.njnt, _PER_JOINT)),
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),

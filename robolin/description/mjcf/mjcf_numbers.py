@@ -12,7 +12,7 @@ from robolin.description.model import Finding
 Row = Mapping[str, Any]
 
 _OF_BODY = ("pos", "quat", "mass", "ipos", "iquat", "inertia")
-_OF_JOINT = ("axis", "pos")
+_OF_JOINT = ("axis", "pos", "stiffness")
 _OF_FREEDOM = ("damping", "frictionloss", "armature")
 
 
@@ -37,6 +37,9 @@ def _figures(model: Row) -> Iterator[tuple[str, str, str, Any]]:
         for figure in _OF_JOINT:
             yield "joint", joint["name"], figure, joint[figure]
         yield "joint", joint["name"], "ref", model["qpos0"][joint["qposadr"]]
+        if joint["stiffness"]:
+            rest = model["qpos_spring"][joint["qposadr"]]
+            yield "joint", joint["name"], "springref", rest
         for figure in _OF_FREEDOM:
             yield "joint", joint["name"], figure, model["dof"][joint["dofadr"]][figure]
     for equality in model["equality"]:

@@ -92,9 +92,7 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
         hint = "pip install 'robolin[mjcf]'"
         raise RobolinError("MJCF files need the package mujoco", where=found.shown, hint=hint)
     assert found.path is not None, "a file on disk"
-    # the file itself may be a link
-    folders = (*files.roots, os.path.dirname(os.path.realpath(found.path)))
-    request = {"file": str(found.path.absolute()), "folders": folders}
+    request = {"file": str(found.path.absolute())}
     try:
         model = run_in_separate_process(
             compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS
@@ -152,10 +150,6 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
             place = files.at("joint", joint["name"])
             message = f"joint '{joint['name']}': axis has no direction as MuJoCo computes it"
             yield Finding("zero-axis", "error", place, message, "figures may be too large")
-        if any(_numbers(joint["stiffness"])):
-            place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is sprung"
-            hint = "its spring is left out: add its torque where you use the result"
-            yield Finding("mjcf-left-out", "warning", place, message, hint)
     for body in model["body"]:
         if body["gravcomp"]:
             place = files.at("body", body["name"])
@@ -168,12 +162,10 @@ def _of_several_freedoms(model: Row, joint: Row, place: Place) -> Iterator[Findi
     if joint["type"] == _BALL and joint["limited"]:
         what = "turns no further than its range, which is left out"
         yield Finding("mjcf-left-out", "warning", place, f"joint '{joint['name']}' {what}")
-    if joint["type"] == _FREE:
-        # MuJoCo counts them along the world's axes, where an arm has the body's own
-        for quantity in ("armature", "frictionloss"):
-            if model["dof"][joint["dofadr"]][quantity]:
-                message = f"joint '{joint['name']}' is free: its {quantity} is left out"
-                yield Finding("mjcf-left-out", "warning", place, message)
+    if joint["type"] == _FREE and model["dof"][joint["dofadr"]]["frictionloss"]:
+        # MuJoCo applies it along the world's axes, where an arm has the body's own
+        message = f"joint '{joint['name']}' is free: its frictionloss is left out"
+        yield Finding("mjcf-left-out", "warning", place, message)
 
 
 def _description(
@@ -257,10 +249,18 @@ def _joint(
     kind, dof = _KINDS[joint["type"]], model["dof"][joint["dofadr"]]
     place = files.at("joint", joint["name"])
     if kind in ("floating", "spherical"):
-        plain = JointEntry(joint["name"], kind, parent, child, place, pose, damping=dof["damping"])
-        if kind == "floating":
-            return plain
-        return replace(plain, friction=dof["frictionloss"], armature=dof["armature"])
+        return JointEntry(
+            name=joint["name"],
+            kind=kind,
+            parent=parent,
+            child=child,
+            place=place,
+            pose=pose,
+            damping=dof["damping"],
+            friction=0.0 if kind == "floating" else dof["frictionloss"],
+            armature=dof["armature"],
+            stiffness=joint["stiffness"],
+        )
     axis, ref = _vector(joint["axis"]), model["qpos0"][joint["qposadr"]]
     if ref and kind == "prismatic":
         pose = _shifted(pose, (-ref * axis[0], -ref * axis[1], -ref * axis[2]))
@@ -280,6 +280,8 @@ def _joint(
         damping=dof["damping"],
         friction=dof["frictionloss"],
         armature=dof["armature"],
+        stiffness=joint["stiffness"],
+        rest=model["qpos_spring"][joint["qposadr"]] if joint["stiffness"] else 0.0,
     )
 
 
@@ -300,10 +302,6 @@ def _body_link(body: Row, files: ModelFiles) -> LinkEntry:
     return LinkEntry(
         body["name"], place, Inertia(body["mass"], _vector(body["ipos"]), rotary), place
     )
-
-
-def _numbers(value: Any) -> list[float]:
-    return value if isinstance(value, list) else [value]
 
 
 def _vector(values: Any) -> Vector3:

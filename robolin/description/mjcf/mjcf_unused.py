@@ -39,7 +39,8 @@ _USED: Mapping[str, tuple[str, ...]] = {
     "inertial": _ALL,
     "joint": (
         *("actuatorfrclimited", "actuatorfrcrange", "armature", "axis", "class", "damping"),
-        *("frictionloss", "limited", "name", "pos", "range", "ref", "type"),
+        *("frictionloss", "limited", "name", "pos", "range", "ref", "springdamper", "springref"),
+        *("stiffness", "type"),
     ),
     "freejoint": ("align", "name"),
     "geom": (

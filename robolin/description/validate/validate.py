@@ -9,6 +9,7 @@ from typing import Any
 from robolin.arm import Arm, Inertia, Link, Vector3
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import exact_figure
+from robolin.description.building.selection import spring_of_several
 from robolin.description.model import (
     Description,
     Finding,
@@ -17,6 +18,7 @@ from robolin.description.model import (
     Reading,
     first_findings,
 )
+from robolin.description.tree import group_kind
 from robolin.description.validate.validate_links import link_findings, repeated_inertials
 from robolin.description.validate.validation_ids import finding
 from robolin.errors import RobolinError
@@ -79,6 +81,9 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
         yield finding("axis-not-unit", joint.at("axis"), message, hint)
     yield from _limit_findings(joint)
     yield from _loss_findings(joint)
+    if joint.stiffness and group_kind(joint):
+        message, hint = spring_of_several(joint)
+        yield finding("multi-dof-spring", joint.at("dynamics"), message, hint)
     if joint.mimic and joint.mimic.ratio == 0.0:
         message = f"joint '{joint.name}' follows '{joint.mimic.leader}' with ratio 0"
         hint = "make it a fixed joint, or correct the multiplier"
@@ -108,8 +113,8 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
 
 
 def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
-    losses = {"damping": joint.damping, "friction": joint.friction, "armature": joint.armature}
-    for part, value in losses.items():
+    parts = ("damping", "friction", "armature", "stiffness")
+    for part, value in ((part, getattr(joint, part)) for part in parts):
         if value < 0.0:
             place = joint.places.get(part, joint.at("dynamics"))
             message = f"joint '{joint.name}': {part} {exact_figure(value)} is below zero"

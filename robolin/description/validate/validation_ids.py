@@ -28,7 +28,15 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "negative-armature": ("warning", "A joint's armature is below zero."),
     "negative-damping": ("warning", "A joint's damping is below zero: it would feed energy in."),
     "negative-friction": ("warning", "A joint's friction is below zero: it would feed energy in."),
+    "multi-dof-spring": (
+        "error",
+        "A joint with several degrees of freedom has a spring; it loads only without springs.",
+    ),
     "negative-mass": ("warning", "A link's mass is below zero."),
+    "negative-stiffness": (
+        "warning",
+        "A spring's stiffness is below zero: it pushes away from its rest position.",
+    ),
     "no-inertia-at-joint": (
         "warning",
         "Nothing a joint moves resists it, so the forward verbs fail there.",

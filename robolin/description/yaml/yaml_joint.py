@@ -16,7 +16,8 @@ TURNING_KINDS = ("revolute", "continuous", "universal")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
-DYNAMICS_KEYS = ("damping", "friction", "armature", "rotor_inertia", "gear_ratio")
+SPRING_KEYS = ("stiffness", "rest")
+DYNAMICS_KEYS = ("damping", "friction", "armature", "rotor_inertia", "gear_ratio", *SPRING_KEYS)
 MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic", "actuated")
 
 
@@ -41,7 +42,7 @@ def pose_of(fields: Fields) -> Pose:
 
 
 def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> JointEntry:
-    """The joint with its limits, damping, friction, armature, mimic rule and motor."""
+    """The joint with its limits, damping, friction, armature, spring, mimic rule and motor."""
     if joint.kind == "fixed":
         _set_aside(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
         return joint
@@ -65,6 +66,8 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         armature=_armature(fields),
         mimic=_mimic(fields, joint.kind in TURNING_KINDS),
         actuated=fields.has("mimic") or fields.truth("actuated", True),
+        stiffness=fields.number("stiffness"),
+        rest=_rest(fields, joint.kind, written),
         places={**joint.places, **_motion_places(fields)},
     )
 
@@ -101,7 +104,7 @@ def _effort(limits: Fields) -> tuple[float | None, float | None]:
 
 def _armature(fields: Fields) -> float:
     """The rotor's inertia as the joint feels it: gear_ratio² · rotor_inertia."""
-    armature, inertia, ratio = (fields.maybe_number(key) for key in DYNAMICS_KEYS[2:])
+    armature, inertia, ratio = (fields.maybe_number(key) for key in DYNAMICS_KEYS[2:5])
     given = [key for key in ("rotor_inertia", "gear_ratio") if fields.has(key)]
     if not given:
         return armature or 0.0
@@ -121,6 +124,19 @@ def _armature(fields: Fields) -> float:
         fields.error("number-not-finite", fields.place("gear_ratio"), message, hint)
         return 0.0
     return felt
+
+
+def _rest(fields: Fields, kind: str, written: YamlJoints) -> float:
+    """The position at which the spring is relaxed."""
+    rest = fields.number("rest", angle=kind in TURNING_KINDS)
+    if not fields.has("stiffness"):
+        _set_aside(fields, ("rest",), "a joint without stiffness has no spring", written)
+        return 0.0
+    if rest and kind == "cylindrical":
+        message = f"{fields.what} slides and turns, and one rest position cannot be in m and in rad"
+        hint = "leave out rest, or write the joint as a prismatic and a revolute one"
+        fields.error("rest-of-two-units", fields.place("rest"), message, hint)
+    return rest
 
 
 def _mimic(fields: Fields, turns: bool) -> Mimic | None:

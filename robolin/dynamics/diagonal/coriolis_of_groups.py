@@ -8,6 +8,7 @@ from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.diagonal_rates import own_rate, rates_in_bodies
+from robolin.dynamics.links.group_rotors import carried_rotors, gyroscopic_torque
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
@@ -25,11 +26,12 @@ def coriolis_of_groups(
 ) -> CoriolisOfGroups:
     """Forward dynamics of q̇ alone, less what its gains change by; W moves the joint's body.
 
-    z(k) = z⁺(k-1) + S[V] M V + P Ḣ* q̇                      z⁺(k) = z - G H z
-    C(k) = H z - H λ̇ (V - H* ξ) + D G* (W x V(k+1))         Ḋ = H λ̇ H*
+    z(k) = z⁺(k-1) + S[V] M V + P Ḣ* q̇                      z⁺(k) = z - G (H z + b)
+    C(k) = H z + b - H λ̇ (V - H* ξ) + D G* (W x V(k+1))         Ḋ = H λ̇ H*
     """
     moving = velocities(chain, links, qd)
     rate = rates_in_bodies(chain, links, art, moving.V)
+    rotors = carried_rotors(chain, links, qd)
     felt, z_plus = CoriolisOfGroups(chain.scalars(), chain.scalars()), chain.sums(6)
     for k in chain.tip_to_base():
         V, H = moving.V[k], links.H[k]
@@ -38,6 +40,8 @@ def coriolis_of_groups(
         gyro = force_cross(V, rigid_times(links.M[k], V))
         z = add(add(z_plus[k], gyro), articulated_times(art.P[k], scale(moving.Hd[k], qd[k])))
         along = dot(H, z)
+        if rotors is not None:
+            along = along + gyroscopic_torque(chain, links, rotors, k)
         z_plus.hand_inboard(k, sub(z, scale(art.G[k], along)))
 
         # and what the hinge's own gain G changes by

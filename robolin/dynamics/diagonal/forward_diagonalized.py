@@ -11,7 +11,7 @@ from robolin.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates, own_rate, rates_in_bodies
 from robolin.dynamics.diagonal.diagonal_tables import nu_to_velocity
 from robolin.dynamics.diagonal.diagonalize import root_of_D
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -56,7 +56,7 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
     qd = nu_to_velocity(chain, links, art, None, xi)
     tau, moving, a0 = chain.given("tau"), velocities(chain, links, qd), base_acceleration(chain)
     rate = _rates(chain, links, art, moving, qd)
-    f0 = outside_forces(chain, links)
+    f0, needed = outside_forces(chain, links), conserving_torques(chain, links, qd)
     push, Dd, z_plus = chain.scalars(), chain.scalars(), chain.sums(6)
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
@@ -65,7 +65,7 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
         own = add(force_cross(V, rigid_times(M, V)), rigid_times(M, a0))
         sped = articulated_times(art.P[k], scale(moving.Hd[k], qd[k]))
         z = add(add(z_plus[k], with_outside(f0, k, own)), sped)
-        kappa = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
+        kappa = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
         z_plus.hand_inboard(k, add(z, scale(art.G[k], kappa)))
 
         # and what the hinge's own gain G changes by

@@ -27,7 +27,7 @@ from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.symmetric_systems import SystemFactors, factored, solved_symmetric
 from robolin.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -81,13 +81,13 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
     """
     qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
     done = EliminatedBodies(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
-    F, g = chain.sums(21), chain.sums(6)
+    F, g, needed = chain.sums(21), chain.sums(6), conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
         # the body, and what its joint transmits
         M, V, E = links.M[k], moving.V[k], transmitted(chain, links, k)
         felt = add(F[k], articulated_from(M))
         W = (chain.armature(k), *(_size(felt) * STIFF,) * 5)
-        drive = scale(E[0], tau[k] - friction_loss(chain, k, qd[k]))
+        drive = scale(E[0], tau[k] - resisting_torque(chain, needed, k, qd[k]))
         r = sub(drive, add(with_outside(f0, k, force_cross(V, rigid_times(M, V))), g[k]))
         body = _factored(chain, k, _stiffened(felt, E, W))
         a, K = solved_symmetric(body, r), [solved_symmetric(body, e) for e in E]

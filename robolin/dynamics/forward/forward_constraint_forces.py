@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robolin.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
-from robolin.algebra.chain import Chain, LinkNumber, Slots
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
 from robolin.algebra.inertias import ENTRY_PLACE, articulated_from, rigid_times
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.small_matrices import (
@@ -28,7 +28,7 @@ from robolin.algebra.small_matrices import (
 )
 from robolin.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -38,12 +38,13 @@ ZERO36: Vector = (0.0,) * 36
 
 
 class Bodies(NamedTuple):
-    """M⁻¹ (36), free acceleration a₀ = -M⁻¹ b (6), E* (36) and c (6); the base never gives way."""
+    """M⁻¹ (36), a₀ = -M⁻¹ b (6), E* (36), c (6) and torques of springs; the base is fixed."""
 
     N: Slots
     free: Slots
     E: Slots
     c: Slots
+    needed: Scalars | None
 
 
 def forward_constraint_forces(chain: Chain) -> None:
@@ -118,7 +119,8 @@ def block_row(
     """W E* (a(k) - a(k+1) - c) + e₀ (φ₀ - τ) = 0 with W = diag(rotor, 1, …, 1), in terms of φ."""
     up, E = chain.inboard(k), matrix_rows(bodies.E[k], 6)
     here, there = matrix_rows(bodies.N[k], 6), matrix_rows(bodies.N[up], 6)
-    effort = chain.given("tau")[k] - friction_loss(chain, k, chain.given("qd")[k])
+    tau, qd = chain.given("tau"), chain.given("qd")
+    effort = tau[k] - resisting_torque(chain, bodies.needed, k, qd[k])
     D = _weighed(chain, k, matrix_times(E, matrix_times(plus(here, there), transposed(E))))
     D[0] = (D[0][0] + 1.0, *D[0][1:])
     U = matrix_times(E, matrix_times(there, transposed(matrix_rows(bodies.E[up], 6))))
@@ -144,7 +146,8 @@ def _weighed(chain: Chain, k: LinkNumber, rows: Matrix) -> list[Vector]:
 def _bodies(chain: Chain, links: Links) -> Bodies:
     qd, f0 = chain.given("qd"), outside_forces(chain, links)
     moving = velocities(chain, links, qd)
-    bodies = Bodies(chain.slots(36), chain.slots(6), chain.slots(36), chain.slots(6))
+    needed = conserving_torques(chain, links, qd)
+    bodies = Bodies(chain.slots(36), chain.slots(6), chain.slots(36), chain.slots(6), needed)
     base = chain.base
     bodies.N[base], bodies.E[base], bodies.free[base] = ZERO36, ZERO36, base_acceleration(chain)
     for k in chain.tip_to_base():

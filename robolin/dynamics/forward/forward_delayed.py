@@ -9,7 +9,7 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, Slots
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -39,6 +39,7 @@ def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slot
     """
     qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
     epsilon, c, z_plus = chain.scalars(), chain.slots(6), chain.sums(6)
+    needed = conserving_torques(chain, links, qd)
 
     # innovations: the torque left over once everything outboard has taken its share
     for k in chain.tip_to_base():
@@ -46,7 +47,7 @@ def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slot
         c[k] = scale(motion_cross(old[body], H), qd[k])
         gyro = force_cross(old[k], rigid_times(links.M[k], old[k]))
         z = add(z_plus[k], with_outside(f0, k, gyro))
-        epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
+        epsilon[k] = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
         z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))
 

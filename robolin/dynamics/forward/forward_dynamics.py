@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.vectors import add, dot, force_cross, scale
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -36,7 +36,7 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
     """
     qd, tau = chain.given("qd"), chain.given("tau")
     moving = velocities(chain, links, qd)
-    f0 = outside_forces(chain, links)
+    f0, needed = outside_forces(chain, links), conserving_torques(chain, links, qd)
     epsilon, qdd, c = chain.scalars(), chain.scalars(), chain.slots(6)
 
     # innovations: the torque left over once everything outboard has taken its share
@@ -46,7 +46,7 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
         c[k] = scale(moving.Hd[k], qd[k])
         gyro = force_cross(V, rigid_times(M, V))
         z = add(z_plus[k], with_outside(f0, k, gyro))
-        epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
+        epsilon[k] = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
         z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))
 

@@ -6,7 +6,7 @@ from robolin.algebra.chain import Chain, Slots
 from robolin.algebra.inertias import rigid_times
 from robolin.algebra.vectors import ZERO6, add, dot, force_cross, scale, sub
 from robolin.dynamics.frames.tip_frame import at_point, out_spatial, tip_frame
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Motion, base_acceleration, motion
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -51,11 +51,13 @@ def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
     art = articulated_bodies(chain, links)
     qd, tau, zeta = chain.given("qd"), chain.given("tau"), bias_forces(chain, links, moving)
     epsilon, z, lam = chain.scalars(), chain.sums(6), chain.slots(6)
+    needed = conserving_torques(chain, links, qd)
 
     # innovations: the torque left over once everything outboard has taken its share
     for k in chain.tip_to_base():
         y = add(z[k], zeta[k])
-        epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(links.H[k], y)
+        left = tau[k] - resisting_torque(chain, needed, k, qd[k])
+        epsilon[k] = left - dot(links.H[k], y)
         z.hand_inboard(k, add(y, scale(art.G[k], epsilon[k])))
 
     # accelerations, each hinge relieved of what the link inboard already does

@@ -21,7 +21,7 @@ from robolin.algebra.velocity_polynomials import (
     stored,
     unit_cross,
 )
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -59,6 +59,7 @@ def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
     """ε of every link for any velocity of it."""
     qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
     left, handed = chain.slots(COUNT), chain.sums(6 * COUNT)
+    needed = conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
         H = links.H[k]
         own = gyroscopic_force(links.M[k])
@@ -67,7 +68,7 @@ def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
 
         # the torque that is left once everything outboard has taken its share
         felt = tuple(dot(H, column) for column in z)
-        driven = tau[k] - friction_loss(chain, k, qd[k])
+        driven = tau[k] - resisting_torque(chain, needed, k, qd[k])
         left[k] = (driven - felt[0], *(-x for x in felt[1:]))
 
         # through the hinge, and seen from the link inboard

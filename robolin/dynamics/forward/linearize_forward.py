@@ -14,8 +14,10 @@ from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
+from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slopes
+from robolin.dynamics.links.joint_springs import with_stiffness
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
@@ -55,7 +57,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         Minv[k, k] = L
         chain.out("dqdd_dtau", (k, k), L)
         chain.out("dqdd_dqd", (k, k), -(dot(U, gyros.YA[k]) + L * slopes[k]))
-        chain.out("dqdd_dq", (k, k), -dot(U, gyros.YB[k]))
+        chain.out("dqdd_dq", (k, k), -with_stiffness(chain, k, dot(U, gyros.YB[k]), L))
 
         # links outboard of k push back through their own hinges
         X = chain.cell(U)
@@ -66,7 +68,8 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
             chain.out("dqdd_dtau", (k, j), entry)
             chain.out("dqdd_dtau", (j, k), entry)
             chain.out("dqdd_dqd", (k, j), -(dot(X.value, gyros.YA[j]) + entry * slopes[j]))
-            chain.out("dqdd_dq", (k, j), -dot(X.value, gyros.YB[j]))
+            B = with_stiffness(chain, j, dot(X.value, gyros.YB[j]), entry)
+            chain.out("dqdd_dq", (k, j), -B)
 
         # links inboard of k carry it along
         q_row = sub(gyros.Ghat[k], times_half(G, J[up]))
@@ -76,7 +79,10 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         for j in chain.inboard_of(k):
             A = dot(W.value, EA[j]) + dot(Q, angular(links.H[j]))
             chain.out("dqdd_dqd", (k, j), -(A + Minv[k, j] * slopes[j]))
-            chain.out("dqdd_dq", (k, j), -(dot(W.value, EB[j]) + dot(Q, angular(one.Pd[j]))))
+            B = dot(W.value, EB[j]) + dot(Q, angular(one.Pd[j]))
+            if chain.springs:
+                B = B + Minv[k, j] * chain.stiffness(j)
+            chain.out("dqdd_dq", (k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
         # what hinge k does to everything outboard of it
@@ -91,3 +97,4 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
 
     correct_for_steady_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
+    correct_for_rotors(chain, links, art)

@@ -14,6 +14,7 @@ from robolin.algebra.vectors import ZERO3, ZERO6, add, angular, dot, scale, twic
 from robolin.dynamics.forward.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
 from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
+from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.link_poses import Links
@@ -46,7 +47,8 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
         H, Hd, loss = links.H[c], one.Hd[c], friction_slope(chain, c, qd[c])
         torque = UnitPerturbation(1.0, ZERO6, ZERO6, ZERO3)
         velocity = UnitPerturbation(-loss, gyros.YA[c], twice(Hd), angular(H))
-        position = UnitPerturbation(0.0, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
+        spring = -chain.stiffness(c) if chain.springs else 0.0
+        position = UnitPerturbation(spring, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
 
         # and what it does to every joint
         for name, unit in (
@@ -60,6 +62,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
 
     correct_for_steady_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
+    correct_for_rotors(chain, links, art)
 
 
 def response(

@@ -15,8 +15,10 @@ from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
 from robolin.dynamics.forward.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
 from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
+from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slopes
+from robolin.dynamics.links.joint_springs import with_stiffness
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
@@ -58,6 +60,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
 
     correct_for_steady_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
+    correct_for_rotors(chain, links, art)
 
 
 class OutboardEffects(NamedTuple):
@@ -108,4 +111,4 @@ def _respond(
         loss = y * slopes[j]
         chain.out("dqdd_dtau", (k, j), y)
         chain.out("dqdd_dqd", (k, j), -(dot(here, gyros.YA[j]) + loss))
-        chain.out("dqdd_dq", (k, j), -dot(here, gyros.YB[j]))
+        chain.out("dqdd_dq", (k, j), -with_stiffness(chain, j, dot(here, gyros.YB[j]), y))

@@ -11,6 +11,7 @@ from robolin.algebra.inertias import articulated_times, gyroscopic_times
 from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.joint_springs import conserving_changes
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.links.loads import excess_turns, without_excess
 from robolin.dynamics.links.nominal_terms import nominal_terms
@@ -38,6 +39,7 @@ def perturb_forward(chain: Chain) -> None:
         v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
         c[k] = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
     excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
+    needed = conserving_changes(chain, links, qd, dq, dqd)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
@@ -48,6 +50,8 @@ def perturb_forward(chain: Chain) -> None:
         z = add(z_plus[k], add(add(gyro, articulated_times(art.P[k], c[k])), turned))
         z = without_excess(excess, k, z)
         lost = friction_slope(chain, k, qd[k]) * dqd[k]
+        if needed is not None:
+            lost = lost + needed[k]
         epsilon[k] = dtau[k] - lost - without_own(own, k, dot(H, z))
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
 

@@ -7,6 +7,7 @@ from robolin.algebra.vectors import ZERO6, add, angular, dot, scale
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.joint_springs import conserving_changes
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.links.loads import excess_turns, without_excess
 from robolin.dynamics.links.nominal_terms import nominal_terms
@@ -28,6 +29,7 @@ def perturb_forward_articulated(chain: Chain) -> None:
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
 
     excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
+    needed = conserving_changes(chain, links, qd, dq, dqd)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
@@ -36,7 +38,10 @@ def perturb_forward_articulated(chain: Chain) -> None:
         z = without_excess(excess, k, z)
         slope = friction_slope(chain, k, qd[k])
         felt = without_own(own, k, dot(links.H[k], z))
-        epsilon[k] = dtau[k] - slope * dqd[k] - felt
+        left = dtau[k] - slope * dqd[k]
+        if needed is not None:
+            left = left - needed[k]
+        epsilon[k] = left - felt
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
 
     # perturbed accelerations

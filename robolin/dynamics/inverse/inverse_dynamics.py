@@ -8,7 +8,7 @@ from robolin.algebra.chain import Chain, LinkNumber, Scalars, Sink
 from robolin.algebra.inertias import newton_euler, rigid_times
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, dot, force_cross
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
@@ -47,9 +47,9 @@ def _sum_up(
     """Newton–Euler: forces are summed from the tip to the base.
 
     f(k) = f(k-1) + M(k) a(k) + S[V(k)] M(k) V(k) + f0(k)
-    τ(k) = H(k) f(k) + armature q̈(k) + friction
+    τ(k) = H(k) f(k) + armature q̈(k) + friction + spring
     """
-    f0 = outside_forces(chain, links)
+    f0, needed = outside_forces(chain, links), conserving_torques(chain, links, qd)
     f = chain.sums(6)
 
     for k in chain.tip_to_base():
@@ -59,4 +59,5 @@ def _sum_up(
 
         # only the part along the hinge is the motor's
         along = dot(links.H[k], transmitted)
-        tau.put((k,), along + chain.armature(k) * qdd[k] + friction_loss(chain, k, qd[k]))
+        rotor = along + chain.armature(k) * qdd[k]
+        tau.put((k,), rotor + resisting_torque(chain, needed, k, qd[k]))

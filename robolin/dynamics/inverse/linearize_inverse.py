@@ -7,8 +7,10 @@ from typing import NamedTuple
 from robolin.algebra.chain import Chain, Sink
 from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_times, rigid_times
 from robolin.algebra.vectors import add, angular, dot, force_cross, twice
+from robolin.dynamics.links.group_rotors import add_rotor_slopes
 from robolin.dynamics.links.groups import take_back_own
 from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.joint_springs import with_stiffness
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import excess_turn
 from robolin.dynamics.links.nominal_terms import NominalTerms, doubled, nominal_terms
@@ -59,7 +61,7 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
         if mass is not None:
             mass.put((k, k), dot(H, X[k]) + chain.armature(k))
         AD.put((k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
-        BD.put((k, k), dot(H, unturned))
+        BD.put((k, k), with_stiffness(chain, k, dot(H, unturned), 1.0))
 
         # the transmitted force turns with hinge k, which only hinges inboard feel
         XB[k] = add(unturned, force_cross(H, one.f[k]))
@@ -81,6 +83,7 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
 
     _loads_that_do_not_turn(chain, links, BD)
     take_back_own(chain, links, one.f, BD)
+    add_rotor_slopes(chain, links, AD)
 
 
 def _loads_that_do_not_turn(chain: Chain, links: Links, BD: Sink) -> None:

@@ -7,6 +7,7 @@ from robolin.algebra.inertias import gyroscopic_times, rigid_times
 from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.joint_springs import conserving_changes
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import excess_turns, without_excess
 from robolin.dynamics.links.nominal_terms import nominal_terms
@@ -38,6 +39,7 @@ def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> 
     # perturbed forces
     e, excess = chain.sums(6), excess_turns(chain, links, dq)
     own = own_turns(chain, links, one.f, dq)
+    needed = conserving_changes(chain, links, qd, dq, dqd)
     for k in chain.tip_to_base():
         H = links.H[k]
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
@@ -47,4 +49,6 @@ def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> 
         e.hand_inboard(k, change)
         slope = friction_slope(chain, k, qd[k])
         felt = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]
+        if needed is not None:
+            felt = felt + needed[k]
         dtau.put((k,), without_own(own, k, felt))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
+from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.scalar import Vector, tanh
-from robolin.algebra.vectors import add, cross, dot
+from robolin.algebra.vectors import add, cross, dot, motion_cross
+from robolin.dynamics.links.group_rotors import relative_twists, unit_force
 from robolin.dynamics.links.link_motion import motion
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import Links, place_links
 
 # the columns of a link begin with its mass, first moment (3) and J (6), in its frame
 DAMPING_COLUMN, ARMATURE_COLUMN, FRICTION_COLUMN = 10, 11, 12
@@ -51,6 +52,27 @@ def regressor(chain: Chain) -> None:
         chain.out("regressor", (k, k, ARMATURE_COLUMN), qdd[k])
         if chain.friction_velocity is not None:
             chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / chain.friction_velocity))
+    if chain.groups.translate:
+        _turning_rotors(chain, links, qd)
+
+
+def spring_regressor(chain: Chain) -> None:
+    """Two columns for the spring of every joint: k (q - rest) is linear in k and in k · rest."""
+    q = chain.given("q")
+    for k in chain.tip_to_base():
+        chain.out("spring_regressor", (k, k, 0), q[k])
+        chain.out("spring_regressor", (k, k, 1), -1.0)
+
+
+def _turning_rotors(chain: Chain, links: Links, qd: Scalars) -> None:
+    """What armature of a translation takes from other freedoms of its joint: (H*(j) x X)* F q̇."""
+    X = relative_twists(chain, links, qd)
+    for k in chain.groups.with_partners():
+        twist = X[chain.groups.outermost(k)]
+        for c in chain.groups.partners_outboard_of(k):
+            for j, moved in ((c, k), (k, c)):
+                turned = dot(motion_cross(links.H[j], twist), unit_force(chain, links, moved))
+                chain.out("regressor", (j, moved, ARMATURE_COLUMN), turned * qd[moved])
 
 
 def _seen_from(R: Vector, p: Vector, X: Vector) -> tuple[Vector, Vector]:

@@ -15,9 +15,9 @@ def energy(chain: Chain) -> None:
     """Kinetic and potential energy from q and q̇; a mass at the root frame's origin has none.
 
     kinetic    ½ Σ V* M V + ½ Σ armature q̇²
-    potential  - Σ m g·c
+    potential  - Σ m g·c + ½ Σ k (q - rest)²
     """
-    links, qd = place_links(chain), chain.given("qd")
+    links, q, qd = place_links(chain), chain.given("q"), chain.given("qd")
     V = velocities(chain, links, qd).V
     sums = chain.cell((0.0, 0.0))
 
@@ -27,7 +27,11 @@ def energy(chain: Chain) -> None:
         M, rotor = links.M[k], chain.armature(k) * qd[k] * qd[k]
         first_moment = add(M[1:4], scale(frame_origin(chain, links), M[0]))
         twice = twice + (dot(V[k], rigid_times(M, V[k])) + rotor)
-        sums.value = (twice, weight + dot(chain.gravity, first_moment))
+        weight = weight + dot(chain.gravity, first_moment)
+        if chain.springs:
+            stretch = q[k] - chain.rest(k)
+            weight = weight - chain.stiffness(k) * stretch * stretch * 0.5
+        sums.value = (twice, weight)
 
     # the sums as energies
     twice, weight = sums.value

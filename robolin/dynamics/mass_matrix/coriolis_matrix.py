@@ -15,6 +15,7 @@ from robolin.algebra.inertias import (
     rigid_times,
 )
 from robolin.algebra.vectors import add, angular, dot
+from robolin.dynamics.links.group_rotors import add_rotor_coriolis
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 
@@ -51,3 +52,4 @@ def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
             C.put((j, k), dot(links.H[j], XC))
             back = dot(X, moving.Hd[j]) + dot(Xhat, angular(links.H[j]))
             C.put((k, j), back)
+    add_rotor_coriolis(chain, links, qd, C)

@@ -22,6 +22,9 @@ LOAD_DOUBLES = 18
 # after the loads, per frame of a closure, the first and then the second: axes 9, point
 FRAME_DOUBLES = 12
 
+# after the closures, per link of an arm with springs: stiffness and rest
+STIFFNESS, REST, SPRING_DOUBLES = 0, 1, 2
+
 # tables of n + 2 whole numbers each, by link; then the links of tip, loads, closures
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
 
@@ -44,6 +47,9 @@ class Variant:
     travels: bool = False
     rigid_closures: tuple[bool, ...] = ()
     seat: int = 0
+    springs: bool = False
+    group_rotors: bool = False
+    group_translations: bool = False
 
     @property
     def closure_rows(self) -> int:
@@ -62,6 +68,9 @@ def variant_of(parameters: Parameters) -> Variant:
         travels=parameters.travelling,
         rigid_closures=tuple(closure.rigid for closure in parameters.closures),
         seat=parameters.seat,
+        springs=parameters.springs,
+        group_rotors=parameters.group_rotors,
+        group_translations=bool(parameters.group_translations),
     )
 
 
@@ -101,7 +110,13 @@ def doubles_of(parameters: Parameters) -> np.ndarray:
     closures = [
         number for frame in _closed_frames(parameters) for number in (*frame.axes, *frame.point)
     ]
-    return np.array(head + links + loads + closures)
+    springs = [
+        number
+        for row in parameters.links
+        if parameters.springs
+        for number in (row.stiffness, row.rest)
+    ]
+    return np.array(head + links + loads + closures + springs)
 
 
 def _closed_frames(parameters: Parameters) -> list[PlaceRow]:

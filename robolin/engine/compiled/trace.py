@@ -48,6 +48,7 @@ class TracedChain:
         self.base, self.groups = self.arm.base, TracedGroups(self.arm)
         self.far = FAR_SLID if variant.travels else None
         self.seat = Value(str(variant.seat)) if variant.seat else None
+        self.springs, self.group_rotors = variant.springs, variant.group_rotors
         self._side = asm.whole_at_entry("add", asm.m, 1)
         self._area = asm.whole_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link
@@ -133,6 +134,12 @@ class TracedChain:
 
     def friction(self, k: Value) -> Scalar:
         return self.arm.constants(k, layout.FRICTION, 1)[0]
+
+    def stiffness(self, k: Value) -> Scalar:
+        return self.arm.spring(k, layout.STIFFNESS)
+
+    def rest(self, k: Value) -> Scalar:
+        return self.arm.spring(k, layout.REST)
 
     @property
     def gravity(self) -> Vector:

@@ -51,6 +51,17 @@ class TracedArm:
         before = self.asm.whole("mul", self.asm.whole("sub", k, 1), layout.LINK_DOUBLES)
         return self.numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
 
+    def spring(self, k: Value, which: int) -> Lane:
+        """A number of the spring of link k's joint, in the table after the closures."""
+        asm, variant = self.asm, self.variant
+        per_closure = 2 * layout.FRAME_DOUBLES
+        before = layout.HEAD_DOUBLES + len(variant.load_models) * layout.LOAD_DOUBLES
+        before += len(variant.rigid_closures) * per_closure
+        after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
+        own = asm.whole("mul", asm.whole("sub", k, 1), layout.SPRING_DOUBLES)
+        start = asm.whole("add", after, asm.whole("add", own, before + which))
+        return self.numbers(start, 1)[0]
+
     def head(self, start: int, count: int) -> tuple[Lane, ...]:
         """Numbers of the arm as a whole."""
         return self.numbers(Value(str(start)), count)
@@ -94,6 +105,7 @@ class TracedGroups:
 
     def __init__(self, arm: TracedArm) -> None:
         self._arm, self._asm, self._any = arm, arm.asm, arm.variant.grouped
+        self.translate = arm.variant.group_translations
 
     def __bool__(self) -> bool:
         return self._any

@@ -1,0 +1,128 @@
+"""Armature of the translations of multi-DoF joints.
+
+The kinetic energy ½ Σ a(k) q̇(k)² of the translations is that of a mass which moves with the body
+relative to the link p that carries the joint.  Velocities q̇ are in the axes of the body, so that
+a q̈ is not the whole force: the axes turn.  With X = V(body) - V(p) and the unit force
+F(k) = [r x h; h] along translation k at the body's origin r,
+
+    L    = Σ a(k) q̇(k) F(k)                       momentum relative to p
+    b(j) = H(j) S[X] L = (H*(j) x X)* L           for every freedom j of the joint
+
+which is a ω x v where all translations have the same armature a.  Rotations have no such term if
+their armatures are equal, as those of a ball joint are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Sink, Slots
+from robolin.algebra.scalar import Scalar, Vector, where
+from robolin.algebra.vectors import ZERO6, add, cross, dot, motion_cross, scale
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+class CarriedRotors(NamedTuple):
+    """Relative twist X (6) and rotor momentum L (6), by the body of each joint."""
+
+    X: Slots
+    L: Slots
+
+
+def carried_rotors(chain: Chain, links: Links, qd: Scalars) -> CarriedRotors | None:
+    """X and L for the velocities qd; None if no such translation has armature."""
+    if not chain.group_rotors:
+        return None
+    rotors = CarriedRotors(relative_twists(chain, links, qd), chain.slots(6))
+    for k in chain.tip_to_base():
+        rotors.L[k] = ZERO6
+    for k in chain.tip_to_base():
+        body = chain.groups.outermost(k)
+        momentum = scale(unit_force(chain, links, k), chain.armature(k) * qd[k])
+        rotors.L[body] = add(rotors.L[body], momentum)
+    return rotors
+
+
+def relative_twists(chain: Chain, links: Links, qd: Scalars) -> Slots:
+    """X(body) = Σ H*(k) q̇(k) over the freedoms of its joint."""
+    X = chain.slots(6)
+    for k in chain.tip_to_base():
+        X[k] = ZERO6
+    for k in chain.tip_to_base():
+        body = chain.groups.outermost(k)
+        X[body] = add(X[body], scale(links.H[k], qd[k]))
+    return X
+
+
+def unit_force(chain: Chain, links: Links, k: LinkNumber) -> Vector:
+    """F(k): H(j) F(k) is 1 for j = k and 0 for the other freedoms; zero if k is a rotation."""
+    h = links.H[k][3:]
+    return where(chain.turns(k), ZERO6, cross(links.p[chain.groups.outermost(k)], h) + h)
+
+
+def gyroscopic_torque(chain: Chain, links: Links, rotors: CarriedRotors, k: LinkNumber) -> Scalar:
+    """b(k)."""
+    body = chain.groups.outermost(k)
+    return dot(motion_cross(links.H[k], rotors.X[body]), rotors.L[body])
+
+
+def gyroscopic_change(
+    chain: Chain, links: Links, at: CarriedRotors, change: CarriedRotors, k: LinkNumber
+) -> Scalar:
+    """δb(k) for small changes of the velocities; `change` is what they give by themselves."""
+    body, H = chain.groups.outermost(k), links.H[k]
+    turned = dot(motion_cross(H, change.X[body]), at.L[body])
+    return turned + dot(motion_cross(H, at.X[body]), change.L[body])
+
+
+def gyroscopic_slope(
+    chain: Chain, links: Links, rotors: CarriedRotors, k: LinkNumber, c: LinkNumber
+) -> Scalar:
+    """∂b(k)/∂q̇(c) for freedoms k and c of one joint."""
+    body, H = chain.groups.outermost(k), links.H[k]
+    turned = dot(motion_cross(H, links.H[c]), rotors.L[body])
+    carried = dot(motion_cross(H, rotors.X[body]), unit_force(chain, links, c))
+    return turned + chain.armature(c) * carried
+
+
+def add_rotor_slopes(chain: Chain, links: Links, AD: Sink) -> None:
+    """A_D(k,c) += ∂b(k)/∂q̇(c)."""
+    rotors = carried_rotors(chain, links, chain.given("qd"))
+    if rotors is not None:
+        for k in chain.groups.with_partners():
+            for c in chain.groups.partners_outboard_of(k):
+                AD.add((k, c), gyroscopic_slope(chain, links, rotors, k, c))
+                AD.add((c, k), gyroscopic_slope(chain, links, rotors, c, k))
+
+
+def add_rotor_coriolis(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
+    """C(k,c) += (H*(k) x H*(c))* L, which is skew, as armature is constant, and C q̇ = b."""
+    rotors = carried_rotors(chain, links, qd)
+    if rotors is not None:
+        for k in chain.groups.with_partners():
+            L = rotors.L[chain.groups.outermost(k)]
+            for c in chain.groups.partners_outboard_of(k):
+                entry = dot(motion_cross(links.H[k], links.H[c]), L)
+                C.add((k, c), entry)
+                C.add((c, k), -entry)
+
+
+def correct_for_rotors(chain: Chain, links: Links, art: Articulated) -> None:
+    """∂q̈/∂q̇(·,c) -= 𝓜⁻¹ [∂b(k)/∂q̇(c)] over the freedoms k of the joint of c."""
+    rotors = carried_rotors(chain, links, chain.given("qd"))
+    if rotors is None:
+        return
+    dqdd_dqd = chain.result("dqdd_dqd")
+    for c in chain.tip_to_base():
+        # what a velocity of freedom c takes from the freedoms of its own joint
+        push = chain.scalars()
+        for k in chain.tip_to_base():
+            slope = gyroscopic_slope(chain, links, rotors, k, c)
+            push[k] = where(chain.groups.apart(k, c), (0.0,), (slope,))[0]
+
+        # accelerates the arm the other way
+        response = apply_inverse_mass(chain, links, art, push)
+        for j in chain.tip_to_base():
+            dqdd_dqd.add((j, c), -response[j])
