@@ -230,6 +230,18 @@ def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3, followers:
     )
 
 
+def with_springs(arm: Arm, seed: int = 0) -> Arm:
+    """The arm with a spring in every joint that has one degree of freedom."""
+    rng = np.random.default_rng([11, seed])
+    grouped = {k for group in arm.groups for k in group.links}
+    links = []
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
+        stiffness, rest = float(rng.uniform(1.0, 20.0)), float(rng.uniform(-1.0, 1.0))
+        joint = replace(link.joint, stiffness=stiffness, rest=rest)
+        links.append(link if k in grouped else replace(link, joint=joint))
+    return replace(arm, name=f"{arm.name}-sprung", links_tip_to_base=tuple(links))
+
+
 @dataclass(frozen=True)
 class States:
     """Random motions (count, n), and small changes of them."""

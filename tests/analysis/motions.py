@@ -97,4 +97,4 @@ def rebuilt(start: Swing, changes: dict[str, float]) -> Swing:
     return replace(start, arm=replace(arm, links_tip_to_base=tuple(links)))
 
 
-LOSSES = ("damping", "armature", "friction")
+LOSSES = ("damping", "armature", "friction", "stiffness", "rest")

@@ -21,7 +21,7 @@ from robolin.arm import Arm, Inertia
 from robolin.geometry.configuration import advanced, difference
 from robolin.geometry.rotations import apply, merged_inertia
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
-from tests.robots import grouped_arm, random_arm, with_follower, with_wrench
+from tests.robots import grouped_arm, random_arm, with_follower, with_springs, with_wrench
 
 SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 EACH = np.array(SIZES)[:, None]
@@ -34,6 +34,7 @@ ARMS = (
     LOSSY,
     with_follower(random_arm(23, 4, damping=True)),
     with_wrench(random_arm(24, 4), "dead"),
+    with_springs(with_follower(random_arm(25, 4, armature=True, damping=True))),
 )
 
 
@@ -130,6 +131,7 @@ def parameter_changes(arm: Arm) -> dict[str, float]:
     """A few percent of everything, with the sizes that links have."""
     rng = np.random.default_rng(3)
     scale = {"mass": 0.05, "damping": 0.02, "friction": 0.02, "armature": 0.002}
+    scale |= {"stiffness": 0.1, "rest": 0.02}
     sizes = {
         name: scale.get(name.rpartition("/")[2], 0.01 if "/com_" in name else 0.001)
         for name in robolin.parameter_names(arm)

@@ -169,6 +169,15 @@ STRUCTURE = [
     ),
     BadFile("no gear", arm("damping", "rotor_inertia"), "missing-key", 10, "'gear_ratio'"),
     BadFile(
+        "one rest for metres and radians",
+        arm(
+            "    limits: {lower: -1, upper: 1}\n    damping: 0.1", "    stiffness: 5\n    rest: 0.1"
+        ).replace("revolute", "cylindrical"),
+        "rest-of-two-units",
+        16,
+        "in m and in rad",
+    ),
+    BadFile(
         "gear beyond all bounds",
         arm("damping: 0.1", "rotor_inertia: 1\n    gear_ratio: 1e200"),
         "number-not-finite",

@@ -185,6 +185,8 @@ def test_mjcf_with_an_unknown_element(mjcf: Path) -> None:
 VALUES = {
     "joint": {
         **dict.fromkeys(("armature", "damping", "frictionloss", "ref", "margin", "group"), "1"),
+        "stiffness": "1",
+        "springdamper": ".1 .5",
         **dict.fromkeys(("pos", "axis"), "0 1 1"),
         "type": "slide",
         "range": "-.5 .4",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from robolin.description.mjcf import compile_in_own_process
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
-from robolin.description.separate_process import run_in_separate_process
 from robolin.errors import FileError, RobolinError
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
@@ -327,24 +323,3 @@ def test_endless_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.obj").mkdir()
     with pytest.raises(FileError, match="not a regular file"):
         listed(main)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes rights from a process")
-def test_the_process_of_mujoco_reads_nothing_else(tmp_path: Path) -> None:
-    """The system itself denies MuJoCo files outside the folders, and lets it start threads."""
-    folder, secret = tmp_path / "model", write(tmp_path / "secret.obj", TETRAHEDRON)
-    meshes = "".join(asset("mesh", f"n{k}", "x") for k in range(20))
-    write(folder / "x.obj", TETRAHEDRON)
-    inside = write(folder / "inside.xml", model(meshes))
-    outside = write(folder / "outside.xml", model(asset("mesh", "n", str(secret)[:-4])))
-    assert compiles(outside)
-    rights = "from robolin.description.process_rights import give_up_rights as g; print(g([]))"
-    held = subprocess.run([sys.executable, "-c", rights], capture_output=True, text=True).stdout
-    if "landlock" not in held:
-        pytest.skip("this kernel has no Landlock")
-    for path, refused in ((inside, False), (outside, True)):
-        request = {"file": str(path), "folders": [str(folder)]}
-        bounds = compile_in_own_process.BOUNDS
-        found = run_in_separate_process(compile_in_own_process.__name__, request, bounds)
-        assert ("error" in found) == refused, found

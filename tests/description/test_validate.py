@@ -152,6 +152,8 @@ FINDINGS = [
     ("negative-damping", one_link(damping=-0.5), 101, "damping -0.5", "did you mean 0.5?"),
     ("negative-friction", one_link(friction=-0.5), 101, "friction -0.5", "did you mean 0.5?"),
     ("negative-armature", one_link(armature=-0.5), 101, "armature -0.5", "did you mean 0.5?"),
+    ("negative-stiffness", one_link(stiffness=-5.0), 101, "stiffness -5", "did you mean 5?"),
+    ("multi-dof-spring", one_link(kind="spherical", stiffness=5.0), 101, "spring", "--no-springs"),
     ("no-inertia-at-joint", one_link(None), 101, "nothing it carries has mass", "--armature j1="),
     (
         "no-inertia-at-joint",
@@ -281,7 +283,7 @@ def test_findings_come_by_line():
 
 def test_what_is_only_warned_about_still_loads():
     """Every description in the table whose findings are no errors becomes an arm, or says why."""
-    refused = {"nothing-moves"}
+    refused = {"nothing-moves", "multi-dof-spring"}
     for what, description, *_ in FINDINGS:
         if what not in refused:
             assert build(description).n

@@ -5,6 +5,7 @@ Pinocchio counts a free joint's velocity [linear; angular] and keeps a quaternio
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -127,4 +128,47 @@ def grouped_reference(model: pin.Model, arm: Arm, states: States) -> Reference:
         answers(model, S, configuration(model, arm, q), S @ qd, S @ qdd, tied=arm.has_mimic)
         for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True)
     ]
-    return Reference(*(np.array(column) for column in zip(*rows, strict=True)))
+    found = Reference(*(np.array(column) for column in zip(*rows, strict=True)))
+    return _with_turning_rotors(found, arm, states.qd)
+
+
+def _with_turning_rotors(found: Reference, arm: Arm, qd: np.ndarray) -> Reference:
+    """The same with what Pinocchio leaves out of armature: that the axes of velocities turn.
+
+    It adds a v̇ for a translation, with v in the axes of the body.  Kinetic energy ½ v* A v takes
+    A v̇ + ω x A v, and a moment v x A v, as MuJoCo has it for its free joints.
+    """
+    if not any(link.joint.armature for link in arm.links):
+        return found
+    torque = _turning_rotors(arm, qd)
+    stepped = _turning_rotors(arm, qd[:, None, :] + 1e-30j * np.eye(arm.n))
+    slope = np.swapaxes(np.imag(stepped) / 1e-30, -1, -2)
+    return replace(
+        found,
+        tau=found.tau + torque,
+        dtau_dqd=found.dtau_dqd + slope,
+        dqdd_dqd=found.dqdd_dqd - found.dqdd_dtau @ slope,
+    )
+
+
+def _turning_rotors(arm: Arm, qd: np.ndarray) -> np.ndarray:
+    """[v x A v; ω x A v] of every joint with translations, at the places of its freedoms."""
+    torque = np.zeros_like(qd)
+    for group in arm.groups:
+        places, joints = (
+            arm.places(group),
+            {p: arm.link(k).joint for p, k in group.freedoms.items()},
+        )
+        v, w, momentum = (np.zeros((*qd.shape[:-1], 3), qd.dtype) for _ in range(3))
+        for i, axis in enumerate("xyz"):
+            if axis in places:
+                v[..., i] = qd[..., places[axis]]
+                momentum[..., i] = joints[axis].armature * v[..., i]
+            if f"r{axis}" in places:
+                w[..., i] = qd[..., places[f"r{axis}"]]
+        force, moment = np.cross(w, momentum), np.cross(v, momentum)
+        for i, axis in enumerate("xyz"):
+            for part, share in ((axis, force), (f"r{axis}", moment)):
+                if part in places:
+                    torque[..., places[part]] += share[..., i]
+    return torque

@@ -23,6 +23,7 @@ from tests.robots import (
     random_states,
     sample_arms,
     with_follower,
+    with_springs,
     with_wrench,
 )
 
@@ -34,6 +35,8 @@ ARMS = [
     LOSSY,
     with_follower(LOSSY),
     with_follower(random_arm(82, 5)),
+    with_springs(LOSSY),
+    with_springs(with_follower(LOSSY)),
     *(with_wrench(random_arm(83, 5, tree=True), model) for model in WRENCH_MODELS),
     *(robolin.load(name, open_loops=True) for name in bundled_names()),
     robolin.load("panda", floating_base=True),
@@ -109,6 +112,38 @@ def test_columns_of_joints(name: str, place: str) -> None:
         column = Y.matrix[..., Y.names.index(f"{joint.name}/{name}")]
         assert gap(column, tau - before, np.abs(tau).max()) < ROUNDING
         assert np.count_nonzero(np.abs(column).max(axis=0)) == 1
+
+
+def test_columns_of_springs() -> None:
+    """A stiffer spring relaxed at 0, or another k · rest, takes torque from its joint alone."""
+    arm = with_springs(with_follower(LOSSY))
+    s = random_states(arm, 3)
+    Y = robolin.regressor(arm, s.q, s.qd, s.qdd)
+    before = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    for k, link in enumerate(arm.links_tip_to_base):
+        stiffness, rest = link.joint.stiffness, link.joint.rest
+        others = {
+            "stiffness": (stiffness + 1.0, stiffness * rest / (stiffness + 1.0)),
+            "rest_torque": (stiffness, rest + 1.0 / stiffness),
+        }
+        for name, (stiff, relaxed) in others.items():
+            joint = replace(link.joint, stiffness=stiff, rest=relaxed)
+            links = list(arm.links_tip_to_base)
+            links[k] = replace(link, joint=joint)
+            other = replace(arm, links_tip_to_base=tuple(links))
+            tau = robolin.inverse(other, s.q, s.qd, s.qdd)
+            column = Y.matrix[..., Y.names.index(f"{joint.name}/{name}")]
+            assert gap(column, tau - before, np.abs(tau).max()) < ROUNDING
+
+
+def test_columns_of_springs_are_for_arms_that_have_some() -> None:
+    """Arms without springs, and arms that leave them out, have no such parameters."""
+    arm = with_springs(LOSSY)
+    names = robolin.regressor(LOSSY, 0.0).names
+    assert robolin.regressor(replace(arm, springs=False), 0.0).names == names
+    assert set(robolin.regressor(arm, 0.0).names) - set(names) == {
+        f"{link.joint.name}/{part}" for link in arm.links for part in ("stiffness", "rest_torque")
+    }
 
 
 def test_friction_has_columns_only_where_it_acts() -> None:

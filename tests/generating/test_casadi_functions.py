@@ -15,7 +15,7 @@ from robolin.generating.own_functions import DOUBLE
 from robolin.generating.questions import QUESTIONS, chosen_question
 from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.engine.unrolled_values import C_LIBRARY, carried_out
-from tests.robots import random_arm, with_follower
+from tests.robots import random_arm, with_follower, with_springs
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
@@ -30,14 +30,16 @@ def off(found, expected: np.ndarray) -> float:
     return float(np.abs(values - expected).max() / max(np.abs(expected).max(), 1e-300))
 
 
+@pytest.mark.parametrize("sprung", [False, True])
 @pytest.mark.parametrize("verb", VERBS)
-def test_values_are_robolins(verb: str) -> None:
+def test_values_are_robolins(verb: str, sprung: bool) -> None:
     """On an arm with branches and a follower, to 1e-13 of the largest entry; names are the same.
 
     Sines are the C library's, which differ in the last bit: that is all the tolerance is for.
     """
     casadi()
-    arm = with_follower(random_arm(61, 4, tree=True, armature=True, damping=True))
+    plain = with_follower(random_arm(61, 4, tree=True, armature=True, damping=True))
+    arm = with_springs(plain) if sprung else plain
     function = robolin.casadi_function(arm, verb)
     given = np.random.default_rng(2).uniform(-1.0, 1.0, (function.n_in(), arm.n))
     found = function.call([*given])

@@ -16,7 +16,7 @@ from robolin.errors import RobolinError
 from robolin.generating.c_test_file import LARGEST_ERROR
 from robolin.generating.questions import QUESTIONS, chosen_question
 from tests.generating.compilers import CORTEX_M7, GCC, QUICKEST, RUNNING
-from tests.robots import random_arm, with_follower, with_wrench
+from tests.robots import random_arm, with_follower, with_springs, with_wrench
 
 LAYOUTS = ("unrolled", "loops")
 SHORT, LONG = ["inverse", "forward", "mass-matrix"], ["linearize-forward"]
@@ -68,6 +68,31 @@ def test_other_compilers_and_machines(
     arm = with_wrench(with_follower(random_arm(51, 3, tree=True, damping=True)), "follower")
     robolin.generate(arm, verbs, tmp_path / "made", layout=layout, states=50, prefix="arm")
     RUNNING[compiler].checked(tmp_path / "made", "arm")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_springs_have_the_same_bits(layout: str, tmp_path: Path) -> None:
+    """Springs of joints, of one that follows and where loops are closed."""
+    arm = with_springs(with_wrench(with_follower(random_arm(52, 3, damping=True)), "world"))
+    verbs = ["inverse", "forward", "linearize-inverse", "linearize-forward", "energy"]
+    robolin.generate(arm, verbs, tmp_path / "made", layout=layout, states=20, prefix="arm")
+    QUICKEST.checked(tmp_path / "made", "arm", ["-O0"])
+    closed = with_springs(robolin.load("four-bar"))
+    robolin.generate(
+        closed, ["forward-closed"], tmp_path / "bar", layout=layout, states=20, prefix="bar"
+    )
+    QUICKEST.checked(tmp_path / "bar", "bar", ["-O0"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rotors_of_translations_have_the_same_bits(layout: str, tmp_path: Path) -> None:
+    """Armature of a floating joint, whose Coriolis terms only such kernels have."""
+    arm = robolin.load("cart-pole", base_joint="planar", armature={"base": 0.3})
+    verbs = ["inverse", "forward", "linearize-inverse", "linearize-forward", "coriolis-matrix"]
+    robolin.generate(arm, verbs, tmp_path / "made", layout=layout, states=20, prefix="arm")
+    QUICKEST.checked(tmp_path / "made", "arm", ["-O0"])
 
 
 def test_roots_and_friction_have_the_same_bits(tmp_path: Path) -> None:
