@@ -102,7 +102,6 @@ if TYPE_CHECKING:
     from robolin.checking.result_files import check as check
     from robolin.checking.result_files import record as record
     from robolin.checking.result_files import write as write
-    from robolin.control.closed_loop import FeedbackCost as FeedbackCost
     from robolin.control.estimator import Estimator as Estimator
     from robolin.control.estimator import kalman as kalman
     from robolin.control.linear_model import state_space as state_space
@@ -143,6 +142,7 @@ if TYPE_CHECKING:
     from robolin.simulation.feedback_control import FeedbackControl as FeedbackControl
     from robolin.simulation.feedback_control import PDControl as PDControl
     from robolin.simulation.simulate import simulate as simulate
+    from robolin.simulation.simulated_motion import FeedbackCost as FeedbackCost
     from robolin.simulation.simulated_motion import Simulation as Simulation
     from robolin.simulation.torques import Push as Push
     from robolin.simulation.torques import TorqueTable as TorqueTable
@@ -192,7 +192,6 @@ _PUBLIC = {
     "robolin.checking.result_files": "check record write",
     "robolin.arm": "Arm",
     "robolin.arm_parts": "Joint Link",
-    "robolin.control.closed_loop": "FeedbackCost",
     "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
     "robolin.control.pole_placement": "PlacedPoles place_poles",
@@ -214,7 +213,7 @@ _PUBLIC = {
     "robolin.simulation.controllers": "PoseControl RateControl",
     "robolin.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
     "robolin.simulation.simulate": "simulate",
-    "robolin.simulation.simulated_motion": "Simulation",
+    "robolin.simulation.simulated_motion": "FeedbackCost Simulation",
     "robolin.simulation.torques": "Push TorqueTable",
     "robolin.verification.verify": "Verification verify",
 }

@@ -1,7 +1,9 @@
-"""What a simulated motion under stored gains cost, beside what they promised."""
+"""The cost of a simulated motion under stored gains, and the cost that they predict."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +12,10 @@ from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.answering.regulator_weights import effort_weights, state_weights
 from robolin.arm import Arm
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
 from robolin.results.result import Result
-from robolin.simulation.simulated_motion import Simulation
+from robolin.simulation.schedule import Schedule
+from robolin.simulation.simulated_motion import FeedbackCost, Simulation
 
 if TYPE_CHECKING:
     from robolin.answering.feedback_file import StoredFeedback
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 # what was asked of `lqr` that says how much states and torques weigh
 WEIGHING = ("weight", "effort", "bryson")
+# the error of a cost of which only one computation is known, as a share of it
+_UNKNOWN = 1e-2
 
 
 def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool) -> Weights | None:
@@ -48,19 +53,65 @@ def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool
     return weights_of(model, *weights, question.asked("bryson"))
 
 
-def cost_beside_promise(posed: PosedQuestion, stored: StoredFeedback, motion: Simulation) -> str:
-    """What one motion cost, beside what its gains promised; '' where that cannot be told."""
-    if motion.q.ndim > 2 or stored.weights is None:
+def cost_text(
+    posed: PosedQuestion,
+    stored: StoredFeedback,
+    motion: Simulation,
+    again: Callable[[Schedule], Simulation],
+    schedule: Schedule,
+) -> str:
+    """The cost of one motion and the cost that its gains predict; '' where there is none.
+
+    Args:
+        posed: gets a note
+        stored: the gains and their weights
+        motion: the motion under these gains
+        again: simulates the same motion by other steps
+        schedule: the steps of the motion
+    """
+    if motion.q.ndim > 2 or stored.law.Q is None:
         return ""
     from robolin.control.closed_loop import law_cost
 
     try:
-        found = law_cost(posed.arm, stored.law, stored.weights, motion, stored.dt)
+        found = law_cost(posed.arm, stored.law, motion)
     except UsageError as error:
-        posed.note(f"no cost is told: {error.message}")
+        posed.note(f"the cost is not known: {error.message}")
         return ""
-    total = f"{float(found.spent + found.left):.8g}"
-    told = f"{total}, of which {float(found.left):.3g} after its end; xᵀPx at the beginning"
-    text = f"{told} is {float(found.predicted):.8g}"
+    other = _by_other_steps(again, schedule)
+    total, left = found.spent + found.left, found.left
+    total_error, left_error = (
+        abs(float(total - other.spent - other.left)) if other else _UNKNOWN * abs(float(total)),
+        abs(float(left - other.left)) if other else _UNKNOWN * abs(float(left)),
+    )
+    parts = (
+        f"{known_digits(float(total), total_error, 8)}, of which "
+        f"{known_digits(float(left), left_error, 3)} after its end",
+        f"xᵀPx at the beginning is {float(found.predicted):.8g}",
+    )
+    text = "; ".join(parts)
     posed.settings.notify("summary", f"cost {text}")
     return text
+
+
+def _by_other_steps(
+    again: Callable[[Schedule], Simulation], schedule: Schedule
+) -> FeedbackCost | None:
+    """The cost by longer steps, or by shorter ones where longer ones are not possible."""
+    for factor in (2.0, 0.5):
+        try:
+            cost = again(schedule.with_steps(factor)).cost
+        except RobolinError:
+            continue
+        if cost is not None:
+            return cost
+    return None
+
+
+def known_digits(value: float, error: float, most: int) -> str:
+    """A number with the digits that an error leaves, at most so many."""
+    if error == 0.0 or value == 0.0:
+        return f"{value:.{most}g}"
+    if not error < 0.5 * abs(value):
+        return f"about {value:.1g}"
+    return f"{value:.{min(most, max(1, floor(-log10(2.0 * error / abs(value)))))}g}"

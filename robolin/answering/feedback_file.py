@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,26 +21,19 @@ from robolin.input_checks import seconds_of
 from robolin.results.result import Result
 from robolin.simulation.feedback_control import FeedbackControl
 
-if TYPE_CHECKING:
-    from robolin.control.weights import Weights
-
 INTEGRAL_SUFFIX = "/integral"
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFeedback:
-    """A control law from a file, what its cost is counted by, and the file itself.
+    """A control law from a file, with the weights of its cost where they are known, and the file.
 
-    weights: those that the gains were found with, where they are known
-    dt:      the time between the samples that the cost is a sum over; None for an integral
     differ:  what the arm has in other figures than the one that the gains were found for
     """
 
     law: FeedbackControl
     name: str
     digest: str
-    weights: Weights | None
-    dt: float | None
     differ: list[str]
 
     @property
@@ -93,7 +85,9 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
         dt=None if "time-varying" in found.options else _sample_time(found),
     )
     weights = stored_weights(arm, found, integrals, not differ)
-    return StoredFeedback(law, name, digest, weights, _sample_time(found), differ)
+    if weights is not None:
+        law = replace(law, Q=weights.Q, R=weights.R, N=weights.N, cost_dt=_sample_time(found))
+    return StoredFeedback(law, name, digest, differ)
 
 
 def _require_gains(found: Result, name: str) -> None:

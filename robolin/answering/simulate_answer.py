@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
-from robolin.answering.feedback_cost import cost_beside_promise
+from robolin.answering.feedback_cost import cost_text
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.followed_motion import FollowedMotion, followed_motion, read_noted
 from robolin.answering.given_states import States
@@ -26,6 +28,7 @@ from robolin.answering.simulate_torque import (
     prescription_asked,
     require_one_drive,
 )
+from robolin.arrays import Floats
 from robolin.choices import Integrator, StateForm
 from robolin.errors import RobolinError, UsageError
 from robolin.input_checks import seconds_of
@@ -70,9 +73,19 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     if told is not None:
         _tell_of_misses(posed, told, motion)
     ends_only = many and not _asks_for_rows(question, schedule)
-    cost = cost_beside_promise(posed, stored, motion) if stored else ""
+    cost = ""
+    if stored is not None:
+        run = partial(_by_steps, task, q, qd, tau)
+        cost = cost_text(posed, stored, motion, run, task.schedule)
     simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
     return motion_result(posed, simulated_motion)
+
+
+def _by_steps(
+    task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque, schedule: Schedule
+) -> Simulation:
+    """The same motion by other steps."""
+    return simulated(replace(task, schedule=schedule), q, qd, tau)
 
 
 def _task(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
@@ -16,40 +16,16 @@ from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
 from robolin.input_checks import is_real_number
-from robolin.shown import Shown
 from robolin.simulation.feedback_control import FeedbackControl, driven_joints
 from robolin.simulation.reference import reference_of
-from robolin.simulation.simulated_motion import Simulation
+from robolin.simulation.running_cost import ON_TIME
+from robolin.simulation.simulated_motion import FeedbackCost, Simulation
 
 # discretizations whose states are the arm's; those of the others have torques in them
 OWN_STATES = (None, "zoh", "euler")
-# how far a row may be from a sample, beside the sample time
-ON_TIME = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class FeedbackCost(Shown):
-    """What a motion of the nonlinear arm cost, beside what the linear model says.
-
-    Fields:
-        spent: ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion (...); its sum where there is a dt
-        left: xᵀ P x at its end (...)
-        predicted: xᵀ P x at its beginning (...), which spent + left come to for small x
-
-    Example:
-        >>> arm = robolin.load("acrobot")
-        >>> model = robolin.state_space(arm, [np.pi, 0.0])
-        >>> regulator = robolin.lqr(model, Q={"q": 10, "qd": 1})
-        >>> law = regulator.feedback()
-        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, dt=0.01, control=law)
-        >>> cost = regulator.motion_cost(motion)
-        >>> bool(abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted)
-        True
-    """
-
-    spent: Floats
-    left: Floats
-    predicted: Floats
+# rows from which a cost can be told, and the share of it by which half of them may differ
+_FEWEST_ROWS = 5
+_RESOLVED = 1e-2
 
 
 def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackControl:
@@ -70,6 +46,9 @@ def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackContr
         P=regulator.P,
         integrals=_integral_rates(regulator),
         dt=model.dt,
+        Q=regulator.Q,
+        R=regulator.R,
+        N=regulator.N,
         arm=None if other_figures else model.arm,
     )
 
@@ -105,18 +84,22 @@ def feedback_along(
         actuated=[model.arm.joint_names[i] for i in model.actuated],
         time=start + model.dt * np.arange(len(regulator.K)),
         P=regulator.P,
+        Q=regulator.Q,
+        R=regulator.R,
+        N=regulator.N,
+        cost_dt=model.dt,
         arm=None if other_figures else model.arm,
     )
 
 
 def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
-    """The cost of a simulated motion, and xᵀ P x beside it.
+    """The cost of a simulated motion, and the one that the linear model predicts.
 
-    By Simpson's rule over its rows; of a discrete regulator, the sum over all samples but the last.
+    Under this regulator it is the one counted along the steps.  For any other motion it is
+    Simpson's rule over its rows; of a discrete regulator, the sum over all samples but the last.
     """
     _require_motion(regulator.model, motion)
-    weights = (regulator.Q, regulator.R, regulator.N)
-    return law_cost(regulator.model.arm, feedback(regulator), weights, motion, regulator.model.dt)
+    return law_cost(regulator.model.arm, feedback(regulator), motion)
 
 
 def feedback_cost_along(
@@ -124,8 +107,7 @@ def feedback_cost_along(
 ) -> FeedbackCost:
     """The same along a motion, from its row at `start` to the last one that both have."""
     _require_motion(regulator.model, motion)
-    weights, model = (regulator.Q, regulator.R, regulator.N), regulator.model
-    return law_cost(model.arm, feedback_along(regulator, start), weights, motion, model.dt)
+    return law_cost(regulator.model.arm, feedback_along(regulator, start), motion)
 
 
 def _require_motion(model: StateSpace, motion: object) -> None:
@@ -139,14 +121,12 @@ def _require_motion(model: StateSpace, motion: object) -> None:
         raise UsageError(f"the motion has {joints} joints and {own} integrals", hint=hint)
 
 
-def law_cost(
-    arm: Arm,
-    law: FeedbackControl,
-    weights: tuple[Floats, Floats, Floats],
-    motion: Simulation,
-    dt: float | None,
-) -> FeedbackCost:
-    """The same for a control law that says P; with dt, as a sum over samples."""
+def law_cost(arm: Arm, law: FeedbackControl, motion: Simulation) -> FeedbackCost:
+    """The same for a control law with P and weights."""
+    if motion.cost is not None and _same_law(motion.control, law):
+        return motion.cost
+    dt = law.dt if law.cost_dt is None else law.cost_dt
+    weights = [np.zeros(1) if each is None else np.asarray(each) for each in (law.Q, law.R, law.N)]
     rows = _counting_rows(law, motion, dt)
     point = _followed(arm, law, motion.time[rows])
     driven = [arm.joint_names.index(name) for name in driven_joints(arm, law)]
@@ -164,6 +144,13 @@ def law_cost(
     )
     spent = _integral(motion.time[rows], rate) if dt is None else rate[..., :-1].sum(axis=-1)
     return FeedbackCost(spent, last, first)
+
+
+def _same_law(first: object, second: FeedbackControl) -> bool:
+    """Whether two control laws are the same, whatever arms they insist on."""
+    if not isinstance(first, FeedbackControl):
+        return False
+    return replace(first, arm=None) == replace(second, arm=None)
 
 
 def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Integers:
@@ -199,8 +186,16 @@ def _costs_to_go(arm: Arm, law: FeedbackControl, time: Floats) -> tuple[Floats, 
 
 
 def _integral(time: Floats, rate: Floats) -> Floats:
+    """By Simpson's rule, refused where half of the rows say something else."""
     integrate = scipy_part("integrate", "the cost of a motion")
     found: Floats = integrate.simpson(rate, x=time, axis=-1)
+    half = np.unique([*range(0, len(time), 2), len(time) - 1])
+    coarse = integrate.simpson(rate[..., half], x=time[half], axis=-1)
+    if len(time) < _FEWEST_ROWS or (np.abs(found - coarse) > _RESOLVED * np.abs(found)).any():
+        raise UsageError(
+            f"the {len(time)} rows of the motion are too far apart for its cost",
+            hint="simulate it under this regulator, or keep more rows (every=1)",
+        )
     return found
 
 

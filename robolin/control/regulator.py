@@ -23,9 +23,8 @@ from robolin.errors import UsageError
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
-    from robolin.control.closed_loop import FeedbackCost
     from robolin.simulation.feedback_control import FeedbackControl
-    from robolin.simulation.simulated_motion import Simulation
+    from robolin.simulation.simulated_motion import FeedbackCost, Simulation
 
 # what may be left of a Riccati equation beside its largest term
 SOLVED = 1e-8
@@ -175,19 +174,22 @@ class Regulator(Shown):
         write_mat(path, regulator_variables(self))
 
     def motion_cost(self, motion: Simulation) -> FeedbackCost:
-        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x.
+        """The cost of a simulated motion of the nonlinear arm, and xᵀ P x at its beginning.
 
-        By Simpson's rule over its rows; with a dt, the sum over all samples but the last.
+        The cost of a motion under this regulator is counted along the steps of the integrator,
+        whatever rows it has.  For any other motion the cost is Simpson's rule over its rows; with
+        a dt, the sum over all samples but the last.
 
         Args:
-            motion: a `Simulation` of the arm under this regulator, with a row at every sample
+            motion: a `Simulation` of the arm; under another controller, with rows close enough to
+                each other, and at every sample
 
         Returns:
             a `FeedbackCost` whose parts have the shape (...) of the motion's batch
 
         Raises:
-            UsageError: what is no motion of such an arm, rows that miss a sample, or a batch of
-                regulators
+            UsageError: what is no motion of such an arm, rows that miss a sample or are too far
+                apart, or a batch of regulators
 
         Example:
             >>> arm = robolin.load("acrobot")

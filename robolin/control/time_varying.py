@@ -26,9 +26,8 @@ from robolin.errors import UsageError
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
-    from robolin.control.closed_loop import FeedbackCost
     from robolin.simulation.feedback_control import FeedbackControl
-    from robolin.simulation.simulated_motion import Simulation
+    from robolin.simulation.simulated_motion import FeedbackCost, Simulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +81,13 @@ class TimeVaryingRegulator(Shown):
         return feedback_along(self, start, other_figures)
 
     def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
-        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row.
+        """The cost of a simulated motion of the nonlinear arm, and xᵀ P x at its first row.
+
+        The cost of a motion under this regulator is counted along the steps of the integrator,
+        whatever rows it has; for any other motion it is the sum over its rows.
 
         Args:
-            motion: a `Simulation` of the arm under this regulator, with a row at every sample
+            motion: a `Simulation` of the arm; under another controller, with a row at every sample
             start: the moment in it of the regulator's first row, in s
 
         Returns:

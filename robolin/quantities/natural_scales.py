@@ -56,7 +56,8 @@ class NaturalScales:
         if dimension is None or not any(dimension):
             return 0.0
         kg, m, s = dimension
-        return self.mass**kg * self.reach**m * sqrt(self.reach / self.gravity) ** s
+        time = sqrt(self.reach / self.gravity)
+        return float(self.mass**kg * self.reach**m * time**s)
 
 
 NO_SCALES = NaturalScales()

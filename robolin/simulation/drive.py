@@ -36,6 +36,11 @@ class Drive:
         return self.wanted.of_state or more or self.prescribed is not None
 
     @property
+    def only_motors(self) -> bool:
+        """Whether every torque is one of the motors."""
+        return self.disturbance is None and self.prescribed is None
+
+    @property
     def integrals(self) -> int:
         """How many integrals grow along with the motion."""
         return 0 if self.law is None else self.law.memory
@@ -60,6 +65,13 @@ class Drive:
         """What motors give, and with it the disturbance."""
         total = given if self.disturbance is None else given + self.disturbance(t, q, qd)
         return total if self.prescribed is None else self.prescribed.torques(t, q, qd, total)
+
+    def motor_torque(self, t: float, q: Floats, qd: Floats) -> Floats:
+        """The torques of the motors alone, without disturbances."""
+        given = self.cut(self.wanted(t, q, qd))
+        if self.prescribed is None:
+            return given
+        return self.of_motors(t, q, qd, given, self.in_all(t, q, qd, given))
 
     def of_motors(self, t: float, q: Floats, qd: Floats, given: Floats, total: Floats) -> Floats:
         """What motors give, those of joints that move as told being asked for what it takes."""

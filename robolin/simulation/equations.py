@@ -121,8 +121,16 @@ def velocities_of(
     return DiagonalizingVelocities(arm, form, how)
 
 
+class CostRate(Protocol):
+    """The rate of a cost (...) at a time t, for states, integrals and torques of the motors."""
+
+    def rate(
+        self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats
+    ) -> Floats | float: ...
+
+
 class Equations:
-    """dy/dt of y: positions, velocities, the work done so far, and integrals of a control law.
+    """dy/dt of y: positions, velocities, the work done so far, integrals of a control law, a cost.
 
     Each of them is one unbroken block for all states, so that kernels read it as it lies.
     """
@@ -135,8 +143,9 @@ class Equations:
         torque: Drive,
         accelerations: Accelerations,
         how: RunOptions,
+        cost: CostRate | None = None,
     ) -> None:
-        self.arm, self.how, self._batch = arm, how, batch
+        self.arm, self.how, self._batch, self._cost = arm, how, batch, cost
         self.velocities, self.torque, self.accelerations = velocities, torque, accelerations
         self._count, self._curved = prod(batch), has_groups(arm)
         self._size = 0
@@ -146,7 +155,7 @@ class Equations:
         x = embedded(self.arm, q) if self._curved else q
         self._size = x.shape[-1]
         v = self.velocities.of(q, qd)
-        more = self._count * (1 + self.torque.integrals)
+        more = self._count * (1 + self.torque.integrals + (self._cost is not None))
         return np.concatenate([x.ravel(), v.ravel(), np.zeros(more)])
 
     def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
@@ -165,7 +174,13 @@ class Equations:
     def integrals(self, y: Floats) -> Floats:
         """Integrals of a control law (..., i), as a view."""
         start, lead = self._count * (self._size + self.arm.n + 1), (*y.shape[:-1], *self._batch)
-        return y[..., start:].reshape(*lead, self.torque.integrals) if lead else y[start:]
+        stop = start + self._count * self.torque.integrals
+        own = y[..., start:stop]
+        return own.reshape(*lead, self.torque.integrals) if lead else own
+
+    def cost(self, y: Floats) -> Floats:
+        """The cost so far (...), as a view."""
+        return y[..., y.shape[-1] - self._count :].reshape((*y.shape[:-1], *self._batch))
 
     @property
     def curved(self) -> bool:
@@ -196,6 +211,13 @@ class Equations:
         work[...] = self._power(q, qd, tau)
         if self.torque.integrals:
             self.integrals(out)[...] = self.torque.integral_rates(t, q, qd, z)
+        if self._cost is not None:
+            given = tau if self.torque.only_motors else self.motor_torque(t, q, qd, z)
+            self.cost(out)[...] = self._cost.rate(t, q, qd, z, given)
+
+    def motor_torque(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
+        """The torques of the motors, while the integrals of a control law are these."""
+        return self.torque.with_integrals(integrals).motor_torque(t, q, qd)
 
     def _power(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """What torques and loads do, in W."""

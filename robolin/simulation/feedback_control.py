@@ -40,6 +40,12 @@ class FeedbackControl(Shown):
         integrals: (i, N) or (rows, i, N), ż = integrals x; None without integral action
         dt: the sample time in s of torques that are held from sample to sample, where z grows by
             dt integrals x; None for torques that always follow
+        Q: weights of x (N, N) in the cost xᵀQx + uᵀRu + 2xᵀNu, u = τ - τ₀ at the joints with a
+            motor, which is counted along with the motion; None for no cost
+        R: weights of u (m, m); needed with Q
+        N: weights of x and u (N, m); None for 0
+        cost_dt: the sample time in s of a cost that is a sum over samples; None for `dt`, and
+            for an integral where that is None too
         arm: the arm that they are for, where any other is to be refused; None for any
 
     Example:
@@ -61,6 +67,10 @@ class FeedbackControl(Shown):
     P: ArrayLike | None = None
     integrals: ArrayLike | None = None
     dt: float | None = None
+    Q: ArrayLike | None = None
+    R: ArrayLike | None = None
+    N: ArrayLike | None = None
+    cost_dt: float | None = None
     arm: Arm | None = None
 
 
@@ -144,8 +154,10 @@ class StateFeedback:
         if unknown := [name for name in names if name not in arm.joint_names]:
             hint = f"the joints are {', '.join(arm.joint_names)}"
             raise UsageError(f"'{arm.name}' has no joint '{unknown[0]}' to feed back to", hint=hint)
-        if law.dt is not None and not (isfinite(law.dt) and law.dt > 0.0):
-            raise UsageError(f"dt is {law.dt!r}", hint="a positive number of seconds is needed")
+        for name, value in (("dt", law.dt), ("cost_dt", law.cost_dt)):
+            if value is not None and not (isfinite(value) and value > 0.0):
+                hint = "a positive number of seconds is needed"
+                raise UsageError(f"{name} is {value!r}", hint=hint)
         self.dt, self._arm = law.dt, arm
         self.motors = [arm.joint_names.index(name) for name in names]
         # a view of them, where all joints have one
@@ -159,6 +171,8 @@ class StateFeedback:
             matrices["P"] = _matrix("P", law.P, (size, size))
         if law.integrals is not None:
             matrices["integrals"] = _matrix("integrals", law.integrals, (self.memory, size))
+        self._weights = _cost_weights(law, size, len(self.motors))
+        self.cost_dt = law.dt if law.cost_dt is None else law.cost_dt
         motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
         self._reference = reference_of(arm, law.time, motion, matrices)
 
@@ -174,6 +188,31 @@ class StateFeedback:
         if time is None:
             return arrays
         return {name: array[: np.searchsorted(time, end) + 1] for name, array in arrays.items()}
+
+    @property
+    def times(self) -> Floats | None:
+        """When each row of gains counts (rows,), in s; None for one operating point."""
+        return self._reference.time
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether there are weights, and xᵀ P x to compare the cost with."""
+        return self._weights is not None and "P" in self._reference.arrays
+
+    def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
+        """xᵀQx + uᵀRu + 2xᵀNu (...), for the torques tau (..., n) of the motors."""
+        assert self._weights is not None, "only laws with weights have a cost"
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
+        u = (tau - at["tau"])[..., self._driven]
+        both = np.concatenate([x, u], axis=-1)
+        return _quadratic(both, self._weights)
+
+    def cost_to_go(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
+        """xᵀ P x (...)."""
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
+        return _quadratic(x, at["P"])
 
     def given(self, integrals: Floats) -> GivenIntegrals:
         """The torque as long as the integrals (..., i) are these."""
@@ -214,9 +253,7 @@ class StateFeedback:
             return None
         found = np.empty_like(kinetic)
         for row, t in enumerate(time.tolist()):
-            at = self._reference.at(t)
-            x = self._state(at, q[row], qd[row], memory[row])
-            found[row] = np.einsum("...i,ij,...j->...", x, at["P"], x)
+            found[row] = self.cost_to_go(t, q[row], qd[row], memory[row])
         return found
 
 
@@ -276,6 +313,27 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
         hint = f"this arm and these motors take {shape}; are they the gains of another arm?"
         raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
     return array
+
+
+def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | None:
+    """[[Q, N], [Nᵀ, R]], the weights of x and u together; None without Q."""
+    if law.Q is None:
+        if law.R is not None or law.N is not None:
+            raise UsageError("weights of a cost need Q", hint="give Q and R, or none of them")
+        return None
+    if law.R is None:
+        raise UsageError("weights of a cost need R", hint="give Q and R, or none of them")
+    Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
+    N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))
+    if any(each.ndim > 2 for each in (Q, R, N)):
+        raise UsageError("weights of a cost are one matrix each for all times")
+    return np.block([[Q, N], [N.T, R]])
+
+
+def _quadratic(x: Floats, matrix: Floats) -> Floats:
+    """xᵀ matrix x of vectors (..., i)."""
+    found: Floats = np.einsum("...i,ij,...j->...", x, matrix, x)
+    return found
 
 
 def _gain(arm: Arm, name: str, value: ArrayLike) -> Floats:

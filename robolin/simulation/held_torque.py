@@ -35,6 +35,10 @@ class HeldTorque:
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self._torques[-1]
 
+    def integrals_at(self, t: float) -> Floats:
+        """The integrals (..., i) at a time up to the last sample, and after it."""
+        return self._integrals[int(t / self._dt + _ROUNDING)]
+
     def taken(self) -> TakenTorques:
         """All of them, once the motion is over."""
         return TakenTorques(self._dt, self._torques, self._integrals)

@@ -84,10 +84,23 @@ def fixed_steps(
     return kept
 
 
-def adapted_steps(rate: Rate, y: Floats, schedule: Schedule, failure: Failure) -> Floats:
+def adapted_steps(
+    rate: Rate,
+    y: Floats,
+    schedule: Schedule,
+    failure: Failure,
+    along: Callable[[Any], None] | None = None,
+) -> Floats:
     """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
 
     Between steps the method's own interpolant gives the rows.
+
+    Args:
+        rate: writes dy/dt
+        y: the first state
+        schedule: duration, tolerances and rows
+        failure: makes the errors
+        along: gets the interpolant, y as a function of t, once all steps are taken
     """
     integrate = _solver()
     k, latest = np.empty_like(y), [(0.0, y)]
@@ -109,9 +122,12 @@ def adapted_steps(rate: Rate, y: Floats, schedule: Schedule, failure: Failure) -
             t_eval=schedule.moments(),
             rtol=schedule.relative,
             atol=schedule.absolute,
+            dense_output=along is not None,
         )
     if not found.success:
         raise failure.stopped(*latest[0])
+    if along is not None:
+        along(found.sol)
     motion: Floats = found.y.T
     return motion
 

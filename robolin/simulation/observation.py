@@ -12,7 +12,7 @@ from robolin.evaluation.evaluate import evaluate
 from robolin.simulation.controllers import Controller
 from robolin.simulation.equations import Equations
 from robolin.simulation.schedule import Schedule
-from robolin.simulation.simulated_motion import Simulation
+from robolin.simulation.simulated_motion import FeedbackCost, Simulation
 
 
 def observed_motion(
@@ -21,6 +21,7 @@ def observed_motion(
     equations: Equations,
     integrals: Floats,
     controller: Controller | None,
+    cost: FeedbackCost | None = None,
 ) -> Simulation:
     """Everything there is to say about the states that were kept."""
     arm, how, time = equations.arm, equations.how, schedule.moments()
@@ -50,6 +51,7 @@ def observed_motion(
         position_error=None if error is None else placed(error.position),
         orientation_error=None if error is None else placed(error.orientation),
         integrals=placed(integrals) if integrals.shape[-1] else None,
+        cost=cost,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isfinite
 from typing import Any
 
@@ -75,6 +75,14 @@ class Schedule:
     def absolute(self) -> float:
         """The tolerance of each step where the state is small."""
         return self.relative if self.atol is None else self.atol
+
+    def with_steps(self, factor: float) -> Schedule:
+        """Steps longer by a factor of 2 or 1/2, or tolerances larger by 10 or 1/10; two rows."""
+        if self.fixed:
+            return replace(self, dt=factor * self._dt, every=None)
+        wider = 5.0 * factor if factor > 1.0 else factor / 5.0
+        rtol = max(_TIGHTEST, wider * self.relative)
+        return replace(self, dt=None, rows=2, rtol=rtol, atol=wider * self.absolute)
 
     def moments(self) -> Any:
         """The times of the rows, from 0 to the duration."""

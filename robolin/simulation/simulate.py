@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -17,7 +16,7 @@ from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closure
 from robolin.evaluation.unanswered import unsound_rows
 from robolin.input_checks import array_of, batch_of, joint_arrays, require_arm, require_sound
 from robolin.loops.loop_simulation import simulated_loops
-from robolin.simulation.controllers import Law, controller_of
+from robolin.simulation.controllers import Controller, Law, controller_of
 from robolin.simulation.drive import Drive
 from robolin.simulation.equations import (
     DIAGONAL_FORMS,
@@ -28,7 +27,7 @@ from robolin.simulation.equations import (
 )
 from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
-from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
+from robolin.simulation.integration import Integration, Project
 from robolin.simulation.observation import observed_motion
 from robolin.simulation.own_gains import require_own_gains
 from robolin.simulation.prescribed_motion import (
@@ -38,9 +37,9 @@ from robolin.simulation.prescribed_motion import (
     prescribed_motion,
     prescription,
 )
+from robolin.simulation.running_cost import RunningCost
 from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked_motions
-from robolin.simulation.step_failure import StepFailure
 from robolin.simulation.stiff_gains import require_short_steps
 from robolin.simulation.torques import (
     AnyTorque,
@@ -50,9 +49,6 @@ from robolin.simulation.torques import (
     effort_limits,
     torque_of,
 )
-
-# brings q and q̇ back to what a constraint allows
-Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -190,9 +186,8 @@ def run_simulation(
         raise UsageError("the arm has no closed loops", where="baumgarte")
     if task.project is not None and not task.schedule.fixed:
         raise UsageError("states are projected after steps of fixed size only", where="project")
-    if task.schedule.fixed:
-        return _motion(task, q, qd, tau)
-    return _one_by_one(task, q, qd, tau)
+    motion = (_motion if task.schedule.fixed else _one_by_one)(task, q, qd, tau)
+    return replace(motion, control=task.control)
 
 
 def _on_closures(task: SimulationTask, q: Floats, qd: Floats) -> SimulationTask:
@@ -259,15 +254,21 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
         return _sampled(task, q, qd, drive, controller, how)
     if isinstance(controller, StateFeedback) and controller.memory:
         drive = replace(drive, law=controller)
-    equations = _equations(task, q.shape[:-1], drive, how)
-    y = equations.start(q, qd)
-    failure = StepFailure(equations, task.schedule, may_adapt=task.project is None)
-    if task.schedule.fixed:
-        repair = _repair(equations, task.project)
-        kept = fixed_steps(equations.rate, y, task.schedule, failure, repair)
-    else:
-        kept = adapted_steps(equations.rate, y, task.schedule, failure)
-    return observed_motion(task.schedule, kept, equations, equations.integrals(kept), controller)
+    account = _account(task, controller, q.shape[:-1])
+    equations = _equations(task, q.shape[:-1], drive, how, account)
+    run = Integration(equations, task.schedule, account, task.project)
+    kept, cost = run.steps(equations.start(q, qd))
+    integrals = equations.integrals(kept)
+    return observed_motion(task.schedule, kept, equations, integrals, controller, cost)
+
+
+def _account(
+    task: SimulationTask, controller: Controller | None, batch: tuple[int, ...]
+) -> RunningCost | None:
+    """What counts the cost of a regulator that has weights."""
+    if not isinstance(controller, StateFeedback) or not controller.has_cost:
+        return None
+    return RunningCost(controller, task.schedule, batch)
 
 
 def _torque_limits(task: SimulationTask, prescribed: PrescribedMotion | None) -> EffortLimits:
@@ -284,37 +285,35 @@ def _sampled(
     """The motion under torques that are held from sample to sample."""
     assert law.dt is not None, "only laws with a sample time hold their torques"
     batch, between = q.shape[:-1], steps_between(task.schedule, law.dt)
-    held = HeldTorque(law, law.dt, batch)
-    equations = _equations(task, batch, replace(drive, wanted=held), how)
+    held, account = HeldTorque(law, law.dt, batch), _account(task, law, batch)
+    equations = _equations(task, batch, replace(drive, wanted=held), how, None)
+
+    def integrals_at(t: float, y: Floats) -> Floats:
+        return held.integrals_at(t)
 
     def look(step: int, t: float, y: Floats) -> None:
         if step % between == 0:
             held.sample(t, *equations.state(y))
 
-    repair = _repair(equations, task.project)
-    failure = StepFailure(equations, task.schedule, may_adapt=False)
-    y = equations.start(q, qd)
-    kept = fixed_steps(equations.rate, y, task.schedule, failure, repair, look)
+    run = Integration(equations, task.schedule, account, task.project, look, integrals_at)
+    kept, cost = run.steps(equations.start(q, qd))
     taken = held.taken()
     equations.torque = replace(drive, wanted=taken)
     integrals = taken.integrals_at(task.schedule.moments())
-    return observed_motion(task.schedule, kept, equations, integrals, law)
+    return observed_motion(task.schedule, kept, equations, integrals, law, cost)
 
 
 def _equations(
-    task: SimulationTask, batch: tuple[int, ...], drive: Drive, how: RunOptions
+    task: SimulationTask,
+    batch: tuple[int, ...],
+    drive: Drive,
+    how: RunOptions,
+    account: RunningCost | None,
 ) -> Equations:
     constrained = task.accelerations or drive.prescribed
     velocities = velocities_of(task.arm, task.form, constrained, how)
     free = constrained or FreeMotion(task.arm, how)
-    return Equations(task.arm, batch, velocities, drive, free, how)
-
-
-def _repair(equations: Equations, project: Project | None) -> Repair | None:
-    if project is None:
-        return None
-
-    def repair(y: Floats) -> None:
-        equations.replace(y, *project(*equations.state(y)))
-
-    return repair
+    # adaptive steps would follow the error of a cost among their states
+    counted = task.schedule.fixed and account is not None and account.integrated
+    cost = account if counted else None
+    return Equations(task.arm, batch, velocities, drive, free, how, cost)

@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from robolin.arrays import Floats, Mask
 from robolin.shown import Shown
+from robolin.simulation.controllers import Law
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackCost(Shown):
+    """The cost of a motion of the nonlinear arm, and the one that the linear model predicts.
+
+    Fields:
+        spent: ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion (...); its sum where there is a dt
+        left: xᵀ P x at its end (...)
+        predicted: xᵀ P x at its beginning (...), which spent + left approach for small x
+
+    Example:
+        >>> arm = robolin.load("acrobot")
+        >>> model = robolin.state_space(arm, [np.pi, 0.0])
+        >>> law = robolin.lqr(model, Q={"q": 10, "qd": 1}).feedback()
+        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, dt=0.01, control=law)
+        >>> cost = motion.cost
+        >>> bool(abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted)
+        True
+    """
+
+    spent: Floats
+    left: Floats
+    predicted: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +58,9 @@ class Simulation(Shown):
         position_error: distance of a frame to its target (..., rows) in m; None without one
         orientation_error: angle of a frame to its target (..., rows) in rad; None without one
         integrals: of a regulator with integral action (..., rows, i); None without
+        cost: the `FeedbackCost` of a regulator, integrated along the steps whatever rows are
+            kept; None without weights
+        control: the control law, None without one
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -57,6 +85,8 @@ class Simulation(Shown):
     position_error: Floats | None = None
     orientation_error: Floats | None = None
     integrals: Floats | None = None
+    cost: FeedbackCost | None = None
+    control: Law | None = field(default=None, compare=False)
 
     @property
     def energy_drift(self) -> Floats:
@@ -68,10 +98,20 @@ class Simulation(Shown):
 def stacked_motions(motions: Sequence[Simulation], batch: tuple[int, ...]) -> Simulation:
     """Motions over the same times, in the order of the batch, as one."""
     first, arrays = motions[0], {}
-    for field in fields(Simulation):
-        parts = [getattr(motion, field.name) for motion in motions]
-        if field.name == "time" or parts[0] is None:
-            arrays[field.name] = parts[0]
+    for each in fields(Simulation):
+        parts = [getattr(motion, each.name) for motion in motions]
+        if each.name in ("time", "control") or parts[0] is None:
+            arrays[each.name] = parts[0]
+        elif each.name == "cost":
+            arrays[each.name] = _stacked_costs(parts, batch)
         else:
-            arrays[field.name] = np.stack(parts).reshape(*batch, *parts[0].shape)
+            arrays[each.name] = np.stack(parts).reshape(*batch, *parts[0].shape)
     return Simulation(**arrays) if batch else first
+
+
+def _stacked_costs(costs: Sequence[FeedbackCost], batch: tuple[int, ...]) -> FeedbackCost:
+    parts = {
+        each.name: np.stack([getattr(cost, each.name) for cost in costs]).reshape(batch)
+        for each in fields(FeedbackCost)
+    }
+    return FeedbackCost(**parts)

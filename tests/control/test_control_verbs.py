@@ -183,7 +183,10 @@ def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
     motion = robolin.simulate(arm, start, model.qd[0], duration=0.29, control=regulator.feedback())
     cost = regulator.motion_cost(motion)
     words = found.contract["cost"].split()
-    assert float(words[0].rstrip(",")) == pytest.approx(cost.spent + cost.left, rel=1e-7)
+    # of the cost along kinks of the gains, four digits are sure
+    printed = words[0].rstrip(",")
+    assert len(printed.replace(".", "")) >= 4
+    assert printed == f"{float(cost.spent + cost.left):.{len(printed.replace('.', ''))}g}"
     assert float(words[-1]) == pytest.approx(cost.predicted, rel=1e-7)
 
 

@@ -1,0 +1,256 @@
+"""The cost of a regulated motion: along the steps, whatever is stored, by any integrator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import robolin
+from tests.cli.command import answered
+
+ARM = robolin.load("two-link")
+POSE, OFFSET = np.array([0.3, -0.7]), np.array([0.4, -0.3])
+
+
+@cache
+def regulator(**options: object) -> robolin.Regulator:
+    """A regulator whose weights have a cross term."""
+    model = robolin.state_space(ARM, POSE, dt=options.get("dt"))
+    size = 4 + len(options.get("integral", ()))
+    N = 0.1 * np.random.default_rng(3).uniform(-1.0, 1.0, (size, 2))
+    integral = options.get("integral", ())
+    return robolin.lqr(model, {"q": 100.0}, 0.5, N=N, integral=integral)
+
+
+def independent_cost(
+    law: robolin.FeedbackControl, most: float = np.inf, push: float = 0.0
+) -> float:
+    """The cost as a state of SciPy's integrator, with accelerations from `robolin.forward`."""
+    K, Q, R, N = (np.asarray(each) for each in (law.K, law.Q, law.R, law.N))
+    more = K.shape[1] - 4
+
+    def rates(_t: float, y: np.ndarray) -> np.ndarray:
+        x = np.concatenate([y[:2] - law.q, y[2 : 4 + more]])
+        tau = np.clip(law.tau - K @ x, -most, most)
+        u = tau - law.tau
+        cost = x @ Q @ x + u @ R @ u + 2.0 * x @ N @ u
+        grown = [] if not more else law.integrals @ x
+        qdd = robolin.forward(ARM, y[:2], y[2:4], tau + push)
+        return np.concatenate([y[2:4], qdd, grown, [cost]])
+
+    start = np.concatenate([POSE + OFFSET, np.zeros(3 + more)])
+    return solve_ivp(rates, (0.0, 1.0), start, method="DOP853", rtol=1e-12, atol=1e-12).y[-1, -1]
+
+
+def simulated(law: robolin.FeedbackControl, **settings: object) -> robolin.Simulation:
+    given = {"duration": 1.0, "control": law, **settings}
+    return robolin.simulate(given.pop("arm", ARM), POSE + OFFSET, **given)
+
+
+STEPS = {
+    "every step": {"dt": 1e-3, "every": 1},
+    "every 500": {"dt": 1e-3, "every": 500},
+    "ends only": {"dt": 1e-3, "every": None},
+    "in nu": {"dt": 1e-3, "every": 100, "state": "nu"},
+    "dop853": {"integrator": "dop853", "rows": 2},
+    "rk45": {"integrator": "rk45", "rows": 3},
+    "radau": {"integrator": "radau", "rows": 2},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integral", [(), ("elbow/position",)], ids=["plain", "integral"])
+@pytest.mark.parametrize("steps", STEPS)
+def test_the_cost_is_that_of_another_integration(steps: str, integral: tuple[str, ...]) -> None:
+    """Whatever rows are kept, the cost agrees with an integration of tolerance 1e-12."""
+    chosen = regulator(integral=integral)
+    motion = simulated(chosen.feedback(), **STEPS[steps])
+    wanted = independent_cost(chosen.feedback())
+    # rk4 by 1 ms: (6 1/s · 1 ms)⁴ and smaller; the others keep 1e-9 per step
+    assert motion.cost.spent == pytest.approx(wanted, rel=1e-7)
+    assert chosen.motion_cost(motion) is motion.cost
+
+
+def test_saturated_torques_and_pushes_count_as_they_are() -> None:
+    """Torques that are cut off cost what they are, and a disturbance costs nothing itself."""
+    motors = replace(ARM, links_tip_to_base=tuple(map(_weak, ARM.links_tip_to_base)))
+    law = replace(regulator().feedback(), arm=None)
+    motion = simulated(law, arm=motors, dt=1e-3, disturbance=[1.0, 1.0])
+    assert 0 < motion.saturated.any(axis=-1).sum() < len(motion.time)
+    wanted = independent_cost(law, most=MOST, push=1.0)
+    # the corner where a torque leaves its limit is within a step
+    assert motion.cost.spent == pytest.approx(wanted, rel=1e-5)
+
+
+MOST = 16.0
+
+
+def _weak(link: robolin.Link) -> robolin.Link:
+    limits = replace(link.joint.limits, effort=MOST)
+    return replace(link, joint=replace(link.joint, limits=limits))
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+def test_small_motions_cost_what_the_riccati_equation_says(integrator: str) -> None:
+    """spent + left is xᵀ P x at the beginning, but for what is not linear, of the order of x."""
+    chosen = regulator()
+    gaps = []
+    for size in (1e-3, 1e-4):
+        start = POSE + size * OFFSET
+        settings = {"duration": 1.0, "control": chosen.feedback(), "integrator": integrator}
+        rows = {"every": None} if integrator == "rk4" else {"rows": 2, "atol": 1e-13}
+        cost = robolin.simulate(ARM, start, **settings, **rows).cost
+        gaps.append((cost.spent + cost.left) / cost.predicted - 1.0)
+    assert abs(gaps[1]) < 1e-4
+    assert gaps[0] / gaps[1] == pytest.approx(10.0, rel=0.05)
+
+
+def test_costs_change_no_motion() -> None:
+    """With or without weights, every bit of a motion is the same, however its steps are chosen."""
+    law = regulator().feedback()
+    plain = replace(law, Q=None, R=None, N=None)
+    for steps in ("every 500", "in nu", "dop853", "radau"):
+        settings = {**STEPS[steps], "duration": 0.1}
+        with_cost, without = (simulated(each, **settings) for each in (law, plain))
+        assert with_cost.cost is not None
+        assert without.cost is None
+        for name in ("q", "qd", "qdd", "tau", "work", "energy_error", "lyapunov"):
+            assert np.array_equal(getattr(with_cost, name), getattr(without, name)), name
+
+
+@pytest.mark.parametrize("steps", ["every 500", "dop853"])
+def test_costs_of_a_batch_are_those_of_each_state(steps: str) -> None:
+    """Every state of a batch has the cost it has alone."""
+    starts = POSE + OFFSET * np.array([[[1.0], [0.5]]])
+    settings = {**STEPS[steps], "duration": 0.2, "control": regulator().feedback()}
+    together = robolin.simulate(ARM, starts, **settings).cost
+    alone = robolin.simulate(ARM, starts[0, 1], **settings).cost
+    for name in ("spent", "left", "predicted"):
+        assert getattr(together, name).shape == (1, 2)
+        assert getattr(together, name)[0, 1] == getattr(alone, name)
+
+
+@pytest.mark.parametrize("every", [1, 7, None])
+def test_sampled_costs_are_sums_over_all_samples(every: int | None) -> None:
+    """Of torques that are held, the sum is over samples, whether they are rows or not."""
+    chosen = regulator(dt=0.02)
+    motion = simulated(chosen.feedback(), dt=0.004, every=every, duration=0.4)
+    fine = simulated(chosen.feedback(), dt=0.004, every=5, duration=0.4)
+    x = np.concatenate([fine.q - POSE, fine.qd], axis=-1)
+    u = fine.tau - chosen.feedback().tau
+    weights = (chosen.Q, chosen.R, chosen.N)
+    Q, R, N = weights
+    terms = [a @ Q @ a + b @ R @ b + 2.0 * a @ N @ b for a, b in zip(x, u, strict=True)]
+    assert motion.cost.spent == pytest.approx(sum(terms[:-1]), rel=1e-12)
+    assert motion.cost.left == pytest.approx(x[-1] @ chosen.P @ x[-1], rel=1e-12)
+
+
+def _scheduled(times: np.ndarray) -> robolin.FeedbackControl:
+    law = regulator().feedback()
+    stretched = {
+        name: np.repeat(np.asarray(getattr(law, name))[None], len(times), axis=0)
+        for name in ("K", "q", "qd", "tau", "P")
+    }
+    return replace(law, time=times, **stretched)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", ["every step", "every 500", "ends only", "dop853"])
+def test_only_times_of_the_gains_count(steps: str) -> None:
+    """Of gains with times, the cost is that from their first to their last row."""
+    law = _scheduled(np.array([0.1, 0.25, 0.6]))
+    motion = simulated(law, **STEPS[steps])
+    whole, first, last = (
+        robolin.simulate(
+            ARM, POSE + OFFSET, duration=t, dt=1e-3, every=None, control=regulator().feedback()
+        )
+        for t in (1.0, 0.1, 0.6)
+    )
+    assert motion.cost.spent == pytest.approx(last.cost.spent - first.cost.spent, rel=1e-7)
+    assert motion.cost.predicted == pytest.approx(first.cost.left, rel=1e-7)
+    assert motion.cost.left == pytest.approx(last.cost.left, rel=1e-7)
+    assert whole.cost.spent > last.cost.spent
+
+
+def test_motions_under_other_controllers_need_close_rows() -> None:
+    """Simpson's rule over rows is for other controllers, and refused where rows are too few."""
+    law = robolin.PDControl(POSE, kp=60.0, kd=12.0)
+    settings = {"duration": 1.0, "dt": 1e-3, "control": law}
+    fine, coarse = (
+        robolin.simulate(ARM, POSE + OFFSET, every=every, **settings) for every in (1, 250)
+    )
+    assert fine.cost is None
+    assert regulator().motion_cost(fine).spent > regulator().motion_cost(fine).left
+    with pytest.raises(robolin.UsageError, match="too far apart for its cost"):
+        regulator().motion_cost(coarse)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"R": None, "N": None}, "need R"),
+        ({"Q": None}, "need Q"),
+        ({"Q": np.eye(3)}, "Q has the shape"),
+        ({"N": np.zeros((3, 4, 2))}, "one matrix each"),
+        ({"cost_dt": -1.0}, "cost_dt is -1.0"),
+    ],
+)
+def test_wrong_weights_are_refused(weights: dict[str, object], message: str) -> None:
+    """Weights of other sizes, or only some of them, are errors that name them."""
+    with pytest.raises(robolin.RobolinError, match=message):
+        simulated(replace(regulator().feedback(), **weights), dt=1e-2)
+
+
+@pytest.fixture(scope="module")
+def gains(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cost") / "gains.npz"
+    answered("lqr", "two-link", "--q", "0.3,-0.7", "--weight", "q=100", "-o", path)
+    return path
+
+
+def _note(gains: Path, *flags: str) -> list[str]:
+    args = ("--feedback", gains, "--offset", "0.4,-0.3", "--duration", "1")
+    ran = answered("simulate", "two-link", *args, *flags)
+    (line,) = (line for line in ran.err.splitlines() if line.startswith("note: cost"))
+    return line.removeprefix("note: cost ").split()
+
+
+@pytest.mark.slow
+def test_the_note_does_not_depend_on_rows(gains: Path) -> None:
+    """`--every` changes no digit of the cost."""
+    notes = [_note(gains, "--every", every) for every in ("1", "10", "100", "500")]
+    assert all(note == notes[0] for note in notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--dt", "0.02"),
+        ("--dt", "0.01"),
+        ("--dt", "0.003"),
+        ("--dt", "0.001"),
+        ("--rtol", "1e-5"),
+        ("--rtol", "1e-7", "--integrator", "rk45"),
+        ("--rtol", "1e-6", "--integrator", "radau"),
+    ],
+    ids=" ".join,
+)
+def test_every_digit_of_the_note_is_right(gains: Path, flags: tuple[str, ...]) -> None:
+    """The cost is printed with the digits that an accurate integration confirms, and some."""
+    model = robolin.state_space(ARM, POSE)
+    chosen = robolin.lqr(model, {"q": 100.0})
+    law = chosen.feedback()
+    left = simulated(law, rtol=1e-12, rows=2).cost.left
+    true = independent_cost(law) + float(left)
+    printed = Decimal(_note(gains, *flags)[0].rstrip(","))
+    digits = len(printed.as_tuple().digits)
+    unit = 10.0 ** int(printed.as_tuple().exponent)
+    assert digits >= 2
+    assert abs(float(printed) - true) <= unit
