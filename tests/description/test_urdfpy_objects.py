@@ -97,6 +97,26 @@ def test_the_object_says_what_the_file_says(loaded: Any) -> None:
     assert ours[1] == pytest.approx(theirs[1], abs=1e-15)
 
 
+def test_parts_of_the_object_without_effect_are_listed(tmp_path: Path) -> None:
+    """Shapes, calibrations and transmissions of an object are counted as those of its file."""
+    urchin = pytest.importorskip("urchin")
+    box = '<geometry><box size="1 1 1"/></geometry>'
+    shapes = f'<link name="base"><visual>{box}</visual><collision>{box}</collision></link>'
+    drive = (
+        '<transmission name="t"><type>SimpleTransmission</type><joint name="shoulder">'
+        "<hardwareInterface>Effort</hardwareInterface></joint><actuator name='m'/></transmission>"
+    )
+    text = TEXT.replace('<link name="base"/>', shapes).replace("</robot>", f"{drive}</robot>")
+    text = text.replace("<dynamics", '<safety_controller k_velocity="1"/><dynamics', 1)
+    (tmp_path / "arm.urdf").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reading = read_urdfpy(urchin.URDF.load(str(tmp_path / "arm.urdf")))
+    assert reading.description is not None
+    listed = ("collision (1)", "safety_controller (1)", "transmission (1)", "visual (1)")
+    assert reading.description.ignored == listed
+
+
 def test_the_invented_kilogram_is_named(loaded: Any) -> None:
     """The link without inertial is warned about, a real body of 1 kg elsewhere is not."""
     reading = read_urdfpy(loaded)

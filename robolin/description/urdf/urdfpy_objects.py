@@ -8,12 +8,21 @@ link that has exactly them is warned about; reading the file itself avoids the q
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 from robolin.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
-from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
+from robolin.description.model import (
+    Description,
+    Finding,
+    JointEntry,
+    LinkEntry,
+    Place,
+    Reading,
+    sorted_counts,
+)
 from robolin.description.structure import check_structure
 from robolin.errors import RobolinError
 from robolin.geometry.rotations import turned_rotary, without_direction
@@ -47,9 +56,25 @@ def read_urdfpy(urdf: Any) -> Reading:
         root=root or "",
         source=place.file,
         digest=sha256(repr((links, joints)).encode()).hexdigest(),
+        ignored=sorted_counts(_unused(urdf)),
         places={"robot": place},
     )
     return Reading(None if broken else description, findings)
+
+
+def _unused(urdf: Any) -> Counter[str]:
+    """How many parts without effect on an arm the object holds, by their tags in URDF."""
+    counts: Counter[str] = Counter()
+    for tag, attribute in (("material", "materials"), ("transmission", "transmissions")):
+        counts[tag] = len(getattr(urdf, attribute, None) or ())
+    for link in urdf.links:
+        for tag in ("visual", "collision"):
+            counts[tag] += len(getattr(link, f"{tag}s", None) or ())
+    for joint in urdf.joints:
+        for tag in ("calibration", "safety_controller"):
+            counts[tag] += getattr(joint, tag, None) is not None
+    # only those that are there
+    return +counts
 
 
 def _link(link: Any, place: Place) -> LinkEntry:
