@@ -26,6 +26,7 @@ from robolin.engine.direct_storage import (
     DirectTable,
     Entries,
     EntryPlace,
+    Reduce,
 )
 from robolin.engine.parameters import (
     LinkRow,
@@ -261,8 +262,12 @@ class DirectChain:
         found = self._results.get(name)
         if found is None:
             reduced = partial(self._reduced, shape=self._shapes.get(name))
-            found = self._results[name] = Entries(None if self._all_lead else reduced)
+            found = self._results[name] = self._entries(None if self._all_lead else reduced)
         return found
+
+    def _entries(self, reduced: Reduce | None) -> Entries:
+        """The places of a result."""
+        return Entries(reduced)
 
     def _by_public_place(self, name: str, entries: Entries) -> dict[EntryPlace, Scalar]:
         """A result with its coordinates, links and entries where they stand for the public."""

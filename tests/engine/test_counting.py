@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,8 +19,12 @@ from robolin.analysis.operation_counts import (
     value_at,
 )
 from robolin.dynamics.catalogue import counted_verbs
-from robolin.engine.counting import Cost, count_operations
+from robolin.engine.counting import Cost, CountingChain, count_operations
+from robolin.engine.counting import cost_of as cost_of_results
 from robolin.engine.generic_chain import generic_chain
+from robolin.engine.operation_tally import TalliedNumber
+from robolin.engine.parameters import parameters_of
+from tests.robots import random_arm, with_follower
 
 Formula = Callable[[int], Fraction | int]
 
@@ -166,3 +171,43 @@ def test_functions_divisions_and_phases_are_counted_apart() -> None:
         Counter(function=3 * 3, root=3, division=3, addition=3),
         Counter(multiplication=3, addition=3),
     )
+
+
+ARMS = (
+    generic_chain(4),
+    *(parameters_of(arm) for arm in (random_arm(5, 7, tree=True), random_arm(6, 5, damping=True))),
+    parameters_of(with_follower(random_arm(7, 5))),
+)
+
+
+@pytest.mark.parametrize(("verb", "title"), EVERY)
+def test_forgetting_numbers_changes_no_count(verb: str, title: str) -> None:
+    """Counting as results come in gives what a graph of all operations gives at the end."""
+    [candidate] = [each for each in candidates(verb) if each.title == title]
+    # a frame that some joints do not reach has no inertia
+    spans = candidate.kind in ("reaching", "spanning")
+    for parameters in ARMS[:1] if spans else ARMS:
+        if candidate.kind not in ("any", "reaching") and parameters.mimics:
+            continue
+        if candidate.kind == "serial" and not parameters.serial:
+            continue
+        kept = CountingChain(parameters, candidate.needs, candidate.gives)
+        candidate.run(kept)
+        entries = (value for each in kept.results.values() for value in each.values())
+        shapes = (parameters, candidate.run, candidate.needs, candidate.gives)
+        assert count_operations(*shapes) == cost_of_results(entries)
+
+
+def test_counted_numbers_are_forgotten() -> None:
+    """Of the 41 000 operations behind ∂𝓜/∂q of ten joints, few are in memory at the end."""
+    [candidate] = [each for each in candidates("mass-matrix") if each.title == "derivative"]
+    alive = []
+
+    def run(chain: Any) -> None:
+        candidate.run(chain)
+        alive.append(sum(type(each) is TalliedNumber for each in gc.get_objects()))
+
+    before = sum(type(each) is TalliedNumber for each in gc.get_objects())
+    cost = count_operations(generic_chain(10), run, candidate.needs, candidate.gives)
+    assert sum(cost.total.values()) > 30_000
+    assert alive[0] - before < 1_500
