@@ -259,6 +259,11 @@ class Arm:
         return tuple(joint.name for joint in self.joints if not joint.actuated)
 
     @cached_property
+    def has_one_sided_friction(self) -> bool:
+        """Whether friction of any joint depends on the direction it moves in."""
+        return any(link.joint.friction_negative is not None for link in self.links)
+
+    @cached_property
     def has_mimic(self) -> bool:
         """Whether any joint follows another."""
         return any(link.joint.mimic for link in self.links)

@@ -101,6 +101,7 @@ class Joint:
             N·m or N; None where nothing is said, and effort_lower None for -effort
         damping: in N·m·s/rad or N·s/m
         friction: Coulomb friction in N·m or N
+        friction_negative: the same for negative velocities, None where it is `friction`
         armature: reflected rotor inertia in kg·m² or kg
         mimic: the joint that this one follows, or None
         actuated: whether it has a motor, as far as the description says; it does not change how
@@ -126,6 +127,13 @@ class Joint:
     actuated: bool = field(default=True, compare=False)
     stiffness: float = 0.0
     rest: float = 0.0
+    friction_negative: float | None = None
+
+    @property
+    def friction_sides(self) -> tuple[float, float]:
+        """Coulomb friction for positive and for negative velocities."""
+        negative = self.friction_negative
+        return self.friction, self.friction if negative is None else negative
 
     @property
     def turns(self) -> bool:

@@ -43,6 +43,16 @@ def require_tree(arm: Arm, question: str) -> None:
         )
 
 
+def require_one_friction_column(arm: Arm) -> None:
+    """No one-sided friction, where a kernel of the regressor is used as it is."""
+    if arm.has_one_sided_friction and arm.friction_velocity is not None:
+        raise RobolinError(
+            "regressor: one-sided friction has two columns per joint, and its kernel has one",
+            where=arm.source,
+            hint="use robolin.regressor, or leave out friction_velocity (--friction-velocity)",
+        )
+
+
 def require_loops(arm: Arm) -> None:
     """Closed loops, where a question is about them."""
     if not arm.loops:

@@ -178,6 +178,10 @@ class Chain(Protocol):
         """Whether a translation of a multi-DoF joint has armature."""
 
     @property
+    def one_sided_friction(self) -> bool:
+        """Whether friction of any joint depends on the direction it moves in."""
+
+    @property
     def loads(self) -> Sequence[Load]: ...
     @property
     def closures(self) -> Sequence[Closure]: ...
@@ -246,10 +250,15 @@ class Chain(Protocol):
 
     def armature(self, k: LinkNumber) -> Scalar: ...
     def damping(self, k: LinkNumber) -> Scalar: ...
-    def friction(self, k: LinkNumber) -> Scalar: ...
     def stiffness(self, k: LinkNumber) -> Scalar: ...
     def rest(self, k: LinkNumber) -> Scalar:
         """Position at which the spring of the joint is relaxed."""
+
+    def friction(self, k: LinkNumber) -> Scalar:
+        """Coulomb friction, the mean of both directions."""
+
+    def friction_bias(self, k: LinkNumber) -> Scalar:
+        """Half of what friction is larger for positive velocities; only if it is one-sided."""
 
     # the state
     def given(self, name: str) -> Scalars:

@@ -11,6 +11,7 @@ from robolin.api.run_options import run_options
 from robolin.arm import NO_TURN, Arm, Matrix3
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
+from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import axis_to_z, transpose, turned_rotary
@@ -138,10 +139,33 @@ def public_columns(arm: Arm, found: Floats, springs: Floats | None = None) -> Fl
     turned = found.copy()
     for i, link in enumerate(arm.links):
         _to_link_axes(axis_to_z(link.joint.axis), turned[..., i, :])
+    negative = _split_friction(arm, turned)
     flat = turned.reshape(*found.shape[:-2], -1)
     if springs is not None:
         flat = np.concatenate([flat, springs.reshape(*found.shape[:-2], -1)], axis=-1)
+    if negative is not None:
+        flat = np.concatenate([flat, negative], axis=-1)
     return np.ascontiguousarray(flat[..., [p.place for p in parameters(arm)]])
+
+
+def _split_friction(arm: Arm, columns: Floats) -> Floats | None:
+    """The columns (..., n, links) of friction for negative velocities; None if none is one-sided.
+
+    Those for positive velocities take the place of the column r t, with t = tanh(q̇ / e) and r the
+    ratio of a mimic joint: (μ + δ t) t = μ₊ t (1 + t) / 2 + μ₋ t (1 - t) / 2.
+    """
+    if not arm.has_one_sided_friction or arm.friction_velocity is None:
+        return None
+    negative = np.zeros(columns.shape[:-1])
+    for i, link in enumerate(arm.links):
+        joint = link.joint
+        ratio = joint.mimic.ratio if joint.mimic else 1.0
+        if joint.friction_negative is not None and ratio:
+            both = columns[..., i, FRICTION_COLUMN].copy()
+            t = both / ratio
+            negative[..., i] = 0.5 * both * (1.0 - t)
+            columns[..., i, FRICTION_COLUMN] = 0.5 * both * (1.0 + t)
+    return negative
 
 
 def identifiable(

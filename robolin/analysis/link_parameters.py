@@ -32,6 +32,8 @@ NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
 OF_JOINT = ("damping", "armature", "friction")
 OF_SPRING = ("stiffness", "rest_torque")
 NATURAL_OF_SPRING = ("stiffness", "rest")
+# of a joint with one-sided friction, in place of its friction
+OF_SIDES = ("friction_positive", "friction_negative")
 
 # link and mass, and where in the link's frame unless at its origin
 PayloadChange = tuple[str, float] | tuple[str, float, Vector3]
@@ -44,7 +46,7 @@ class Parameter:
     """One number that torques are linear in.
 
     place: where its column stands among all that the algorithm gives, link by link; columns of
-        springs follow those of all links
+        springs, and of friction for negative velocities, follow those of all links
     """
 
     place: int
@@ -136,10 +138,18 @@ def _of_link(arm: Arm, k: int, link: Link, start: int) -> Iterator[Parameter]:
         for i, value in enumerate(linear_values(link.inertia)):
             yield Parameter(start + i, link.name, OF_LINK[i], value)
     joint = link.joint
-    applied = (joint.damping if arm.damping else 0.0, joint.armature, joint.friction)
-    for i, (name, value) in enumerate(zip(OF_JOINT, applied, strict=True), start=10):
-        if name != "friction" or arm.friction_velocity is not None:
-            yield Parameter(start + i, joint.name, name, value)
+    applied = (joint.damping if arm.damping else 0.0, joint.armature)
+    for i, (name, value) in enumerate(zip(OF_JOINT, applied, strict=False), start=10):
+        yield Parameter(start + i, joint.name, name, value)
+    if arm.friction_velocity is None:
+        return
+    if joint.friction_negative is None:
+        yield Parameter(start + 12, joint.name, OF_JOINT[2], joint.friction)
+        return
+    before = REGRESSOR_COLUMNS + (SPRING_COLUMNS if arm.has_springs else 0)
+    extra = len(arm.links) * before + start // REGRESSOR_COLUMNS
+    for place, name, value in zip((start + 12, extra), OF_SIDES, joint.friction_sides, strict=True):
+        yield Parameter(place, joint.name, name, value)
 
 
 def _of_spring(arm: Arm, k: int, i: int) -> Iterator[Parameter]:
@@ -218,7 +228,7 @@ def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
             f"--payload-change {owner}:MASS"
         )
         return UsageError(f"link '{owner}' has no joint of its own", where=name, hint=hint)
-    if quantity == "friction" and arm.friction_velocity is None:
+    if quantity.partition("_")[0] == "friction" and arm.friction_velocity is None:
         hint = "--friction-velocity says over which velocity to smooth it"
         return UsageError("Coulomb friction is left out", where=name, hint=hint)
     hint = did_you_mean(name, names, f"they are named like '{names[0]}'")

@@ -10,7 +10,7 @@ from robolin.evaluation.asked_verbs import require_choices_of_use
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import ANSWERED_BY, JointsNamed, prescribed_joints
 from robolin.evaluation.state_call import compiled_call, kernel_verb
-from robolin.input_checks import require_arm
+from robolin.input_checks import require_arm, require_one_friction_column
 from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame
 
 
@@ -67,6 +67,8 @@ def compile(  # noqa: A001 (always said as robolin.compile)
     require_arm(arm)
     verb = kernel_verb(verb)
     require_choices_of_use([verb], method, frame, point, prescribe)
+    if verb == "regressor":
+        require_one_friction_column(arm)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     if prescribe is None:

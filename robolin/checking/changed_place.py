@@ -14,6 +14,7 @@ from robolin.errors import RobolinError
 _PARTS = {
     **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), "dynamics"),
     "rotation": "origin",
+    "negative": "friction",
 }
 
 

@@ -23,6 +23,7 @@ _COMPONENTS: Mapping[str, Sequence[str]] = {
     "rotation": ("roll", "pitch", "yaw"),
 }
 _EFFORT, _LOWER_EFFORT = "effort limit", "lower effort limit"
+_NEGATIVE_FRICTION = "negative friction"
 _KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
 # names of other parts, which may have been renamed
 _REFERENCES: Mapping[str, Mapping[str, str]] = {
@@ -168,10 +169,13 @@ def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Chang
 
 
 def _with_both_ends(figures: Figures, other: Figures) -> Figures:
-    """The figures with the lower end of a symmetric effort limit, where the other has its own."""
-    if _LOWER_EFFORT not in other or _LOWER_EFFORT in figures or _EFFORT not in figures:
-        return figures
-    return {**figures, _LOWER_EFFORT: -figures[_EFFORT]}
+    """The figures with both sides of symmetric ones, where the other has different sides."""
+    more: dict[str, Any] = {}
+    if _LOWER_EFFORT in other and _EFFORT in figures:
+        more[_LOWER_EFFORT] = -figures[_EFFORT]
+    if _NEGATIVE_FRICTION in other:
+        more[_NEGATIVE_FRICTION] = figures.get("friction", 0.0)
+    return {**more, **figures} if more else figures
 
 
 def _components(

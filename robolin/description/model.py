@@ -120,6 +120,7 @@ class JointEntry:
     limits: Limits = UNLIMITED
     damping: float = 0.0
     friction: float = 0.0
+    friction_negative: float | None = None
     armature: float = 0.0
     mimic: Mimic | None = None
     actuated: bool = True
@@ -127,6 +128,12 @@ class JointEntry:
     stiffness: float = 0.0
     rest: float = 0.0
     places: Mapping[str, Place] = field(default_factory=dict)
+
+    @property
+    def friction_sides(self) -> tuple[float, float]:
+        """Coulomb friction for positive and for negative velocities."""
+        negative = self.friction_negative
+        return self.friction, self.friction if negative is None else negative
 
     def at(self, part: str) -> Place:
         """Where a part of the joint ('axis', 'limit', 'dynamics', 'mimic') stands."""
@@ -261,6 +268,8 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         "effort limit": limits.effort,
         "lower effort limit": limits.effort_lower,
     }
+    if joint.friction_negative is not None:
+        bounds["negative friction"] = joint.friction_negative
     # a limit of 0 is not the same as none
     given = {key: value for key, value in bounds.items() if value is not None}
     return _given_figures(figures) | given | ({} if joint.actuated else {"actuated": 0})

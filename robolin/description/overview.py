@@ -72,12 +72,19 @@ def _joint_row(joint: Joint, entry: JointEntry, number: int) -> Row:
         "velocity": joint.limits.velocity,
         "effort": joint.limits.efforts,
         "damping": joint.damping,
-        "friction": joint.friction,
+        "friction": _friction(joint),
         "armature": joint.armature,
         **({"stiffness": joint.stiffness, "rest": joint.rest} if joint.stiffness else {}),
         "mimic": _mimic_row(joint.mimic) if joint.mimic else None,
         "actuated": joint.actuated and joint.mimic is None,
     }
+
+
+def _friction(joint: Joint) -> float | dict[str, float]:
+    """One number, or one for each direction as YAML has them."""
+    if joint.friction_negative is None:
+        return joint.friction
+    return {"positive": joint.friction, "negative": joint.friction_negative}
 
 
 def _mimic_row(mimic: Mimic) -> Row:

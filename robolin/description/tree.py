@@ -133,6 +133,7 @@ def joints_of_freedoms(
             limits=joint.limits,
             damping=joint.damping,
             friction=joint.friction,
+            friction_negative=joint.friction_negative,
             armature=armature.get(name, armature.get(joint.name, joint.armature)),
             actuated=joint.actuated,
         )

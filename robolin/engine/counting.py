@@ -102,6 +102,9 @@ class CountingChain(DirectChain):
     def rest(self, k: int) -> Scalar:
         return self._absent_or_count(self._rows[k - 1].rest)
 
+    def friction_bias(self, k: int) -> Scalar:
+        return self._absent_or_count(self._rows[k - 1].friction_bias)
+
 
 class TallyingChain(CountingChain):
     """The same, of numbers that are counted as results need them and kept no longer."""

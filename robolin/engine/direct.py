@@ -66,6 +66,7 @@ class DirectChain:
         velocity = parameters.friction_velocity
         self.friction_velocity = None if velocity is None else number(velocity)
         self.springs, self.group_rotors = parameters.springs, parameters.group_rotors
+        self.one_sided_friction = parameters.one_sided_friction
         self.loads = tuple(self._load(load) for load in parameters.loads)
         self.tip = self._place(parameters.tip)
         self.closures = tuple(
@@ -159,6 +160,9 @@ class DirectChain:
 
     def rest(self, k: int) -> Scalar:
         return self._number(self._rows[k - 1].rest)
+
+    def friction_bias(self, k: int) -> Scalar:
+        return self._number(self._rows[k - 1].friction_bias)
 
     # the state
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import float_sum
-from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
+from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Joint, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import axis_to_z, matmul, rotate_point, transpose, turned_rotary
 from robolin.geometry.travelling import travelling
 
@@ -47,6 +47,7 @@ class LinkRow:
     travels: bool = False
     stiffness: float = 0.0
     rest: float = 0.0
+    friction_bias: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,10 @@ class Parameters:
         return any(row.armature for row in self.group_translations)
 
     @property
+    def one_sided_friction(self) -> bool:
+        return any(row.friction_bias for row in self.links)
+
+    @property
     def mimics(self) -> bool:
         return len(self.order) < self.n
 
@@ -208,6 +213,7 @@ def _link_rows(
         if link.parent == arm.base:
             offset = _minus(offset, origin)
         inward, body = transpose(axes[link.parent]), transpose(axes[k])
+        friction, bias = _friction(joint) if arm.friction_velocity is not None else (0.0, 0.0)
         inmost, outermost = (joined[k].links[0], joined[k].body) if k in joined else (k, k)
         yield LinkRow(
             name=joint.name,
@@ -220,7 +226,7 @@ def _link_rows(
             rotary=turned_rotary(body, link.inertia.rotary),
             armature=joint.armature,
             damping=joint.damping if arm.damping else 0.0,
-            friction=joint.friction if arm.friction_velocity is not None else 0.0,
+            friction=friction,
             coordinate=number[arm.coordinates[k - 1]],
             ratio=mimic.ratio if mimic else 1.0,
             shift=mimic.offset if mimic else 0.0,
@@ -232,7 +238,16 @@ def _link_rows(
             travels=k in along,
             stiffness=joint.stiffness if arm.springs else 0.0,
             rest=joint.rest if arm.springs else 0.0,
+            friction_bias=bias,
         )
+
+
+def _friction(joint: Joint) -> tuple[float, float]:
+    """The mean of both directions, and half of what the positive one has more."""
+    positive, negative = joint.friction_sides
+    if joint.friction_negative is None:
+        return positive, 0.0
+    return 0.5 * (positive + negative), 0.5 * (positive - negative)
 
 
 def _closures(arm: Arm, axes: dict[int, Matrix3], origin: Vector3) -> tuple[ClosureRow, ...]:

@@ -22,7 +22,12 @@ from robolin.evaluation.prescribed_joints import (
     prescribed_joints,
     prescribed_line,
 )
-from robolin.input_checks import require_arm, require_loops, require_tree
+from robolin.input_checks import (
+    require_arm,
+    require_loops,
+    require_one_friction_column,
+    require_tree,
+)
 from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
@@ -112,6 +117,8 @@ def chosen_question(
             where=arm.source,
             hint="ask for frame-motion, frame by frame",
         )
+    if verb == "regressor":
+        require_one_friction_column(arm)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     fixed: dict[str, Floats] = {}

@@ -141,11 +141,17 @@ def _losses(program: CProgram) -> Iterator[str]:
         if damping:
             any_loss = True
             yield f"found[{place}] += {_number(program, damping)} * velocities[{place}];"
-        if joint.friction and arm.friction_velocity is not None:
+        if any(joint.friction_sides) and arm.friction_velocity is not None:
             any_loss = True
-            size = _number(program, joint.friction * ratio)
+            positive, negative = joint.friction_sides
+            size = _number(program, (positive + negative) / 2.0 * ratio)
             rate = _number(program, ratio / arm.friction_velocity)
-            yield f"found[{place}] += {size} * std::tanh({rate} * velocities[{place}]);"
+            smooth = f"std::tanh({rate} * velocities[{place}])"
+            if positive == negative:
+                yield f"found[{place}] += {size} * {smooth};"
+            else:
+                bias = _number(program, (positive - negative) / 2.0 * ratio)
+                yield f"found[{place}] += ({size} + {bias} * {smooth}) * {smooth};"
     if not any_loss:
         yield "(void)velocities;"
 

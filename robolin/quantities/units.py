@@ -113,7 +113,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "axis": ("1", "1"),
     "gravity": ("m/s²", "m/s²"),
     "damping": ("N·m·s/rad", "N·s/m"),
-    "friction": joint_units("effort"),
+    **dict.fromkeys(("friction", "negative friction"), joint_units("effort")),
     "armature": ("kg·m²", "kg"),
     "stiffness": ("N·m/rad", "N/m"),
     "rest": joint_units("position"),
@@ -127,6 +127,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 # the figure that each parameter of a link or a joint is a part of
 PARAMETERS: Mapping[str, str] = {
     **{name: name for name in ("mass", "damping", "friction", "armature")},
+    **dict.fromkeys(("friction_positive", "friction_negative"), "friction"),
     **dict.fromkeys(("mx", "my", "mz"), "first moment"),
     **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
     **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),

@@ -7,7 +7,7 @@ from html import escape
 from xml.etree.ElementTree import Element
 
 from robolin.algebra.scalar import float_sum
-from robolin.arm import Arm
+from robolin.arm import Arm, Joint
 from robolin.description.overview import link_table
 from robolin.report.drawn_arm import drawn_arm
 from robolin.report.equivalent_box import equivalent_box
@@ -65,7 +65,7 @@ def _joints(arm: Arm, of: str) -> PageTable:
             figure_cell(joint.limits.velocity),
             range_cell(joint.limits.efforts),
             figure_cell(joint.damping),
-            figure_cell(joint.friction),
+            _friction(joint),
             *((figure_cell(joint.stiffness), figure_cell(joint.rest)) if arm.has_springs else ()),
         )
         for joint in arm.joints
@@ -73,6 +73,12 @@ def _joints(arm: Arm, of: str) -> PageTable:
     title = f"Joints{of}, in rad or m, N·m or N"
     header = (*_JOINT, "stiffness", "rest") if arm.has_springs else _JOINT
     return PageTable(title, header, rows, frozenset(header[2:]))
+
+
+def _friction(joint: Joint) -> str:
+    """One number, or one for each direction."""
+    positive, negative = map(figure_cell, joint.friction_sides)
+    return positive if joint.friction_negative is None else f"+{positive} -{negative}"
 
 
 def _links(arm: Arm, of: str) -> PageTable:

@@ -158,7 +158,9 @@ def lost_and_borne(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     rates = qd @ S.T
     losses = (_of_joints(arm, "damping") if arm.damping else 0.0) * rates
     if arm.friction_velocity is not None:
-        losses = losses + _of_joints(arm, "friction") * np.tanh(rates / arm.friction_velocity)
+        sides = np.array([link.joint.friction_sides for link in arm.links_tip_to_base])
+        t = np.tanh(rates / arm.friction_velocity)
+        losses = losses + sides[:, 0] * t * (1.0 + t) / 2.0 + sides[:, 1] * t * (1.0 - t) / 2.0
     return losses @ S + _loads(arm, q)
 
 

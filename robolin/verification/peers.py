@@ -169,7 +169,7 @@ def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
         said["damping"] = "added to its torques" if arm.damping else "left out of both"
     if any(link.joint.stiffness for link in arm.links):
         said["springs"] = peer.springs if arm.springs else "left out of both"
-    if any(link.joint.friction for link in arm.links):
+    if any(any(link.joint.friction_sides) for link in arm.links):
         applied = arm.friction_velocity is not None
         said["friction"] = "added to its torques, smoothed" if applied else "left out of both"
     if any(link.joint.armature for link in arm.links):

@@ -84,7 +84,7 @@ def test_puma_inertia_is_the_published_one() -> None:
 
 
 def test_puma_friction_is_referred_to_the_joints() -> None:
-    """Damping is G² B and friction G times the mean Coulomb torque of the motors, as published."""
+    """Damping is G² B, and friction G times the Coulomb torque of the motors in each direction."""
     gear = np.array([62.6111, 107.815, 53.7063, 76.0364, 71.923, 76.686])
     viscous = np.array([1.48e-3, 0.817e-3, 1.38e-3, 71.2e-6, 82.6e-6, 36.7e-6])
     forward = np.array([0.395, 0.126, 0.132, 11.2e-3, 9.26e-3, 3.96e-3])
@@ -93,8 +93,8 @@ def test_puma_friction_is_referred_to_the_joints() -> None:
 
     # nine decimals are written in the file
     np.testing.assert_allclose([j.damping for j in joints], gear**2 * viscous, atol=1e-9)
-    mean = gear * (forward + backward) / 2
-    np.testing.assert_allclose([j.friction for j in joints], mean, atol=1e-9)
+    sides = np.transpose([gear * forward, gear * backward])
+    np.testing.assert_allclose([j.friction_sides for j in joints], sides, rtol=1e-15)
 
 
 def test_two_link_is_the_closed_form() -> None:

@@ -117,7 +117,9 @@ def _inertia(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (row["name"], *cells)
 
 
-def _figure(value: float | list[float] | None) -> str:
+def _figure(value: float | list[float] | Mapping[str, float] | None) -> str:
+    if isinstance(value, Mapping):
+        return f"+{value['positive']:.6g} -{value['negative']:.6g}"
     return "" if value is None else range_text(value)
 
 

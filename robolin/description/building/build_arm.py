@@ -273,6 +273,7 @@ def _joints(
         limits=joint.limits,
         damping=joint.damping,
         friction=joint.friction,
+        friction_negative=joint.friction_negative,
         armature=armature.get(joint.name, joint.armature),
         mimic=tree.mimic.get(joint.name),
         actuated=joint.actuated,

@@ -162,14 +162,24 @@ def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
 
 
 def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
-    values = grouped_by_value({joint.name: joint.friction for joint in joints})
+    same = {joint.name: joint.friction for joint in joints if joint.friction_negative is None}
+    sides = [_friction_sides(joint) for joint in joints if joint.friction_negative is not None]
+    values = ", ".join(filter(None, [grouped_by_value(same), *sides]))
     if not values:
         return "none in the description"
     if velocity is None:
         return (
             f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
         )
-    return f"applied, smoothed as μ tanh(q̇/{exact_figure(velocity)}): {values}"
+    smoothed = f"μ tanh(q̇/{exact_figure(velocity)})"
+    if sides:
+        smoothed += " with μ = (μ₊ + μ₋)/2 + (μ₊ - μ₋)/2 · tanh"
+    return f"applied, smoothed as {smoothed}: {values}"
+
+
+def _friction_sides(joint: Joint) -> str:
+    positive, negative = map(exact_figure, joint.friction_sides)
+    return f"{joint.name} {positive} for q̇ > 0 and {negative} for q̇ < 0"
 
 
 def _passive(arm: Arm) -> dict[str, str]:
@@ -268,7 +278,8 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
         if name not in moving and name not in arm.joint_names:
             yield f"the armature given for joint '{name}' has no effect: it stands still"
     yield from _idle_loads(options, arm)
-    if arm.friction_velocity is not None and not any(link.joint.friction for link in arm.links):
+    rubs = any(any(link.joint.friction_sides) for link in arm.links)
+    if arm.friction_velocity is not None and not rubs:
         yield "the friction velocity has no effect: no moving joint has friction"
 
 

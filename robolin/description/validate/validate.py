@@ -113,8 +113,9 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
 
 
 def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
-    parts = ("damping", "friction", "armature", "stiffness")
-    for part, value in ((part, getattr(joint, part)) for part in parts):
+    parts = ("damping", "armature", "stiffness")
+    sides = dict.fromkeys(("friction", side) for side in joint.friction_sides)
+    for part, value in (*((part, getattr(joint, part)) for part in parts), *sides):
         if value < 0.0:
             place = joint.places.get(part, joint.at("dynamics"))
             message = f"joint '{joint.name}': {part} {exact_figure(value)} is below zero"

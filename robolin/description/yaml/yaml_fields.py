@@ -79,10 +79,10 @@ class Fields:
         )
         return default if x is None or y is None or z is None else (x, y, z)
 
-    def is_list(self, key: str) -> bool:
-        """Whether a list stands at the key."""
+    def is_kind(self, key: str, kind: str) -> bool:
+        """Whether a list, a mapping or a scalar stands at the key."""
         value = self.node.get(key)
-        return value is not None and value.kind == "list"
+        return value is not None and value.kind == kind
 
     def pair(self, key: str, hint: str) -> tuple[float, float] | None:
         """A list of two numbers, or None where it is not one."""

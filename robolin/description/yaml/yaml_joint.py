@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import isfinite
+from typing import Any
 
 from robolin.arm import NO_TURN, Limits, Mimic, Pose, effort_ends
 from robolin.description.model import JointEntry, LinkEntry, Place
@@ -18,6 +19,7 @@ LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
 SPRING_KEYS = ("stiffness", "rest")
 DYNAMICS_KEYS = ("damping", "friction", "armature", "rotor_inertia", "gear_ratio", *SPRING_KEYS)
+FRICTION_KEYS = ("positive", "negative")
 MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic", "actuated")
 
 
@@ -62,7 +64,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         joint,
         limits=_limits(fields, joint.kind, written),
         damping=fields.number("damping"),
-        friction=fields.number("friction"),
+        **_friction(fields),
         armature=_armature(fields),
         mimic=_mimic(fields, joint.kind in TURNING_KINDS),
         actuated=fields.has("mimic") or fields.truth("actuated", True),
@@ -88,7 +90,7 @@ def _limits(fields: Fields, kind: str, written: YamlJoints) -> Limits:
 
 def _effort(limits: Fields) -> tuple[float | None, float | None]:
     """`effort: 4` for both directions, or `effort: [-3, 4]`."""
-    if not limits.is_list("effort"):
+    if not limits.is_kind("effort", "list"):
         return limits.maybe_number("effort"), None
     ends = limits.pair("effort", "write effort: [-3, 4], the least and the largest")
     if ends is None:
@@ -100,6 +102,19 @@ def _effort(limits: Fields) -> tuple[float | None, float | None]:
         limits.error("effort-limits-inverted", limits.place("effort"), message, hint)
         return None, None
     return effort_ends(lower, upper)
+
+
+def _friction(fields: Fields) -> dict[str, Any]:
+    """`friction: 2` for both directions, or `friction: {positive: 2, negative: 3}`."""
+    if not fields.is_kind("friction", "mapping"):
+        return {"friction": fields.number("friction")}
+    sides = fields.fields("friction", FRICTION_KEYS)
+    if sides is None:
+        return {}
+    sides.need(*FRICTION_KEYS, hint="give both, as sizes: {positive: 2, negative: 3}")
+    positive, negative = (sides.number(key) for key in FRICTION_KEYS)
+    same = positive == negative
+    return {"friction": positive, "friction_negative": None if same else negative}
 
 
 def _armature(fields: Fields) -> float:

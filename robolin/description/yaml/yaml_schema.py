@@ -8,6 +8,7 @@ from typing import Any
 from robolin.description.yaml.dh import CONVENTIONS, DH_KEYS, DH_KINDS, ROW_KEYS, TOOL_KEYS
 from robolin.description.yaml.yaml_arm import ARM_KEYS, JOINT_KEYS, LINK_KEYS, MOMENT_KEYS
 from robolin.description.yaml.yaml_joint import (
+    FRICTION_KEYS,
     JOINT_KINDS,
     LIMIT_KEYS,
     MIMIC_KEYS,
@@ -34,7 +35,8 @@ _TURN: Schema = {"type": "array", "items": _ANGLE, "minItems": 3, "maxItems": 3}
 
 # what stands at a key, wherever it occurs; texts are left out
 _VALUES: Mapping[str, Schema] = {
-    **dict.fromkeys(("damping", "friction", "armature", "rotor_inertia"), _NUMBER),
+    **dict.fromkeys(("damping", "armature", "rotor_inertia"), _NUMBER),
+    **dict.fromkeys(FRICTION_KEYS, _NUMBER),
     "effort": {
         "anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}],
         "description": "N·m or N: one number for both directions, or [least, largest]",
@@ -63,6 +65,10 @@ def yaml_schema() -> Schema:
     motion: dict[str, Schema] = {
         "limits": _mapping(LIMIT_KEYS),
         "mimic": _mapping(MIMIC_KEYS, ("joint",)),
+        "friction": {
+            "anyOf": [_NUMBER, _mapping(FRICTION_KEYS, FRICTION_KEYS)],
+            "description": "N·m or N: one number, or one for each direction of the velocity",
+        },
         "origin": origin,
     }
     kinds, row_kinds = (

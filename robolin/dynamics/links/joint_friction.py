@@ -1,9 +1,16 @@
 """What a joint loses: viscous damping and smoothed Coulomb friction.
 
-    loss(q̇)  = d q̇ + μ tanh(q̇ / e)
-    slope(q̇) = d + (μ / e) (1 - tanh²(q̇ / e))
+    loss(q̇)  = d q̇ + μ t                          t = tanh(q̇ / e)
+    slope(q̇) = d + (μ / e) (1 - t²)
 
 Coulomb friction counts only when a smoothing velocity e is given: without one it has no slope.
+
+One-sided friction, μ₊ for q̇ > 0 and μ₋ for q̇ < 0, has μ = (μ₊ + μ₋) / 2 and δ = (μ₊ - μ₋) / 2:
+
+    loss(q̇)  = d q̇ + (μ + δ t) t
+    slope(q̇) = d + ((μ + 2 δ t) / e) (1 - t²)
+
+It is smooth, 0 at rest, and takes energy always, since |δ| ≤ μ.
 """
 
 from __future__ import annotations
@@ -16,7 +23,10 @@ def friction_loss(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
     viscous = chain.damping(k) * qd
     if chain.friction_velocity is None:
         return viscous
-    return viscous + chain.friction(k) * tanh(qd / chain.friction_velocity)
+    t = tanh(qd / chain.friction_velocity)
+    if chain.one_sided_friction:
+        return viscous + (chain.friction(k) + chain.friction_bias(k) * t) * t
+    return viscous + chain.friction(k) * t
 
 
 def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
@@ -25,7 +35,10 @@ def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
 
     # 1 - t² as a product, which keeps its digits where t is almost 1
     t = tanh(qd / chain.friction_velocity)
-    return chain.damping(k) + chain.friction(k) / chain.friction_velocity * ((1.0 - t) * (1.0 + t))
+    mu = chain.friction(k)
+    if chain.one_sided_friction:
+        mu = mu + chain.friction_bias(k) * (t + t)
+    return chain.damping(k) + mu / chain.friction_velocity * ((1.0 - t) * (1.0 + t))
 
 
 def friction_slopes(chain: Chain) -> Scalars:

@@ -24,6 +24,7 @@ FRAME_DOUBLES = 12
 
 # after the closures, per link of an arm with springs: stiffness and rest
 STIFFNESS, REST, SPRING_DOUBLES = 0, 1, 2
+# after the springs, per link of an arm with one-sided friction: its bias
 
 # tables of n + 2 whole numbers each, by link; then the links of tip, loads, closures
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -50,6 +51,7 @@ class Variant:
     springs: bool = False
     group_rotors: bool = False
     group_translations: bool = False
+    one_sided_friction: bool = False
 
     @property
     def closure_rows(self) -> int:
@@ -71,6 +73,7 @@ def variant_of(parameters: Parameters) -> Variant:
         springs=parameters.springs,
         group_rotors=parameters.group_rotors,
         group_translations=bool(parameters.group_translations),
+        one_sided_friction=parameters.one_sided_friction,
     )
 
 
@@ -116,7 +119,8 @@ def doubles_of(parameters: Parameters) -> np.ndarray:
         if parameters.springs
         for number in (row.stiffness, row.rest)
     ]
-    return np.array(head + links + loads + closures + springs)
+    biases = [row.friction_bias for row in parameters.links if parameters.one_sided_friction]
+    return np.array(head + links + loads + closures + springs + biases)
 
 
 def _closed_frames(parameters: Parameters) -> list[PlaceRow]:

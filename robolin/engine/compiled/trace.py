@@ -49,6 +49,7 @@ class TracedChain:
         self.far = FAR_SLID if variant.travels else None
         self.seat = Value(str(variant.seat)) if variant.seat else None
         self.springs, self.group_rotors = variant.springs, variant.group_rotors
+        self.one_sided_friction = variant.one_sided_friction
         self._side = asm.whole_at_entry("add", asm.m, 1)
         self._area = asm.whole_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link
@@ -140,6 +141,9 @@ class TracedChain:
 
     def rest(self, k: Value) -> Scalar:
         return self.arm.spring(k, layout.REST)
+
+    def friction_bias(self, k: Value) -> Scalar:
+        return self.arm.friction_bias(k)
 
     @property
     def gravity(self) -> Vector:

@@ -62,6 +62,15 @@ class TracedArm:
         start = asm.whole("add", after, asm.whole("add", own, before + which))
         return self.numbers(start, 1)[0]
 
+    def friction_bias(self, k: Value) -> Lane:
+        """The bias of link k's friction, in the table after the springs."""
+        asm, variant = self.asm, self.variant
+        before = layout.HEAD_DOUBLES + len(variant.load_models) * layout.LOAD_DOUBLES
+        before += len(variant.rigid_closures) * 2 * layout.FRAME_DOUBLES
+        per_link = layout.LINK_DOUBLES + (layout.SPRING_DOUBLES if variant.springs else 0)
+        after = asm.whole("add", asm.whole("mul", asm.n, per_link), before - 1)
+        return self.numbers(asm.whole("add", after, k), 1)[0]
+
     def head(self, start: int, count: int) -> tuple[Lane, ...]:
         """Numbers of the arm as a whole."""
         return self.numbers(Value(str(start)), count)
