@@ -137,6 +137,38 @@ def test_mjcf_tendons_drive_the_joints_they_name(here):
     assert robolin.load("arm.xml").passive_joints == ()
 
 
+# the joints of Drake's acrobot.urdf: the shoulder has an effort limit of 0 and no transmission
+URDF = """<robot name="acrobot"><link name="world"/>
+  <link name="one"><inertial><mass value="1"/><origin xyz="0 0 -0.5"/>
+    <inertia ixx="0.083" iyy="0.083" izz="5e-7" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="two"><inertial><mass value="1"/><origin xyz="0 0 -1"/>
+    <inertia ixx="0.33" iyy="0.33" izz="5e-7" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="continuous"><parent link="world"/><child link="one"/>
+    <axis xyz="0 1 0"/><limit effort="SHOULDER" velocity="1"/></joint>
+  <joint name="elbow" type="continuous"><parent link="one"/><child link="two"/>
+    <axis xyz="0 1 0"/><origin xyz="0 0 -1"/></joint>
+  TRANSMISSIONS</robot>"""
+ELBOW = """<transmission type="SimpleTransmission" name="elbow_trans">
+  <actuator name="elbow"/><joint name="elbow"/></transmission>"""
+
+
+@pytest.mark.parametrize(
+    ("effort", "transmissions", "passive"),
+    [
+        ("0", ELBOW, ("shoulder",)),
+        ("0", "", ()),
+        ("30", ELBOW, ()),
+        ("0", ELBOW.replace('joint name="elbow"', 'joint name="other"'), ()),
+        ("0", ELBOW + ELBOW.replace("elbow", "shoulder"), ()),
+    ],
+)
+def test_urdf_transmissions_say_which_joints_are_driven(here, effort, transmissions, passive):
+    """A joint is passive if others have a transmission and it has no effort limit above 0."""
+    text = URDF.replace("SHOULDER", effort).replace("TRANSMISSIONS", transmissions)
+    Path("arm.urdf").write_text(text)
+    assert robolin.load("arm.urdf").passive_joints == passive
+
+
 def test_mujoco_moves_only_the_joints_that_are_actuated(here):
     """Where MuJoCo's actuators give a generalized force, and nowhere else, a joint is actuated."""
     mujoco = pytest.importorskip("mujoco")

@@ -1,4 +1,4 @@
-"""Transmissions of a URDF file: rotor inertia becomes armature, the rest is listed as ignored.
+"""Transmissions of a URDF file: motors and rotor inertia; the rest is listed as ignored.
 
 Drake extends the actuator of a transmission by `drake:rotor_inertia` and `drake:gear_ratio`.
 The joint then has the reflected inertia gear_ratio² · rotor_inertia, as Drake computes it.
@@ -7,7 +7,7 @@ The joint then has the reflected inertia gear_ratio² · rotor_inertia, as Drake
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
@@ -53,11 +53,34 @@ def read_transmissions(
         _read_rotor(transmission, named, rotors, notes)
     count = counted(len(rotors.armature), "joint")
     read = (f"armature of {count} is {_RATIO}² · {_ROTOR}",) if rotors.armature else ()
+    driven = _driven(transmissions, named)
     return Drives(
-        [_with_armature(joint, rotors, notes) for joint in joints],
+        [_with_motor(_with_armature(joint, rotors, notes), driven) for joint in joints],
         _listed(transmissions, rotors.used),
         (*read, *_reductions(transmissions)),
     )
+
+
+def _driven(transmissions: Sequence[Element], joints: Mapping[str, JointEntry]) -> set[str]:
+    """The joints that transmissions name; one on a mimic joint drives the joint it follows."""
+    names = {
+        part.attributes.get("name", "")
+        for part in _descendants(transmissions)
+        if part.tag.lower().endswith("joint") and part.tag != "passive_joint"
+    }
+    known = (joints[name] for name in names if name in joints)
+    return {joint.mimic.leader if joint.mimic else joint.name for joint in known}
+
+
+def _with_motor(joint: JointEntry, driven: set[str]) -> JointEntry:
+    """A joint without a transmission is passive, unless its effort limit says it has a motor.
+
+    Files of several robots often have transmissions of one of them alone.
+    """
+    pushes = joint.limits.effort is not None and joint.limits.effort > 0.0
+    if not driven or joint.name in driven or joint.kind == "fixed" or joint.mimic or pushes:
+        return joint
+    return replace(joint, actuated=False)
 
 
 def _with_armature(joint: JointEntry, rotors: _Rotors, notes: Notes) -> JointEntry:
