@@ -116,6 +116,7 @@ def test_simulated_torques_on_passive_joints_are_warned_about():
     assert "passive" not in answered("simulate", "acrobot", "--tau", "0,1", *flags).err
 
 
+@pytest.mark.slow
 def test_mjcf_actuators_say_which_joints_are_driven(here):
     """With at least one actuator, joints without one are passive; without any, none is."""
     pytest.importorskip("mujoco")
@@ -125,6 +126,7 @@ def test_mjcf_actuators_say_which_joints_are_driven(here):
     assert robolin.load(written(off)).passive_joints == ()
 
 
+@pytest.mark.slow
 def test_mjcf_tendons_drive_the_joints_they_name(here):
     """A fixed tendon on a follower drives its leader; a site says nothing of a joint."""
     pytest.importorskip("mujoco")
@@ -169,6 +171,7 @@ def test_urdf_transmissions_say_which_joints_are_driven(here, effort, transmissi
     assert robolin.load("arm.urdf").passive_joints == passive
 
 
+@pytest.mark.slow
 def test_mujoco_moves_only_the_joints_that_are_actuated(here):
     """Where MuJoCo's actuators give a generalized force, and nowhere else, a joint is actuated."""
     mujoco = pytest.importorskip("mujoco")
@@ -184,6 +187,7 @@ def test_mujoco_moves_only_the_joints_that_are_actuated(here):
         assert moved == set(arm.joint_names) - set(arm.passive_joints)
 
 
+@pytest.mark.slow
 def test_a_result_stored_before_actuators_were_read_is_found_the_same(here, monkeypatch):
     """An unchanged file is asked about with the stored motors; a changed one as it is now."""
     pytest.importorskip("mujoco")

@@ -173,6 +173,7 @@ def test_the_energy_of_a_motion_is_accounted_for():
     assert motion.energy_drift.max() < 1e-9 * motion.kinetic_energy.max()
 
 
+@pytest.mark.slow
 def test_c_has_the_same_bits(tmp_path):
     """A generated program, unrolled and with loops, computes what robolin computes."""
     arm = ARMS["tree"]
@@ -216,6 +217,7 @@ def test_the_same_friction_in_both_directions_is_one_number(tmp_path, monkeypatc
     assert len(doubles_of(parameters)) == 28 + 30
 
 
+@pytest.mark.slow
 def test_both_sides_are_shown(tmp_path, monkeypatch):
     """The contract, `inspect`, `diff` and stored figures have both sides."""
     monkeypatch.chdir(tmp_path)
