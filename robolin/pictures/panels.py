@@ -6,10 +6,20 @@ the condition of a mass matrix, which is worked out here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, ClosestPoint
+from robolin.quantities.natural_scales import (
+    NaturalScales,
+    contract_gravity,
+    natural_scales,
+    rounding_share,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,34 @@ class Rounding:
 
 
 NO_ROUNDING = Rounding()
+# what tables show as ~0
+_NOISE = 1e-15
+
+
+def array_rounding(name: str, unit: str, values: Numbers, scales: NaturalScales) -> Rounding:
+    """What is rounding beside the largest value of an array, or beside its natural scale."""
+    largest, natural, share = _largest(values), scales.of_unit(unit), rounding_share(name)
+    if share * natural > _NOISE * largest:
+        return Rounding(natural, share)
+    return Rounding(largest, _NOISE)
+
+
+def motion_scales(
+    model: Mapping[str, Any] | None,
+    contract: Mapping[str, Any],
+    qd: Numbers | None,
+    qdd: Numbers | None,
+) -> NaturalScales:
+    """The natural scales of a model; without gravity, those of its motion where it is known."""
+    scales = natural_scales(model, contract_gravity(contract))
+    return scales if scales.gravity else scales.in_motion(_largest(qd), _largest(qdd))
+
+
+def _largest(values: Numbers | None) -> float:
+    if values is None:
+        return 0.0
+    sizes = np.abs(values)
+    return float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)

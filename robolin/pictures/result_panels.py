@@ -22,6 +22,8 @@ from robolin.pictures.panels import (
     Panel,
     PlanePanel,
     Rounding,
+    array_rounding,
+    motion_scales,
 )
 from robolin.quantities.units import entry_units, slides_in, unit_of
 from robolin.results.result import Array, Result
@@ -32,8 +34,6 @@ _CURVES_TOGETHER = 8
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
-# what tables show as ~0
-_NOISE = 1e-15
 # two computations of the same differ by many roundings of what they began with
 _NOISE_OF_DIFFERENCES = 1e-12
 
@@ -103,17 +103,18 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     elif array.rank == 1:
         yield from _joint_curves(array, result, axis)
     elif array.name in VERBS["response"].pictured:
-        yield from _responses(array, axis)
+        yield from _responses(array, axis, _rounding(array, result))
     else:
         yield from _matrices_along(array, result, axis)
 
 
 def _rounding(array: Array, result: Result) -> Rounding:
-    """What is rounding beside the array's largest number, or beside the two of a difference."""
+    """What is rounding beside the values of the array, or beside the two of a difference."""
     if result.compared is not None:
         return Rounding(result.compared[array.name], _NOISE_OF_DIFFERENCES)
-    sizes = np.abs(array.values)
-    return Rounding(float(sizes[np.isfinite(sizes)].max(initial=0.0)), _NOISE)
+    known = dict(result.stored()) if result.batch is not None else {}
+    scales = motion_scales(result.model, result.contract, known.get("qd"), known.get("qdd"))
+    return array_rounding(array.name, array.unit, array.values, scales)
 
 
 def _bounds(array: Array, result: Result) -> tuple[Bounds, ...]:
@@ -194,7 +195,7 @@ def _curves(
     )
 
 
-def _responses(array: Array, axis: _Axis) -> Iterator[Panel]:
+def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:
     """For every input, how each output answers: size and angle over frequencies, or over time."""
     outputs, inputs = array.labels
     for i, name in enumerate(inputs):
@@ -204,7 +205,7 @@ def _responses(array: Array, axis: _Axis) -> Iterator[Panel]:
             part = slice(first, first + _CURVES_TOGETHER)
             shown, names = values[:, part], outputs[part]
             if values.dtype.kind != "c":
-                yield _curves(title, array, axis, names, shown)
+                yield _curves(title, array, axis, names, shown, rounding=rounding)
                 continue
             yield _curves(f"{title}, size", array, axis, names, np.abs(shown), log_y=True)
             angle = np.degrees(np.unwrap(np.angle(shown), axis=0))

@@ -8,7 +8,7 @@ times, √(g/L) for angular velocities.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot, sqrt
 from typing import Any
 
@@ -29,8 +29,13 @@ _DIMENSIONS = {
 _POWERS = {"²": 2, "³": 3}
 # what rounding leaves of a quantity beside its natural scale, after many operations
 ROUNDING = 1e-12
-# energies of motion are squares of velocities; the energy error is a difference of two energies
-_OWN_ROUNDING = {"kinetic_energy": 1e-24, "lyapunov": 1e-24, "energy_error": 2e-14}
+# energies of motion are squares of velocities; work and the energy error come from few operations
+_OWN_ROUNDING = {
+    "kinetic_energy": 1e-24,
+    "lyapunov": 1e-24,
+    "work": 2e-14,
+    "energy_error": 2e-14,
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,15 @@ class NaturalScales:
     mass: float = 0.0
     reach: float = 0.0
     gravity: float = 0.0
+
+    def in_motion(self, qd: float, qdd: float) -> NaturalScales:
+        """The scales of a motion, whose accelerations take the place of gravity.
+
+        Args:
+            qd: the largest velocity in rad/s
+            qdd: the largest acceleration in rad/s²
+        """
+        return replace(self, gravity=max(self.reach * qd * qd, self.reach * qdd))
 
     def of_unit(self, unit: str) -> float:
         """The largest natural scale of a unit such as 'N·m or N'; 0 where there is none."""

@@ -19,6 +19,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
 from robolin.loops.loop_dynamics import without_closures
 from robolin.loops.rank import DEPENDENT_WITHIN
+from robolin.pictures.panels import motion_scales
 from robolin.report.reported_motion import (
     MOTION_QUANTITIES,
     ReportedClosures,
@@ -53,8 +54,9 @@ def closed_motion(arm: Arm, states: States, close: str | None, notify: Notify) -
     condition, gap = _free_inertia(arm, values["q"])
     closures = ReportedClosures(loop_constraints(arm, values["q"][0]).rows, forces, gap, rank)
     contract, inputs = ending.contract, ending.inputs
+    scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
     return ReportedMotion(
-        time, clock, values, condition, margins, contract, inputs, closures=closures
+        time, clock, values, condition, margins, contract, inputs, scales, closures
     )
 
 

@@ -74,7 +74,8 @@ def closure_figures(arms: Sequence[ReportedMotion], figures: PageFigures) -> Ite
 def _borne(motion: ReportedMotion, closures: ReportedClosures) -> Numbers:
     """(equations,): whether a force is more than what rounding leaves of all forces and torques."""
     sizes = np.abs(np.nan_to_num(closures.forces)).max(axis=0)
-    largest = max(sizes.max(), np.abs(np.nan_to_num(motion.values["tau"])).max())
+    weight = motion.scales.of_unit(joint_unit("effort", turns=False))
+    largest = max(sizes.max(), np.abs(np.nan_to_num(motion.values["tau"])).max(), weight)
     borne: Numbers = sizes > FORCE_ROUNDING * largest
     return borne
 

@@ -1,4 +1,4 @@
-"""The part of a page about the linear model: poles along the motion, matrices at an instant."""
+"""The part of a page about the linear model: open-loop poles, matrices at an instant."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from robolin.control.poles import UNSTABLE
 from robolin.errors import RobolinError
+from robolin.pictures.panels import Rounding
+from robolin.quantities.natural_scales import ROUNDING
 from robolin.quantities.units import unit_of
 from robolin.report.motion_section import refusal
 from robolin.report.page_figures import PageFigures
@@ -74,9 +76,10 @@ def _part(
             "series": [{"label": "real part", "y": own["real"]}],
             "points": True,
             "unit": unit_of("poles", ()),
+            **_reach(model),
         }
     )
-    caption = f"Real parts of all poles at {len(model.rows)} of {motion.rows} rows."
+    caption = f"Real parts of all open-loop poles at {len(model.rows)} of {motion.rows} rows."
     return filled(
         "model.html",
         number=str(len(told) - 1),
@@ -89,15 +92,28 @@ def _part(
     )
 
 
+def _reach(model: ReportedModel) -> dict[str, float]:
+    """The scale of the figure, where real parts are nothing but rounding of the poles."""
+    rounding = Rounding(float(np.abs(model.poles).max(initial=0.0)), ROUNDING)
+    covered = rounding.covers(float(np.abs(model.poles.real).max(initial=0.0)))
+    return {"reach": rounding.beside} if covered else {}
+
+
 def _summary(model: ReportedModel) -> str:
+    """The stability of the open loop; a controller that made the motion is not part of it."""
     growing = (model.stability == UNSTABLE).sum(axis=-1)
     fastest = float(model.poles.real.max())
     most = int(growing.max())
-    if not most:
-        return f"No pole grows at any instant looked at; the largest real part is {fastest:.4g}/s."
+    if most:
+        found = (
+            f"up to {most} of {model.poles.shape[-1]} poles grow, in "
+            f"{int((growing > 0).sum())} of {len(growing)} instants; the fastest at {fastest:.4g}/s"
+        )
+    else:
+        found = f"no pole grows at any instant; the largest real part is {fastest:.4g}/s"
     return (
-        f"Up to {most} of {model.poles.shape[-1]} poles grow, in {int((growing > 0).sum())} of "
-        f"{len(growing)} instants; the fastest at {fastest:.4g}/s."
+        f"Open loop, the arm with its torques held at those of the motion: {found}. Feedback is "
+        "not included: with the gains of a regulator, `robolin lqr` lists the closed-loop poles."
     )
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
+import numpy as np
+
 from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
 from robolin.errors import RobolinError
+from robolin.pictures.panels import array_rounding
 from robolin.quantities.units import joint_unit
 from robolin.report.closures_section import closure_figures, closure_words
 from robolin.report.contract_table import cell_text
@@ -115,7 +118,17 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
             element("bdi", shown_name(joint.name)),
             f": torque in {_unit(joint)}{_limits_text(limits)}; ",
         ]
-        yield curve_figure(motion.time, curves, caption, figures, unit=_unit(joint), limits=limits)
+        values = np.concatenate(list(curves.values()))
+        rounding = array_rounding("tau", _unit(joint), values, motion.scales)
+        yield curve_figure(
+            motion.time,
+            curves,
+            caption,
+            figures,
+            rounding=rounding,
+            unit=_unit(joint),
+            limits=limits,
+        )
 
 
 def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from robolin.arrays import Floats
 from robolin.pictures.kept_rows import kept_rows
+from robolin.pictures.panels import NO_ROUNDING, Rounding
 from robolin.report.page_markup import element, figure_cell
 from robolin.report.page_numbers import PageNumbers
 
@@ -34,12 +35,23 @@ def curve_figure(
     curves: dict[str, Floats],
     caption: Sequence[Element | str],
     figures: PageFigures,
+    *,
+    rounding: Rounding = NO_ROUNDING,
     **more: Any,
 ) -> Element:
-    """Curves with as many rows as can be seen, and their extremes in words."""
+    """Curves with as many rows as can be seen, and their extremes in words.
+
+    Curves that are nothing but rounding are drawn on the scale that they are rounding of.
+    """
+    sizes = [np.abs(y[np.isfinite(y)]).max(initial=0.0) for y in curves.values()]
+    largest = float(max(sizes, default=0.0))
+    if rounding.covers(largest):
+        more["reach"] = rounding.beside
     rows = kept_rows(np.stack(list(curves.values()), axis=1))
     number = figures.add(time[rows], {k: y[rows] for k, y in curves.items()}, **more)
     told = "; ".join(_extremes(label, y) for label, y in curves.items())
+    if rounding.covers(largest):
+        told = rounding.words(largest)
     return element(
         "figure",
         element("figcaption", *caption, told),

@@ -16,6 +16,8 @@ from robolin.answering.values import Values
 from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
+from robolin.pictures.panels import motion_scales
+from robolin.quantities.natural_scales import NaturalScales
 from robolin.results.result import Result
 
 MOTION_QUANTITIES = ("q", "qd", "qdd")
@@ -46,6 +48,7 @@ class ReportedMotion:
     values:    q, qd, qdd and tau, each (rows, n)
     condition: cond(𝓜) of every row, with closed loops that of the inertia of free motions
     contract:  what the torques include
+    scales:    natural scales of the arm in this motion
     closures:  what closed loops bear, None where there are none
     """
 
@@ -56,6 +59,7 @@ class ReportedMotion:
     margins: JointLimits
     contract: Mapping[str, Any]
     inputs: Mapping[str, str]
+    scales: NaturalScales
     closures: ReportedClosures | None = None
 
     @property
@@ -86,8 +90,9 @@ def reported_motion(arm: Arm, states: States, notify: Notify) -> ReportedMotion:
     times = [time for _, time in parts if time is not None]
     time, clock = seconds_from_first(np.concatenate(times) if times else None, len(values["tau"]))
     condition = _conditions(arm, values["q"])
+    scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
     return ReportedMotion(
-        time, clock, values, condition, approach.found(), ending.contract, ending.inputs
+        time, clock, values, condition, approach.found(), ending.contract, ending.inputs, scales
     )
 
 

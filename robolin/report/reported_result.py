@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from robolin.arrays import Floats
 from robolin.files.stored import open_stored
 from robolin.files.stored_file import StoredFile
 from robolin.pictures.joint_bounds import Bounds, joint_bounds
+from robolin.pictures.panels import Rounding, array_rounding, motion_scales
 from robolin.quantities.units import entry_units, slides_in
 from robolin.report.reported_motion import seconds_from_first
 
@@ -23,6 +24,7 @@ class ReportedResult:
     columns: name -> (rows,), one row where there is one state
     units:   of the columns
     limits:  of those columns whose joints have some
+    rounding: what of each column is nothing but rounding
     time:    (rows,), with what the axis is called; numbers of rows where there are no times
     """
 
@@ -35,6 +37,7 @@ class ReportedResult:
     limits: Mapping[str, Bounds]
     contract: Mapping[str, Any]
     rows: int | None
+    rounding: Mapping[str, Rounding] = field(default_factory=dict)
 
 
 def reported_result(name: str, path: str) -> ReportedResult:
@@ -50,9 +53,24 @@ def reported_result(name: str, path: str) -> ReportedResult:
     limits = _limits(stored)
     time, clock = seconds_from_first(values.get("time"), rows or 1)
     meta = stored.meta
+    rounding = _rounding(stored, values, units)
     return ReportedResult(
-        name, meta["verb"], columns, units, time, clock, limits, meta["contract"], rows
+        name, meta["verb"], columns, units, time, clock, limits, meta["contract"], rows, rounding
     )
+
+
+def _rounding(
+    stored: StoredFile, values: Mapping[str, Any], units: Mapping[str, str]
+) -> dict[str, Rounding]:
+    """What is rounding in every column, beside its array and the natural scales of the model."""
+    meta = stored.meta
+    scales = motion_scales(meta["model"], meta["contract"], values.get("qd"), values.get("qdd"))
+    return {
+        column: array_rounding(entry.name, units[column], values[entry.name], scales)
+        for entry in stored.entries
+        if entry.name != "time" and values[entry.name].dtype.kind in "fc"
+        for column in entry.column_names()
+    }
 
 
 def _limits(stored: StoredFile) -> dict[str, Bounds]:

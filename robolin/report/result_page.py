@@ -13,6 +13,7 @@ from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.outcome import shown_entries
 from robolin.checking.tolerance import Tolerances
 from robolin.files.stored import open_stored
+from robolin.pictures.panels import NO_ROUNDING
 from robolin.report.contract_table import contract_table
 from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
@@ -139,7 +140,15 @@ def _figures(results: Sequence[ReportedResult], figures: PageFigures) -> Iterato
             limits = [end for end in ends if isfinite(end)]
             unit = first.units[name]
             caption: list[Element | str] = [element("bdi", shown_name(name)), f" in {unit}; "]
-            yield curve_figure(first.time, curves, caption, figures, unit=unit, limits=limits)
+            yield curve_figure(
+                first.time,
+                curves,
+                caption,
+                figures,
+                rounding=first.rounding.get(name, NO_ROUNDING),
+                unit=unit,
+                limits=limits,
+            )
 
 
 def _label(results: Sequence[ReportedResult], number: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import robolin
 from robolin.answering.given_states import States
 from robolin.report.page_files import page_file_text
 from robolin.report.report_page import report_page
-from robolin.report.reported_result import ReportedResult
+from robolin.report.reported_result import ReportedResult, reported_result
 from robolin.report.result_page import result_page
 from tests.report.pages import (
     PEAK,
@@ -210,3 +211,44 @@ def test_margins_are_those_of_the_motion(page: str) -> None:
         assert float(margin) == pytest.approx(100.0 - tau[worst, place], rel=1e-5)
         assert float(share) == pytest.approx(100.0 - tau[worst, place], abs=0.051)
     assert len(efforts) == 2
+
+
+def test_torques_of_a_free_fall_have_the_scale_of_weight() -> None:
+    """Torques that are rounding are drawn on the scale of weight times reach, and named so."""
+    arm = robolin.load("two-link")
+    fall = robolin.simulate(arm, [1.0, -0.5], duration=0.3, every=10)
+    page = report_page([told(arm, States(q=fall.q, qd=fall.qd, qdd=fall.qdd))])
+    # 2 kg, 9.81 m/s² and a reach of 2.5 m; the poles come first
+    reaches = [figure.get("reach") for figure in data_in(page)["figures"]]
+    assert reaches[1:3] == [pytest.approx(49.05)] * 2
+    assert page.count("~0: rounding, at most") == 2
+    driven = motion(arm)
+    other = report_page([told(arm, States(**driven))])
+    assert not any("reach" in figure for figure in data_in(other)["figures"][1:])
+
+
+def test_stored_results_have_the_same_scales(tmp_path: Path) -> None:
+    """A page of a stored result judges rounding as the picture of the result does."""
+    arm = robolin.load("two-link")
+    fall = robolin.simulate(arm, [1.0, -0.5], duration=0.3, every=10)
+    states = States(q=fall.q, qd=fall.qd, qdd=fall.qdd)
+    robolin.write(robolin.answer(arm, "inverse", states), tmp_path / "fall.npz")
+    page = result_page([reported_result("fall.npz", str(tmp_path / "fall.npz"))], None)
+    assert [figure.get("reach") for figure in data_in(page)["figures"]] == [
+        pytest.approx(49.05),
+        pytest.approx(49.05),
+    ]
+
+
+def test_poles_are_those_of_the_open_loop() -> None:
+    """A page about a stabilized motion says that feedback is no part of the poles it lists."""
+    arm = robolin.load("acrobot")
+    model = robolin.state_space(arm, [np.pi, 0.0])
+    law = robolin.lqr(model, {"q": 10.0}).feedback()
+    motion = robolin.simulate(arm, [np.pi + 0.01, 0.0], duration=0.5, every=50, control=law)
+    page = report_page([told(arm, States(q=motion.q, qd=motion.qd, qdd=motion.qdd))])
+    assert "Open loop, the arm with its torques held" in page
+    # upright, each of the two joints falls one way and swings back the other
+    assert "up to 2 of 4 poles grow" in page
+    assert "Feedback is not included" in page
+    assert "open-loop poles at" in page

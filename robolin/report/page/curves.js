@@ -96,7 +96,7 @@ class Curves {
     return {
       width: Math.max(200, Math.floor(place.clientWidth || 380)),
       height: 190,
-      scales: { x: { time: false }, y: curves.log ? { distr: 3, log: 10 } : { range: aroundValues } },
+      scales: { x: { time: false }, y: curves.log ? { distr: 3, log: 10 } : { range: curves.reach ? [-curves.reach, curves.reach] : aroundValues } },
       axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: curves.unit, labelSize: 16, ...marks }],
       cursor: { drag: { x: true, y: false }, y: false },
       hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
