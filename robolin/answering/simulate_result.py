@@ -234,7 +234,8 @@ def _drifted(arm: Arm, motion: Simulation) -> str:
 def _torque_rounding(arm: Arm) -> float:
     """What rounding leaves of torques and forces that balance weight, in N·m or N."""
     scales = natural_scales(arm.figures, float(np.linalg.norm(arm.gravity)))
-    return rounding_share("tau") * scales.of_unit(unit_of("tau", ()))
+    unit = unit_of("tau", [joint.kind for joint in arm.joints])
+    return rounding_share("tau") * scales.of_unit(unit)
 
 
 def _energy_rounding(arm: Arm, motion: Simulation) -> Floats:

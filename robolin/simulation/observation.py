@@ -29,9 +29,9 @@ def observed_motion(
     work = equations.parts(kept)[2]
     tau, qdd, saturated = _driven(equations, time, q, qd, integrals)
     energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
-    total = energies["kinetic_energy"] + energies["potential_energy"]
-    error = None if controller is None else controller.error(q)
     kinetic = energies["kinetic_energy"]
+    total = kinetic + energies["potential_energy"]
+    error = None if controller is None else controller.error(q)
     falling = None
     if controller is not None:
         falling = controller.lyapunov(time, q, qd, kinetic, integrals)
@@ -39,7 +39,8 @@ def observed_motion(
     placed = partial(np.moveaxis, source=0, destination=q.ndim - 2)
     return Simulation(
         time=time,
-        **{name: placed(values) for name, values in energies.items()},
+        kinetic_energy=placed(kinetic),
+        potential_energy=placed(energies["potential_energy"]),
         q=placed(q),
         qd=placed(qd),
         qdd=placed(qdd),
