@@ -162,7 +162,8 @@ def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Numbers]:
     elif isinstance(result, Mapping):
         found = result
     elif is_dataclass(result) and not isinstance(result, type):
-        found = {field.name: getattr(result, field.name) for field in fields(result)}
+        stored = [field.name for field in fields(result) if field.metadata.get("stored", True)]
+        found = {name: getattr(result, name) for name in stored}
         # what the question did not ask for
         found = {name: value for name, value in found.items() if value is not None}
     else:

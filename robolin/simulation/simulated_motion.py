@@ -11,6 +11,9 @@ from robolin.arrays import Floats, Mask
 from robolin.shown import Shown
 from robolin.simulation.controllers import Law
 
+# a field that is no array of the motion: `robolin.testing` does not store it
+NOT_STORED = {"stored": False}
+
 
 @dataclass(frozen=True, eq=False)
 class FeedbackCost(Shown):
@@ -85,8 +88,8 @@ class Simulation(Shown):
     position_error: Floats | None = None
     orientation_error: Floats | None = None
     integrals: Floats | None = None
-    cost: FeedbackCost | None = None
-    control: Law | None = field(default=None, compare=False)
+    cost: FeedbackCost | None = field(default=None, metadata=NOT_STORED)
+    control: Law | None = field(default=None, compare=False, metadata=NOT_STORED)
 
     @property
     def energy_drift(self) -> Floats:

@@ -59,6 +59,7 @@ NO_VERB = {
 # flags that are called otherwise than the argument
 FLAG_OF = {
     "damping": "no-damping",
+    "springs": "no-springs",
     "packages": "package",
     "xacro_args": "xacro-arg",
     ("state_space", "method"): "discretize",
@@ -98,6 +99,7 @@ MEANT: dict[Any, str] = {
         (("generate", "frame"), ("casadi_function", "frame"), ("compile", "frame")),
         "the tip, or the only end",
     ),
+    "actuated": "as the description says, else all",
     "prefix": "the arm's name",
     "Q": "1",
     "R": "1",
