@@ -13,7 +13,7 @@ from typing import Any
 import robolin
 from benchmarks.subjects import panda, tree
 from benchmarks.timing import Effort, progress, seconds
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernels
 from robolin.engine.compiled.plan import arm_tables, recipe_for

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from benchmarks.subjects import States, Subject
-from robolin.arm import Arm, Link
+from robolin.core.arm import Arm, Link
 from robolin.description.robot_source import bundled_path
 
 DIFFERENCE = 1e-6

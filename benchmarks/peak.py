@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.subjects import panda
 from benchmarks.timing import Contestant, Effort, Spread, interleaved, progress, seconds, spread
 from benchmarks.verbs import VERBS, robolin_answer
-from robolin.algebra.trigonometry import sin_cos_by_polynomials
-from robolin.arm import Arm
+from robolin.core.arm import Arm
+from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import host_width, object_code
 from robolin.engine.counting import count_operations

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robolin.trajectory.read import open_trajectory
+from robolin.io.trajectories.read import open_trajectory
 from tests.ros_bags import Motion, write_bag, write_bag2
 
 JOINTS = tuple(f"joint{i}" for i in range(1, 8))

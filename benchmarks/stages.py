@@ -23,7 +23,7 @@ INTERVAL = 0.003
 WAITING = {"threading.py", "queue.py", "_base.py", "thread.py", "selectors.py"}
 
 # where parts of the work are handed from thread to thread, which is waiting too
-HANDING_ON = ("background.py", "engine/compiled/thread_pool.py")
+HANDING_ON = ("core/threads.py", "engine/compiled/thread_pool.py")
 
 # the beginning of a place -> the step of the work; the first that fits counts
 STEPS = (
@@ -31,15 +31,15 @@ STEPS = (
     ("engine/", "computing"),
     ("evaluation/", "computing"),
     ("api/", "computing"),
-    ("files/provenance_writer.py:Digests", "SHA-256 of every array"),
-    ("files/npz/npz_writer.py:crc", "CRC-32 of every member"),
-    ("files/npz/npz_writer.py", "handing bytes to the file system"),
-    ("files/csv/csv_writer.py", "writing: numbers into digits"),
-    ("files/parquet/parquet_writer.py", "writing: compressing columns"),
+    ("io/provenance_writer.py:Digests", "SHA-256 of every array"),
+    ("io/formats/npz_writer.py:crc", "CRC-32 of every member"),
+    ("io/formats/npz_writer.py", "handing bytes to the file system"),
+    ("io/formats/csv_writer.py", "writing: numbers into digits"),
+    ("io/formats/parquet_writer.py", "writing: compressing columns"),
     ("files/csv/", "reading: digits into numbers"),
     ("files/parquet/", "reading: columns"),
     ("files/npz/", "reading: arrays"),
-    ("files/atomic.py", "waiting for the disk"),
+    ("io/atomic.py", "waiting for the disk"),
     ("cli/", "starting, imports, sharing out rows"),
 )
 OTHER = "starting, imports, sharing out rows"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.robots import random_arm, random_states
 
 CHAINS = (3, 6, 12, 30, 60, 120)

@@ -13,7 +13,7 @@ from benchmarks.agreement import checked
 from benchmarks.peers import installed
 from benchmarks.subjects import States, Subject, panda, tree
 from benchmarks.timing import Contestant, Effort, affordable, compared, interleaved, progress
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.engine.compiled.plan import cores
 
 # verb -> what it is given, and the name of its result if that is a single array

@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from robolin.analysis.sensitivity import parameter_names as parameter_names
     from robolin.analysis.sensitivity import sensitivity as sensitivity
     from robolin.analysis.sensitivity import sensitivity_matrices as sensitivity_matrices
-    from robolin.answering.answer import answer as answer
-    from robolin.answering.answer import answer_stream as answer_stream
-    from robolin.answering.doubtful_states import state_warnings as state_warnings
-    from robolin.answering.given_states import States as States
-    from robolin.answering.question import Question as Question
-    from robolin.answering.sweep import sweep as sweep
     from robolin.api.centre_of_mass import Momentum as Momentum
     from robolin.api.centre_of_mass import momentum as momentum
     from robolin.api.closed_loops import close as close
@@ -49,7 +43,6 @@ if TYPE_CHECKING:
     from robolin.api.closed_loops import linearize_loops as linearize_loops
     from robolin.api.closed_loops import loop_constraints as loop_constraints
     from robolin.api.closed_loops import loop_forces as loop_forces
-    from robolin.api.closing_drives import closing_torques as closing_torques
     from robolin.api.compiled_calls import compile as compile  # noqa: A004
     from robolin.api.diagonal_coordinates import Diagonalized as Diagonalized
     from robolin.api.diagonal_coordinates import (
@@ -81,6 +74,7 @@ if TYPE_CHECKING:
     from robolin.api.linear_models import linearize_inverse as linearize_inverse
     from robolin.api.linear_models import perturb_forward as perturb_forward
     from robolin.api.linear_models import perturb_inverse as perturb_inverse
+    from robolin.api.loop_joint_torques import closing_torques as closing_torques
     from robolin.api.loop_results import Closed as Closed
     from robolin.api.loop_results import ClosedChange as ClosedChange
     from robolin.api.loop_results import LinearizedLoops as LinearizedLoops
@@ -95,22 +89,33 @@ if TYPE_CHECKING:
     from robolin.api.mass_matrices import (
         mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
-    from robolin.arm import Arm as Arm
-    from robolin.arm_parts import Joint as Joint
-    from robolin.arm_parts import Link as Link
     from robolin.checking.outcome import CheckOutcome as CheckOutcome
     from robolin.checking.result_files import check as check
     from robolin.checking.result_files import record as record
     from robolin.checking.result_files import write as write
+    from robolin.checking.verification.verify import Verification as Verification
+    from robolin.checking.verification.verify import verify as verify
+    from robolin.codegen.casadi_functions import casadi_function as casadi_function
+    from robolin.codegen.generate import generate as generate
+    from robolin.control.controllability import Reachability as Reachability
     from robolin.control.estimator import Estimator as Estimator
     from robolin.control.estimator import kalman as kalman
     from robolin.control.linear_model import state_space as state_space
     from robolin.control.pole_placement import PlacedPoles as PlacedPoles
     from robolin.control.pole_placement import place_poles as place_poles
     from robolin.control.poles import Poles as Poles
-    from robolin.control.reachability import Reachability as Reachability
     from robolin.control.regulator import Regulator as Regulator
     from robolin.control.regulator import lqr as lqr
+    from robolin.control.simulation.controllers import PoseControl as PoseControl
+    from robolin.control.simulation.controllers import RateControl as RateControl
+    from robolin.control.simulation.feedback_control import ComputedTorque as ComputedTorque
+    from robolin.control.simulation.feedback_control import FeedbackControl as FeedbackControl
+    from robolin.control.simulation.feedback_control import PDControl as PDControl
+    from robolin.control.simulation.simulate import simulate as simulate
+    from robolin.control.simulation.simulated_motion import FeedbackCost as FeedbackCost
+    from robolin.control.simulation.simulated_motion import Simulation as Simulation
+    from robolin.control.simulation.torques import Push as Push
+    from robolin.control.simulation.torques import TorqueTable as TorqueTable
     from robolin.control.state_space import StateSpace as StateSpace
     from robolin.control.time_response import TimeResponse as TimeResponse
     from robolin.control.time_varying import TimeVaryingRegulator as TimeVaryingRegulator
@@ -118,36 +123,31 @@ if TYPE_CHECKING:
     from robolin.control.time_varying import tvlqr_blocks as tvlqr_blocks
     from robolin.control.trim import Trim as Trim
     from robolin.control.trim import trim as trim
+    from robolin.core.arm import Arm as Arm
+    from robolin.core.arm_parts import Joint as Joint
+    from robolin.core.arm_parts import Link as Link
+    from robolin.core.configuration import advanced as advanced
+    from robolin.core.configuration import difference as difference
+    from robolin.core.configuration import kinematic_block as kinematic_block
+    from robolin.core.results.result import Array as Array
+    from robolin.core.results.result import Result as Result
+    from robolin.core.results.result import ResultStream as ResultStream
     from robolin.description.load import from_urdfpy as from_urdfpy
     from robolin.description.load import load as load
     from robolin.errors import FileError as FileError
     from robolin.errors import RobolinError as RobolinError
     from robolin.errors import RobolinWarning as RobolinWarning
     from robolin.errors import UsageError as UsageError
-    from robolin.files.stored import StoredResult as StoredResult
-    from robolin.files.stored import read_result as read_result
-    from robolin.generating.casadi_functions import casadi_function as casadi_function
-    from robolin.generating.generate import generate as generate
-    from robolin.geometry.configuration import advanced as advanced
-    from robolin.geometry.configuration import difference as difference
-    from robolin.geometry.configuration import kinematic_block as kinematic_block
+    from robolin.io.stored import StoredResult as StoredResult
+    from robolin.io.stored import read_result as read_result
     from robolin.operator_algebra.robot import Operators as Operators
     from robolin.operator_algebra.robot import operators as operators
-    from robolin.results.result import Array as Array
-    from robolin.results.result import Result as Result
-    from robolin.results.result import ResultStream as ResultStream
-    from robolin.simulation.controllers import PoseControl as PoseControl
-    from robolin.simulation.controllers import RateControl as RateControl
-    from robolin.simulation.feedback_control import ComputedTorque as ComputedTorque
-    from robolin.simulation.feedback_control import FeedbackControl as FeedbackControl
-    from robolin.simulation.feedback_control import PDControl as PDControl
-    from robolin.simulation.simulate import simulate as simulate
-    from robolin.simulation.simulated_motion import FeedbackCost as FeedbackCost
-    from robolin.simulation.simulated_motion import Simulation as Simulation
-    from robolin.simulation.torques import Push as Push
-    from robolin.simulation.torques import TorqueTable as TorqueTable
-    from robolin.verification.verify import Verification as Verification
-    from robolin.verification.verify import verify as verify
+    from robolin.queries.answer import answer as answer
+    from robolin.queries.answer import answer_stream as answer_stream
+    from robolin.queries.question import Question as Question
+    from robolin.queries.state_monitor import state_warnings as state_warnings
+    from robolin.queries.states import States as States
+    from robolin.queries.sweep import sweep as sweep
 
 # where each public name lives; type checkers read the same from the imports above
 _PUBLIC = {
@@ -159,15 +159,15 @@ _PUBLIC = {
     "robolin.analysis.sensitivity": (
         "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"
     ),
-    "robolin.answering.answer": "answer answer_stream",
-    "robolin.answering.given_states": "States",
-    "robolin.answering.question": "Question",
-    "robolin.answering.doubtful_states": "state_warnings",
-    "robolin.answering.sweep": "sweep",
+    "robolin.queries.answer": "answer answer_stream",
+    "robolin.queries.states": "States",
+    "robolin.queries.question": "Question",
+    "robolin.queries.state_monitor": "state_warnings",
+    "robolin.queries.sweep": "sweep",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",
     "robolin.api.centre_of_mass": "Momentum momentum",
-    "robolin.api.closing_drives": "closing_torques",
+    "robolin.api.loop_joint_torques": "closing_torques",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"
@@ -190,13 +190,13 @@ _PUBLIC = {
     ),
     "robolin.checking.outcome": "CheckOutcome",
     "robolin.checking.result_files": "check record write",
-    "robolin.arm": "Arm",
-    "robolin.arm_parts": "Joint Link",
+    "robolin.core.arm": "Arm",
+    "robolin.core.arm_parts": "Joint Link",
     "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
     "robolin.control.pole_placement": "PlacedPoles place_poles",
     "robolin.control.poles": "Poles",
-    "robolin.control.reachability": "Reachability",
+    "robolin.control.controllability": "Reachability",
     "robolin.control.regulator": "Regulator lqr",
     "robolin.control.state_space": "StateSpace",
     "robolin.control.time_response": "TimeResponse",
@@ -204,18 +204,18 @@ _PUBLIC = {
     "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",
     "robolin.errors": "FileError RobolinError RobolinWarning UsageError",
-    "robolin.files.stored": "StoredResult read_result",
-    "robolin.generating.casadi_functions": "casadi_function",
-    "robolin.generating.generate": "generate",
-    "robolin.geometry.configuration": "advanced difference kinematic_block",
+    "robolin.io.stored": "StoredResult read_result",
+    "robolin.codegen.casadi_functions": "casadi_function",
+    "robolin.codegen.generate": "generate",
+    "robolin.core.configuration": "advanced difference kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
-    "robolin.results.result": "Array Result ResultStream",
-    "robolin.simulation.controllers": "PoseControl RateControl",
-    "robolin.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
-    "robolin.simulation.simulate": "simulate",
-    "robolin.simulation.simulated_motion": "FeedbackCost Simulation",
-    "robolin.simulation.torques": "Push TorqueTable",
-    "robolin.verification.verify": "Verification verify",
+    "robolin.core.results.result": "Array Result ResultStream",
+    "robolin.control.simulation.controllers": "PoseControl RateControl",
+    "robolin.control.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
+    "robolin.control.simulation.simulate": "simulate",
+    "robolin.control.simulation.simulated_motion": "FeedbackCost Simulation",
+    "robolin.control.simulation.torques": "Push TorqueTable",
+    "robolin.checking.verification.verify": "Verification verify",
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 

@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import as_python_warnings
-from robolin.answering.given_states import States
-from robolin.answering.posed_question import Notify, Settings, open_answer, silent
-from robolin.answering.question import Question
-from robolin.arm import Arm
-from robolin.arrays import Numbers
-from robolin.choices import OnBadRow
+from robolin.core.arm import Arm
+from robolin.core.arrays import Numbers
+from robolin.core.choices import OnBadRow
+from robolin.core.results.number_kind import unit_of_moments
+from robolin.core.results.result import Result
+from robolin.core.results.table_columns import table_columns
 from robolin.errors import RobolinError, UsageError
-from robolin.files.table_file import (
+from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
     TableFile,
     counted_place,
     require_finite_cells,
 )
-from robolin.results.number_kind import unit_of_moments
-from robolin.results.result import Result
-from robolin.results.table_columns import table_columns
+from robolin.queries.answer import as_python_warnings
+from robolin.queries.query_context import Notify, Settings, open_answer, silent
+from robolin.queries.question import Question
+from robolin.queries.states import States
 
 # what messages call it
 _NAME = "the table"

@@ -3,7 +3,7 @@
 # conftest.py at the top, for `pytest --robolin-update`
 pytest_plugins = ["robolin.testing"]
 
-# test_arm.py
+# core/test_arm.py
 def test_holding_torque():
     arm = robolin.load("arm.urdf")
     assert_matches({"tau": robolin.inverse(arm, q)}, "stored/holding.npz", arm=arm)
@@ -19,23 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.answering.posed_question import silent
-from robolin.arrays import Numbers
 from robolin.checking.compare import Comparison, compare_with_stored, question_changes
 from robolin.checking.outcome import compared_lines
 from robolin.checking.record_results import record_result
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
+from robolin.core.arrays import Numbers
+from robolin.core.results.result import Array, Reference, Result, stream_of_one_part
+from robolin.core.units import unit_of
 from robolin.errors import UsageError
-from robolin.files.formats import FORMATS, extensions, format_named
-from robolin.files.stored import open_stored
-from robolin.quantities.units import unit_of
-from robolin.results.result import Array, Reference, Result, stream_of_one_part
+from robolin.io.format_table import FORMATS, extensions, format_named
+from robolin.io.stored import open_stored
+from robolin.queries.query_context import silent
 
 if TYPE_CHECKING:
     import pytest
 
-    from robolin.arm import Arm
-    from robolin.files.provenance_reader import Entry
+    from robolin.core.arm import Arm
+    from robolin.io.provenance_reader import Entry
 
 __all__ = ["assert_matches"]
 
@@ -222,9 +222,9 @@ def _named(name: str, values: Numbers, known: Mapping[str, Entry], arm: Arm | No
 
 
 def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
-    from robolin.answering.named_arrays import axis_labels
+    from robolin.core.quantity_table import COLUMN_WORDS
     from robolin.dynamics.catalogue import ALGORITHMS
-    from robolin.quantities.quantity_table import COLUMN_WORDS
+    from robolin.queries.named_arrays import axis_labels
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
     labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))

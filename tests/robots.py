@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
+from robolin.core.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.description.robot_source import bundled_names

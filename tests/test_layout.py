@@ -16,100 +16,47 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "robolin"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# what each room may import of robolin besides itself; the rest connects them
+# what each package may import of robolin besides itself, in the order in which data flows;
+# the remaining entries connect packages
 CONNECTING = {"__init__", "__main__", "cli", "testing"}
 ALLOWED = {
-    room: set(allowed.split())
-    for room, allowed in {
-        "arm_parts": "choices",
-        "shown": "wording",
-        "arm": "algebra arm_parts choices errors quantities shown wording",
-        "arrays": "",
-        "background": "",
-        "choices": "",
+    package: set(allowed.split())
+    for package, allowed in {
         "errors": "",
-        "quantities": "",
         "version": "",
-        "wording": "",
-        "labelled_values": "errors quantities wording",
-        "input_checks": "algebra arm arrays errors labelled_values wording",
-        "geometry": "algebra arm arrays errors input_checks",
-        "algebra": "",
-        "dynamics": "algebra",
-        "engine": "algebra arm arrays background errors geometry",
-        "evaluation": (
-            "algebra arm arrays choices dynamics engine errors input_checks kinematics wording"
+        "dynamics": "",
+        "core": "dynamics errors",
+        "description": "core dynamics errors",
+        "engine": "core dynamics errors",
+        "evaluation": "core dynamics engine errors",
+        "api": "core dynamics engine errors evaluation",
+        "operator_algebra": "core dynamics engine errors",
+        "io": "core engine errors version",
+        "analysis": "api core dynamics engine errors evaluation",
+        "control": "api core description engine errors evaluation io",
+        # independent of the command line, the terminal and the writers of results
+        "queries": "analysis api control core description dynamics errors evaluation io",
+        "checking": "core description dynamics engine errors evaluation io queries",
+        "batch": "core errors io queries version",
+        "display": (
+            "analysis api checking control core description dynamics errors evaluation io queries "
+            "version"
         ),
-        "number_texts": "errors",
-        "description": "algebra arm choices errors geometry number_texts quantities wording",
-        "results": "arrays errors shown",
-        "terminal": "arrays background errors files pictures quantities results shown wording",
-        "files": "arrays background engine errors quantities results shown version wording",
-        "pictures": "answering arrays errors files quantities results wording",
-        "trajectory": "arm arrays background errors files geometry quantities wording",
-        # the library behind the verbs: it knows of no command line, no terminal and no writer
-        "answering": (
-            "algebra analysis api arm arm_parts arrays background choices control description "
-            "dynamics errors evaluation files geometry input_checks kinematics labelled_values "
-            "loops number_texts quantities "
-            "results shown simulation trajectory wording"
-        ),
-        # asks stored questions again
-        "checking": (
-            "answering arrays background description errors files number_texts quantities "
-            "results shown wording"
-        ),
-        "parts": (
-            "answering arm arrays errors files quantities results trajectory version wording"
-        ),
-        # a page of everything that is told about an arm and its motion
-        "report": (
-            "algebra analysis answering api arm arm_parts arrays checking control description "
-            "errors files geometry loops pictures quantities results verification version wording"
-        ),
-        "loops": ("arm arrays choices dynamics engine errors evaluation input_checks quantities"),
-        "simulation": (
-            "arm arrays choices description errors evaluation geometry input_checks loops "
-            "quantities shown wording"
-        ),
-        # the public functions
-        "api": (
-            "algebra arm arrays choices engine errors evaluation input_checks kinematics loops "
-            "shown wording"
-        ),
-        "kinematics": (
-            "algebra arm arrays description dynamics errors geometry input_checks wording"
-        ),
-        "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
-        "analysis": (
-            "algebra api arm arrays choices dynamics engine errors evaluation geometry "
-            "input_checks quantities results shown wording"
-        ),
-        "control": (
-            "api arm arrays choices description engine errors evaluation files geometry "
-            "input_checks kinematics loops quantities simulation shown wording"
-        ),
-        "generating": (
-            "algebra arm arrays choices dynamics engine errors evaluation files input_checks "
-            "kinematics quantities version wording"
-        ),
-        "verification": (
-            "algebra arm arrays choices description dynamics engine errors evaluation geometry "
-            "input_checks loops shown"
-        ),
-        "tables": "answering arm arrays choices errors files results",
-        "cluster": "answering arm choices errors files parts version",
+        "codegen": "core dynamics engine errors evaluation io version",
+        "tables": "core errors io queries",
+        "cluster": "batch",
     }.items()
 }
-# plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
-NO_NUMPY = {
-    *("arm", "arm_parts", "choices", "errors", "number_texts", "quantities", "version", "wording"),
-    *("description", "dynamics"),
-}
-NUMPY_ON_DEMAND = {"algebra"}
+# modules that need no NumPy: descriptions are plain numbers, algorithms run on any scalar
+NO_NUMPY = (
+    *("errors", "version", "description", "dynamics", "core/quantity_table.py", "core/units.py"),
+    *(f"core/{name}.py" for name in ("arm", "arm_parts", "choices", "number_parsing", "text")),
+)
+# imports NumPy inside functions only, when an argument is an array
+NUMPY_ON_DEMAND = "dynamics/algebra"
 
 # tables that name functions of rooms they may not import, which are then found when asked for
-DISPATCH_TABLES = {"results/shown_by.py": {"pictures", "terminal"}}
+DISPATCH_TABLES = {"core/results/shown_by.py": {"display"}}
 NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
 
 # what a question is called in Python, its algorithm is called too
@@ -120,10 +67,10 @@ BESIDE_THE_PACKAGE = {"compute"}
 # a table of all algorithms, none itself
 CATALOGUE = "dynamics/catalogue.py"
 # as long as what they list
-TABLES = (CATALOGUE, "answering/verbs.py")
+TABLES = (CATALOGUE, "queries/verbs.py")
 
 LONGEST_ALGORITHM = 170
-LONGEST_MODULE = 360
+LONGEST_MODULE = 450
 
 
 def _name(module: Path) -> str:
@@ -226,9 +173,13 @@ def _trespasses(module: Path) -> Iterator[str]:
 def _numpy(module: Path) -> Iterator[str]:
     """The lines in which a module imports NumPy, anywhere or, where on demand is fine, at once."""
     lines = {line for line, name in _told(module).imports if name.partition(".")[0] == "numpy"}
-    if lines and _room(module) in NUMPY_ON_DEMAND:
+    if lines and _name(module).startswith(NUMPY_ON_DEMAND):
         lines &= _told(module).at_once
     yield from (f"{_name(module)}:{line}" for line in sorted(lines))
+
+
+def _is_algorithm(module: Path) -> bool:
+    return _room(module) == "dynamics" and not _name(module).startswith("dynamics/algebra")
 
 
 def test_rooms_import_only_what_they_may() -> None:
@@ -262,7 +213,7 @@ def test_dispatch_tables_name_what_they_are_listed_with() -> None:
 
 def test_plain_rooms_need_no_numpy() -> None:
     """Descriptions are plain numbers, and algorithms know nothing of arrays."""
-    plain = [module for module in MODULES if _room(module) in NO_NUMPY | NUMPY_ON_DEMAND]
+    plain = [module for module in MODULES if _name(module).startswith(NO_NUMPY)]
     assert [each for module in plain for each in _numpy(module)] == []
 
 
@@ -300,5 +251,5 @@ def test_modules_stay_readable() -> None:
     """An algorithm fits on about two screens, any other module but a table on a few."""
     modules = [module for module in MODULES if _name(module) not in TABLES]
     lines = {module: len(module.read_text("utf-8").splitlines()) for module in modules}
-    longest = {m: LONGEST_ALGORITHM if _room(m) == "dynamics" else LONGEST_MODULE for m in lines}
+    longest = {m: LONGEST_ALGORITHM if _is_algorithm(m) else LONGEST_MODULE for m in lines}
     assert [f"{_name(m)}: {lines[m]} lines" for m in lines if lines[m] > longest[m]] == []

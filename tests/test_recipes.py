@@ -12,22 +12,22 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.answering import verbs
-from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
-from robolin.answering.asks import TRAJECTORY
-from robolin.answering.posed_question import PosedQuestion
-from robolin.answering.values import Values
-from robolin.arm import Arm
-from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.quantities.quantity_table import QUANTITIES, Quantity
-from robolin.quantities.units import unit_of
-from robolin.results.result import Array, Result, ResultStream
+from robolin.cli.query_command import asking_command, respond
+from robolin.core.arm import Arm
+from robolin.core.quantity_table import QUANTITIES, Quantity
+from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.units import unit_of
+from robolin.queries import verbs
+from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.queries.option_specs import TRAJECTORY
+from robolin.queries.query_context import PosedQuestion
+from robolin.queries.values import Values
 from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
 
 
-# what would stand in robolin/answering/reach_answer.py
+# what would stand in robolin/queries/reach_answer.py
 def answer_reach(posed: PosedQuestion) -> Result | ResultStream:
     """How far the centre of mass is from the base, or half of it; of one state or of every row."""
     share = 0.5 if posed.question.asked("halved") else 1.0
@@ -47,7 +47,7 @@ REACH = verbs.Verb(
     states=("q", "qd"),
     states_from=TRAJECTORY,
     asks={"halved": verbs.SWITCH},
-    answers="robolin.answering.reach_answer:answer_reach",
+    answers="robolin.queries.reach_answer:answer_reach",
 )
 
 # and in the table of quantities
@@ -59,11 +59,11 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """The verb, as if its files were there."""
     monkeypatch.setitem(verbs.VERBS, "reach", REACH)
     monkeypatch.setitem(QUANTITIES, "reach", QUANTITY)  # type: ignore[arg-type]
-    answering = ModuleType("robolin.answering.reach_answer")
+    answering = ModuleType("robolin.queries.reach_answer")
     answering.answer_reach = answer_reach  # type: ignore[attr-defined]
     cli = ModuleType(REACH.command)
 
-    # what would stand in robolin/cli/verbs/reach_verb.py
+    # what would stand in robolin/cli/commands/reach_verb.py
     @asking_command("reach", [flag("--halved", section=METHOD, is_flag=True, help="Half.")])
     def command(inquiry, out) -> None:
         """How far the centre of mass is from the base.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.dynamics.running import gap, gap_by_state
-from tests.loops.closed_arms import relative
+from tests.evaluation.loops.closed_arms import relative
 from tests.operator_algebra.subjects import apart
 
 Test = Callable[..., None]

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from _pytest.outcomes import Skipped
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernel_text import trace

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from robolin import _PUBLIC
-from robolin.answering.asks import Verb
-from robolin.answering.question_keywords import keywords_of
-from robolin.answering.verbs import VERBS
+from robolin.queries.option_specs import Verb
+from robolin.queries.question_keywords import keywords_of
+from robolin.queries.verbs import VERBS
 from tools.markdown import DOCS, cell
 
 _INTRO = """\

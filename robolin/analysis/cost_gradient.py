@@ -26,14 +26,14 @@ from robolin.analysis.sensitivity import (
 )
 from robolin.api.linear_models import linearize_forward
 from robolin.api.run_options import run_options
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod, Torques
+from robolin.core.arm import Arm
+from robolin.core.array_checks import require_same_rows
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod, Torques
+from robolin.core.configuration import kinematic_block
+from robolin.core.notebook import Shown
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
-from robolin.geometry.configuration import kinematic_block
-from robolin.input_checks import require_same_rows
-from robolin.shown import Shown
 
 # how much the torques of the rows at both ends of a step count at its begin, middle and end
 _SHARES = {

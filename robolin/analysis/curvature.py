@@ -13,13 +13,13 @@ import numpy as np
 
 from robolin.analysis.riemann_symbols import brackets, riemann_symbols
 from robolin.api.run_options import run_options
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of, require_arm, require_tree
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.core.notebook import Shown
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
-from robolin.input_checks import array_of, require_arm, require_tree
-from robolin.shown import Shown
 
 # exact derivatives leave flat arms with 1e-14 and less; arms that people build have 0.02 and more
 FLAT_BELOW = 1e-8

@@ -8,15 +8,15 @@ import numpy as np
 
 from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
-from robolin.arm import NO_TURN, Arm, Matrix3
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import NO_TURN, Arm, Matrix3
+from robolin.core.array_checks import batch_of, joint_arrays, require_arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.core.notebook import Shown
+from robolin.core.rotations import axis_to_z, transpose, turned_rotary
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
-from robolin.geometry.rotations import axis_to_z, transpose, turned_rotary
-from robolin.input_checks import batch_of, joint_arrays, require_arm
-from robolin.shown import Shown
 
 # a singular value below this share of the largest is told by no torque sensor; angles that a file
 # rounds to five digits make parameters count by 1e-6 that do not in truth

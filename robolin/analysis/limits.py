@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arm import Arm, Link
-from robolin.arrays import Floats, JointValues, Numbers
+from robolin.core.arm import Arm, Link
+from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
+from robolin.core.arrays import Floats, JointValues, Numbers
+from robolin.core.notebook import Shown
+from robolin.core.units import joint_unit
 from robolin.errors import RobolinError
-from robolin.input_checks import joint_arrays, require_arm, require_same_rows
-from robolin.quantities.units import joint_unit
-from robolin.shown import Shown
 
 LimitedQuantity = Literal["position", "velocity", "effort"]
 LIMITED_QUANTITIES: tuple[LimitedQuantity, ...] = ("position", "velocity", "effort")

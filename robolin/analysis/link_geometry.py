@@ -19,17 +19,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.algebra.axes import GEOMETRY_COLUMNS
 from robolin.analysis.link_parameters import sound_change
 from robolin.api.run_options import run_options
-from robolin.arm import Arm, DhRow, Joint, Link, Pose
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm, DhRow, Joint, Link, Pose
+from robolin.core.array_checks import require_arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.core.notebook import Shown
+from robolin.core.rotations import axis_to_z, compose, inverse_rotation
+from robolin.dynamics.algebra.axes import GEOMETRY_COLUMNS
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
-from robolin.geometry.rotations import axis_to_z, compose, inverse_rotation
-from robolin.input_checks import require_arm
-from robolin.shown import Shown
 
 _AXES = ("x", "y", "z")
 # the figures that may be told in degrees

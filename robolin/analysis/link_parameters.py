@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.algebra.axes import REGRESSOR_COLUMNS, SPRING_COLUMNS
-from robolin.arm import ORIGIN, Arm, Inertia, Link, Vector3
-from robolin.arrays import AnyArray
+from robolin.core.arm import ORIGIN, Arm, Inertia, Link, Vector3
+from robolin.core.arrays import AnyArray
+from robolin.core.rotations import apply
+from robolin.core.text import did_you_mean
+from robolin.dynamics.algebra.axes import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.errors import RobolinError, UsageError
-from robolin.geometry.rotations import apply
-from robolin.wording import did_you_mean
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
-from robolin.choices import TORQUES, Torques
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of, require_arm, require_same_rows, seconds_of
+from robolin.core.arrays import AnyArray, JointValues
+from robolin.core.choices import TORQUES, Torques
+from robolin.core.configuration import advanced, difference, kinematic_block
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
-from robolin.geometry.configuration import advanced, difference, kinematic_block
-from robolin.input_checks import array_of, require_arm, require_same_rows, seconds_of
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.chain import Chain
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.conventional import forward_model_conventional
 from robolin.dynamics.forward.linearize_forward import forward_model

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Floats
-from robolin.geometry.configuration import has_groups, kinematic_block
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.configuration import has_groups, kinematic_block
 
 
 def brackets(arm: Arm) -> Floats | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arm import Arm, Joint
-from robolin.arrays import AnyArray
+from robolin.core.arm import Arm, Joint
+from robolin.core.arrays import AnyArray
 
 # how far to either side a joint is looked at: all angles there are, half a metre where a slide has
 # no limits, and no further than ten where it has

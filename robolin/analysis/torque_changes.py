@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.api.inverse_and_forward import inverse
-from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.units import joint_unit
 from robolin.errors import RobolinError
-from robolin.quantities.units import joint_unit
 
 
 @dataclass(frozen=True)

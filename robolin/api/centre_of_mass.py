@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from robolin.algebra.scalar import float_sum
 from robolin.api.run_options import run_options
-from robolin.arm import Arm
-from robolin.arrays import Floats
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.array_checks import require_arm
+from robolin.core.arrays import Floats
+from robolin.core.choices import LoopMethod
+from robolin.core.notebook import Shown
+from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
-from robolin.input_checks import require_arm
-from robolin.shown import Shown
 
 
 @dataclass(frozen=True)

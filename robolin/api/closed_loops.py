@@ -15,16 +15,22 @@ from robolin.api.loop_results import (
     LoopForces,
 )
 from robolin.api.operating_points import evaluate_about
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.array_checks import (
+    batch_of,
+    joint_arrays,
+    require_arm,
+    require_loops,
+    require_sound,
+)
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import RunOptions
-from robolin.input_checks import batch_of, joint_arrays, require_arm, require_loops, require_sound
-from robolin.loops.any_arm import evaluate_any_arm
-from robolin.loops.assemble import assemble, assembled_change
-from robolin.loops.closure_arrays import Closures, closure_rows, row_names
-from robolin.loops.loop_answers import CLOSURE_TOLERANCE
+from robolin.evaluation.loops.assemble import assemble, assembled_change
+from robolin.evaluation.loops.closure_arrays import Closures, closure_rows, row_names
+from robolin.evaluation.loops.loop_evaluation import CLOSURE_TOLERANCE
 
 
 def close(

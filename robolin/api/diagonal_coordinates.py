@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.api.run_options import run_options
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.core.notebook import Shown
+from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
-from robolin.loops.any_arm import evaluate_any_arm
-from robolin.shown import Shown
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ from robolin.api.frame_results import (
     OperationalSpace,
 )
 from robolin.api.run_options import run_options
-from robolin.arm import ORIGIN, Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import REFERENCES, FrameReference, LoopMethod
+from robolin.core.arm import ORIGIN, Arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import REFERENCES, FrameReference, LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, evaluate
+from robolin.evaluation.frame_axes import in_frame_axes, of_real_links
+from robolin.evaluation.frames import at_frame, joints_between
 from robolin.evaluation.methods import Method
-from robolin.kinematics.frame_axes import in_frame_axes, of_real_links
-from robolin.kinematics.frames import at_frame, joints_between
 
 # a wrench has six directions, and so many joints it takes to move a frame in all of them
 DIRECTIONS = 6

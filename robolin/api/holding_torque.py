@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.core.arm import Arm
+from robolin.core.array_checks import require_arm
+from robolin.core.arrays import JointValues
 from robolin.errors import UsageError
+from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import RunOptions
-from robolin.input_checks import require_arm
-from robolin.loops.any_arm import evaluate_any_arm
 
 HOLD = "hold"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from robolin.api.holding_torque import torque_or_hold
 from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
-from robolin.loops.any_arm import evaluate_any_arm
 
 
 def inverse(

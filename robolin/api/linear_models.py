@@ -12,14 +12,14 @@ from robolin.api.holding_torque import HOLD, torque_or_hold
 from robolin.api.operating_points import evaluate_about
 from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.core.notebook import Shown
+from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
-from robolin.loops.any_arm import evaluate_any_arm
-from robolin.shown import Shown
 
 
 @dataclass(frozen=True)

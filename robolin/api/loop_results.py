@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robolin.arrays import Floats, Mask
-from robolin.shown import Shown
+from robolin.core.arrays import Floats, Mask
+from robolin.core.notebook import Shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from math import prod
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Arrays, Floats, JointValues
+from robolin.core.arm import Arm
+from robolin.core.array_checks import batch_of, joint_arrays
+from robolin.core.arrays import Arrays, Floats, JointValues
 from robolin.engine.compiled.buffer_pool import BufferPool
+from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import RunOptions
-from robolin.input_checks import batch_of, joint_arrays
-from robolin.loops.any_arm import evaluate_any_arm
 
 # numbers from which memory is used again: new memory for as many takes longer than copying them
 LEAST_POOLED_POINT = 1 << 14

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from robolin.api.holding_torque import torque_or_hold
-from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of, require_arm, require_same_rows
+from robolin.core.arrays import JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.prescribed_joints import (
@@ -16,7 +17,6 @@ from robolin.evaluation.prescribed_joints import (
     prescribed_joints,
     require_prescribed_inputs,
 )
-from robolin.input_checks import array_of, require_arm, require_same_rows
 
 
 def prescribed_values(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.arm import Arm
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm
+from robolin.core.choices import LoopMethod
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import QuickCall, no_answer, quick_call

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.outcome import CheckOutcome, counted_outcomes, outcome_lines
-from robolin.files.paths import shared_name, shared_text
+from robolin.io.paths import shared_name, shared_text
 
 
 def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:

@@ -9,8 +9,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.answering.posed_question import QUIETLY, Settings, open_inquiry
-from robolin.background import result_of
 from robolin.checking import rounding
 from robolin.checking.changed_place import changed_place
 from robolin.checking.compare import Comparison, compare_with_stored
@@ -24,16 +22,18 @@ from robolin.checking.recorded_question import (
     with_stored_motors,
 )
 from robolin.checking.tolerance import Tolerances, tolerances_in
+from robolin.core.results.finite_numbers import require_finite
+from robolin.core.results.result import Result, stream_of_one_part
+from robolin.core.threads import result_of
 from robolin.description.load import figures
 from robolin.errors import RobolinError
-from robolin.files.provenance_writer import plain
-from robolin.files.stored import open_stored
-from robolin.results.finite_numbers import require_finite
-from robolin.results.result import Result, stream_of_one_part
+from robolin.io.provenance_writer import plain
+from robolin.io.stored import open_stored
+from robolin.queries.query_context import QUIETLY, Settings, open_inquiry
 
 if TYPE_CHECKING:
     from robolin.checking.suite import Case
-    from robolin.files.stored_file import StoredFile
+    from robolin.io.stored_file import StoredFile
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from robolin.wording import printable, printable_lines
+from robolin.core.text import printable, printable_lines
 
 
 def github_command(level: str, message: str, **properties: str | int) -> str:

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.values import POINT
-from robolin.answering.verbs import VERBS
-from robolin.arrays import Numbers
-from robolin.background import close_generator, prefetch
 from robolin.checking.contract_changes import changed_lines, shown_value
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
 from robolin.checking.rounding import remainder_lines, rounding_of, tolerance_of
 from robolin.checking.tolerance import Tolerances
-from robolin.files.provenance_reader import Blocks, Entry
-from robolin.files.provenance_writer import plain
-from robolin.files.stored_file import StoredFile
-from robolin.quantities.units import entry_units, same_unit, slides_in
-from robolin.results.result import Array, Footer, Result, ResultStream
-from robolin.results.swept_verbs import asked_verb
+from robolin.core.arrays import Numbers
+from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.results.swept_verbs import asked_verb
+from robolin.core.threads import close_generator, prefetch
+from robolin.core.units import entry_units, same_unit, slides_in
+from robolin.io.provenance_reader import Blocks, Entry
+from robolin.io.provenance_writer import plain
+from robolin.io.stored_file import StoredFile
+from robolin.queries.values import POINT
+from robolin.queries.verbs import VERBS
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from math import inf, isfinite
 
 import numpy as np
 
-from robolin.arrays import Floats, Mask, Numbers
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.rounding import rounding_of
 from robolin.checking.tolerance import Tolerance
-from robolin.files.provenance_reader import Entry
-from robolin.results.number_kind import kind_of
+from robolin.core.arrays import Floats, Mask, Numbers
+from robolin.core.results.number_kind import kind_of
+from robolin.io.provenance_reader import Entry
 
 
 @dataclass(frozen=True)

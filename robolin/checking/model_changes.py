@@ -8,8 +8,8 @@ from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
+from robolin.core.units import FIGURES
 from robolin.description.model import Figures, with_gravity
-from robolin.quantities.units import FIGURES
 
 Parts = Mapping[str, Figures]
 

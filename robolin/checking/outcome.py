@@ -10,10 +10,10 @@ from typing import Any, Literal
 from robolin.checking.compare import Comparison
 from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
+from robolin.core.notebook import Shown
+from robolin.core.text import printable
 from robolin.description.model import Place
 from robolin.errors import FOUND_SOMETHING, RobolinError
-from robolin.shown import Shown
-from robolin.wording import printable
 
 Status = Literal["same", "differs", "updated", "refused"]
 

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robolin.answering.given_states import STATES_OPTION
-from robolin.answering.inquiry import ARM_OPTION, Inquiry
-from robolin.answering.posed_question import Notify, Settings, open_inquiry
-from robolin.answering.using_states import require_writable_as
-from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
+from robolin.core.results.result import Reference, Result, ResultStream, stream_of_one_part
+from robolin.core.results.sound_arrays import require_sound_result
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.formats import FORMATS, format_of
-from robolin.files.paths import place_and_part, require_output_is_no_input, require_target
-from robolin.files.write import require_holdable
-from robolin.results.result import Reference, Result, ResultStream, stream_of_one_part
-from robolin.results.sound_arrays import require_sound_result
+from robolin.io.format_table import FORMATS, format_of
+from robolin.io.paths import place_and_part, require_output_is_no_input, require_target
+from robolin.io.write import require_holdable
+from robolin.queries.query_context import Notify, Settings, open_inquiry
+from robolin.queries.request import ARM_OPTION, Inquiry
+from robolin.queries.state_parsing import require_writable_as
+from robolin.queries.states import STATES_OPTION
+from robolin.queries.verbs import answering_verb
 
 
 def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tolerances) -> None:

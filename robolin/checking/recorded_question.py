@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.given_states import STATES_OPTION
-from robolin.answering.inquiry import ARM_OPTION, Inquiry, inquiry_of
-from robolin.answering.posed_question import arm_inputs
-from robolin.answering.verbs import VERBS, answering_verb
+from robolin.core.results.swept_verbs import asked_verb
 from robolin.errors import FileError, RobolinError
-from robolin.files.paths import place_and_part
-from robolin.results.swept_verbs import asked_verb
+from robolin.io.paths import place_and_part
+from robolin.queries.query_context import arm_inputs
+from robolin.queries.request import ARM_OPTION, Inquiry, inquiry_of
+from robolin.queries.states import STATES_OPTION
+from robolin.queries.verbs import VERBS, answering_verb
 
 if TYPE_CHECKING:
-    from robolin.files.stored_file import StoredFile
+    from robolin.io.stored_file import StoredFile
 
 _COMPARE = "compare it with another result: robolin check FILE --against OTHER"
 

@@ -9,21 +9,21 @@ from inspect import GEN_CREATED, getgeneratorstate
 from pathlib import Path
 from types import GeneratorType
 
-from robolin.answering.answer import as_python_warnings
-from robolin.answering.posed_question import Settings
-from robolin.background import close_generator
 from robolin.checking.check_results import CheckSettings, check_file
 from robolin.checking.outcome import CheckOutcome
 from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
 from robolin.checking.tolerance import Tolerances, same_for_all
+from robolin.core.results.result import Result, ResultStream, stream_of_one_part
+from robolin.core.results.sound_arrays import require_sound_result
+from robolin.core.threads import close_generator
 from robolin.errors import UsageError
-from robolin.files.formats import FORMATS, format_of
-from robolin.files.paths import require_output_is_no_input, require_target
-from robolin.files.stored import StoredResult
-from robolin.files.write import require_holdable
-from robolin.results.result import Result, ResultStream, stream_of_one_part
-from robolin.results.sound_arrays import require_sound_result
+from robolin.io.format_table import FORMATS, format_of
+from robolin.io.paths import require_output_is_no_input, require_target
+from robolin.io.stored import StoredResult
+from robolin.io.write import require_holdable
+from robolin.queries.answer import as_python_warnings
+from robolin.queries.query_context import Settings
 
 
 def write(result: Result | ResultStream | StoredResult, path: str | Path) -> None:

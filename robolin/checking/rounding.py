@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from sys import float_info
 from typing import Any
 
-from robolin.answering.verbs import VERBS
 from robolin.checking.tolerance import Tolerance, Tolerances
-from robolin.results.swept_verbs import asked_verb
+from robolin.core.results.swept_verbs import asked_verb
+from robolin.queries.verbs import VERBS
 
 # a sum over an arm is rounded some tens of times
 _ROUNDINGS = 64.0

@@ -23,15 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robolin.answering.asks import Ask
-from robolin.answering.verbs import answering_verb
 from robolin.checking.recorded_question import RecordedQuestion
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.checking.toml_lines import line_of
+from robolin.core.number_parsing import text_of
+from robolin.core.text import did_you_mean
 from robolin.errors import FileError, RobolinError, raise_all
-from robolin.files.formats import with_companion
-from robolin.number_texts import text_of
-from robolin.wording import did_you_mean
+from robolin.io.format_table import with_companion
+from robolin.queries.option_specs import Ask
+from robolin.queries.verbs import answering_verb
 
 SUITE, PROJECT = "robolin.toml", "pyproject.toml"
 # what a suite has in a pyproject stands under these

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from robolin.arm import Arm
+    from robolin.core.arm import Arm
 
 # by the words that stand for a value on the help page
 _JOINT_VALUES = ("VALUES", "JOINT=VALUE")

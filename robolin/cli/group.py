@@ -13,10 +13,10 @@ from importlib import import_module
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
-from robolin.answering.verbs import VERBS, sections, unknown_verb
+from robolin.core.text import likely_meant
 from robolin.errors import RobolinError, UsageError
+from robolin.queries.verbs import VERBS, sections, unknown_verb
 from robolin.version import __version__
-from robolin.wording import likely_meant
 
 # what Click calls a value that is none, and what it is
 _KINDS = {

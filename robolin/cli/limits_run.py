@@ -8,19 +8,19 @@ import click
 import numpy as np
 
 from robolin.analysis.limits import ClosestApproach, JointLimits
-from robolin.answering.inquiry import Inquiry
-from robolin.answering.values import Values
-from robolin.cli.asking_command import respond
 from robolin.cli.flags.output_flags import Output, standard_output
-from robolin.cli.reports.limits_report import (
+from robolin.cli.output.limits_report import (
     csv_section,
     limits_document,
     limits_sections,
     unlimited,
 )
-from robolin.cli.reports.report import Report
+from robolin.cli.output.report import Report
+from robolin.cli.query_command import respond
+from robolin.core.results.result import Result, ResultStream
 from robolin.errors import FOUND_SOMETHING
-from robolin.results.result import Result, ResultStream
+from robolin.queries.request import Inquiry
+from robolin.queries.values import Values
 
 
 def respond_with_limits(inquiry: Inquiry, out: Output) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from robolin.wording import printable
+from robolin.core.text import printable
 
 
 def say(kind: str, text: str) -> None:

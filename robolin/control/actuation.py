@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.text import did_you_mean
+from robolin.core.units import unit_of
 from robolin.errors import RobolinError, UsageError
-from robolin.quantities.units import unit_of
-from robolin.wording import did_you_mean
 
 # a torque below this share of the largest one in its state, or of 1, is rounding
 NEGLIGIBLE_TORQUE = 1e-9

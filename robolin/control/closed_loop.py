@@ -7,19 +7,19 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Floats, Integers
+from robolin.control.optional_dependencies import scipy_part
 from robolin.control.regulator import Regulator
-from robolin.control.scipy_needed import scipy_part
+from robolin.control.simulation.feedback_control import FeedbackControl, driven_joints
+from robolin.control.simulation.reference import reference_of
+from robolin.control.simulation.running_cost import ON_TIME
+from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.control.state_space import StateSpace
 from robolin.control.time_varying import TimeVaryingRegulator
+from robolin.core.arm import Arm
+from robolin.core.array_checks import is_real_number
+from robolin.core.arrays import Floats, Integers
+from robolin.core.configuration import difference
 from robolin.errors import UsageError
-from robolin.geometry.configuration import difference
-from robolin.input_checks import is_real_number
-from robolin.simulation.feedback_control import FeedbackControl, driven_joints
-from robolin.simulation.reference import reference_of
-from robolin.simulation.running_cost import ON_TIME
-from robolin.simulation.simulated_motion import FeedbackCost, Simulation
 
 # discretizations whose states are the arm's; those of the others have torques in them
 OWN_STATES = (None, "zoh", "euler")

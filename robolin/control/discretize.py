@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import Floats
-from robolin.choices import Discretization
 from robolin.control.matrix_exponential import exponential
 from robolin.control.state_space import StateSpace
+from robolin.core.arrays import Floats
+from robolin.core.choices import Discretization
 from robolin.errors import UsageError
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import Floats
 from robolin.control.model_parts import one_by_one, require_model
 from robolin.control.poles import Poles, poles_of
 from robolin.control.regulator import solved_gains
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weights, require_weights, weight_matrix
-from robolin.shown import Shown
+from robolin.core.arrays import Floats
+from robolin.core.notebook import Shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robolin.control.scipy_needed import python_control, scipy_part
+from robolin.control.optional_dependencies import python_control, scipy_part
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import Complexes, Floats
 from robolin.control.model_parts import as_numbers, one_by_one, stacked_models
-from robolin.control.scipy_needed import scipy_part
+from robolin.control.optional_dependencies import scipy_part
 from robolin.control.state_space import StateSpace
+from robolin.core.arrays import Complexes, Floats
 from robolin.errors import RobolinError, UsageError
 
 

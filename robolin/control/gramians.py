@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.arrays import Floats
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.model_parts import one_by_one, stacked_models
 from robolin.control.state_space import StateSpace
+from robolin.core.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 
 

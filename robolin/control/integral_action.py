@@ -9,8 +9,8 @@ import numpy as np
 
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import INTEGRAL
+from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
-from robolin.wording import did_you_mean
 
 
 def with_integrals(model: StateSpace, outputs: Sequence[str] | str) -> StateSpace:

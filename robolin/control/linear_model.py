@@ -8,9 +8,6 @@ from math import prod
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
-from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
 from robolin.control.operating_point import (
@@ -20,12 +17,15 @@ from robolin.control.operating_point import (
     operating_point,
 )
 from robolin.control.state_space import StateSpace
+from robolin.core.arm import Arm
+from robolin.core.array_checks import require_arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import Discretization
+from robolin.core.configuration import kinematic_block
+from robolin.core.units import unit_of
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine
-from robolin.geometry.configuration import kinematic_block
-from robolin.input_checks import require_arm
-from robolin.quantities.units import unit_of
 
 # numbers of A and B together whose memory is used again: below, new memory costs nothing, and
 # above, it would be kept for too long

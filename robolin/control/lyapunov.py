@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
-from robolin.arrays import Floats
-from robolin.control.scipy_needed import scipy_part
+from robolin.control.optional_dependencies import scipy_part
+from robolin.core.arrays import Floats
 from robolin.errors import RobolinError
 
 DOUBLINGS = 60

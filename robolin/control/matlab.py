@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import Floats
 from robolin.control.regulator import Regulator
 from robolin.control.state_space import StateSpace
-from robolin.files.mat.mat_words import discretization, sampling_grid
+from robolin.core.arrays import Floats
+from robolin.io.formats.mat_words import discretization, sampling_grid
 
 
 def model_variables(model: StateSpace) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.core.arrays import Floats
 
 # numerator of the [13/13] quotient, exact to rounding up to a norm of 5.37 (Higham 2005)
 PADE = (

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Floats
-from robolin.choices import REFERENCES
 from robolin.control.operating_point import OperatingPoint
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.choices import REFERENCES
+from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.text import did_you_mean
+from robolin.core.units import joint_units, unit_of
 from robolin.errors import UsageError
-from robolin.kinematics.frames import at_frame
-from robolin.loops.any_arm import evaluate_any_arm
-from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
-from robolin.quantities.units import joint_units, unit_of
-from robolin.wording import did_you_mean
+from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.frames import at_frame
 
 DISPLACEMENT = ("rx", "ry", "rz", "x", "y", "z")
 VELOCITY = ("wx", "wy", "wz", "vx", "vy", "vz")

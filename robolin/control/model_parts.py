@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from robolin.arrays import Complexes, Floats, Numbers, Texts
 from robolin.control.state_space import StateSpace
+from robolin.core.arrays import Complexes, Floats, Numbers, Texts
 from robolin.errors import UsageError
 
 Kind = TypeVar("Kind", bound=np.generic)

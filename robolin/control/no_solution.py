@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arrays import Floats
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.poles import EDGE, STABLE, poles_of
 from robolin.control.scaling import scaled_matrices
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weights
+from robolin.core.arrays import Floats
 from robolin.errors import RobolinError
 
 # a distance below this, beside the size of the model, is none

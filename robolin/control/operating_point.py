@@ -9,20 +9,20 @@ from typing import Literal, TypedDict
 import numpy as np
 
 from robolin.api.closed_loops import close_change, loop_constraints
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues, Mask
 from robolin.control.actuation import (
     negligible_torque,
     passive_places,
     passive_torque,
     require_no_passive_torque,
 )
+from robolin.core.arm import Arm
+from robolin.core.array_checks import batch_of, joint_arrays
+from robolin.core.arrays import Floats, JointValues, Mask
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.dispatch import evaluate_any_arm, evaluate_any_arm_rows
 from robolin.evaluation.evaluate import Engine, RunOptions
-from robolin.input_checks import batch_of, joint_arrays
-from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
-from robolin.loops.loop_dynamics import without_closures
-from robolin.loops.rank import DEPENDENT_WITHIN
+from robolin.evaluation.loops.loop_dynamics import without_closures
+from robolin.evaluation.loops.rank import DEPENDENT_WITHIN
 
 HOLD_AT_POINT: Literal["hold"] = "hold"
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import Complexes, Floats
 from robolin.control.model_parts import as_complexes, one_by_one, require_model, stacked_models
+from robolin.control.optional_dependencies import scipy_part
 from robolin.control.poles import Poles, poles_of
-from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
+from robolin.core.arrays import Complexes, Floats
+from robolin.core.notebook import Shown
 from robolin.errors import RobolinError, UsageError
-from robolin.shown import Shown
 
 # how far a pole may end from where it was wanted, beside the largest of them
 MISSED = 1e-6

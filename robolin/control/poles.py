@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arrays import Complexes, Floats, Integers, Mask, Texts
 from robolin.control.model_parts import joint_shares, joints_named, require_mode
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
-from robolin.shown import Shown
+from robolin.core.arrays import Complexes, Floats, Integers, Mask, Texts
+from robolin.core.notebook import Shown
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import Floats, JointValues
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.integral_action import with_integrals
 from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
@@ -19,12 +18,13 @@ from robolin.control.poles import Poles, poles_of
 from robolin.control.riccati import riccati
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, weights_of
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.notebook import Shown
 from robolin.errors import UsageError
-from robolin.shown import Shown
 
 if TYPE_CHECKING:
-    from robolin.simulation.feedback_control import FeedbackControl
-    from robolin.simulation.simulated_motion import FeedbackCost, Simulation
+    from robolin.control.simulation.feedback_control import FeedbackControl
+    from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 
 # what may be left of a Riccati equation beside its largest term
 SOLVED = 1e-8
@@ -169,7 +169,7 @@ class Regulator(Shown):
             >>> robolin.lqr(model).to_mat("regulator.mat")
         """
         from robolin.control.matlab import regulator_variables
-        from robolin.files.mat.mat_writer import write_mat
+        from robolin.io.formats.mat_writer import write_mat
 
         write_mat(path, regulator_variables(self))
 

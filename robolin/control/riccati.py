@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import Floats
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
-from robolin.control.scipy_needed import scipy_part
+from robolin.control.optional_dependencies import scipy_part
 from robolin.control.weights import Weights
+from robolin.core.arrays import Floats
 from robolin.errors import RobolinError
 
 REFINEMENT_STEPS = 6

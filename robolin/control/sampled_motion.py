@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from robolin.arrays import JointValues
 from robolin.control.closed_loop import feedback
 from robolin.control.regulator import Regulator
+from robolin.control.simulation.simulate import simulate
+from robolin.control.simulation.simulated_motion import Simulation
+from robolin.core.arrays import JointValues
 from robolin.errors import UsageError
-from robolin.simulation.simulate import simulate
-from robolin.simulation.simulated_motion import Simulation
 
 
 def sampled_motion(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.core.arrays import Floats
 
 SWEEPS = 8
 # scales stay within this factor: what couples by rounding alone must not be blown up

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arrays import Floats, Integers
+from robolin.core.arrays import Floats, Integers
 
 # a singular value below this, in units in which A and B have size 1, is taken for nothing
 ZERO_SINGULAR_VALUE = 1e-10

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
 
-from robolin.arm import Arm
-from robolin.arrays import Complexes, Floats, Numbers, Texts
-from robolin.choices import Discretization
-from robolin.shown import Shown
+from robolin.core.arm import Arm
+from robolin.core.arrays import Complexes, Floats, Numbers, Texts
+from robolin.core.choices import Discretization
+from robolin.core.notebook import Shown
 
 if TYPE_CHECKING:
+    from robolin.control.controllability import Reachability
     from robolin.control.poles import Poles
-    from robolin.control.reachability import Reachability
     from robolin.control.time_response import TimeResponse
 
 
@@ -117,7 +117,7 @@ class StateSpace(Shown):
         Returns:
             a `Reachability` whose `dimension` is N where all of them are reached
         """
-        from robolin.control.reachability import controllability_of
+        from robolin.control.controllability import controllability_of
 
         return controllability_of(self)
 
@@ -127,7 +127,7 @@ class StateSpace(Shown):
         Returns:
             a `Reachability` whose `dimension` is N where all of them are shown
         """
-        from robolin.control.reachability import observability_of
+        from robolin.control.controllability import observability_of
 
         return observability_of(self)
 
@@ -281,7 +281,7 @@ class StateSpace(Shown):
             >>> robolin.state_space(robolin.load("two-link"), [0.3, -0.7]).to_mat("model.mat")
         """
         from robolin.control.matlab import model_variables
-        from robolin.files.mat.mat_writer import write_mat
+        from robolin.io.formats.mat_writer import write_mat
 
         write_mat(path, model_variables(self))
 

@@ -7,12 +7,12 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.arrays import Floats
 from robolin.control.discretize import discretized
 from robolin.control.state_space import StateSpace
+from robolin.core.array_checks import is_real_number
+from robolin.core.arrays import Floats
+from robolin.core.notebook import Shown
 from robolin.errors import UsageError
-from robolin.input_checks import is_real_number
-from robolin.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)

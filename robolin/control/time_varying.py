@@ -17,17 +17,17 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import Floats
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.model_parts import require_model
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
+from robolin.core.arrays import Floats
+from robolin.core.notebook import Shown
 from robolin.errors import UsageError
-from robolin.shown import Shown
 
 if TYPE_CHECKING:
-    from robolin.simulation.feedback_control import FeedbackControl
-    from robolin.simulation.simulated_motion import FeedbackCost, Simulation
+    from robolin.control.simulation.feedback_control import FeedbackControl
+    from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 
 
 @dataclass(frozen=True, eq=False)

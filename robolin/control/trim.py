@@ -17,8 +17,6 @@ from robolin.api.closed_loops import close, linearize_loops
 from robolin.api.inverse_and_forward import inverse
 from robolin.api.linear_models import linearize_inverse
 from robolin.api.mass_matrices import mass_matrix
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
 from robolin.control.actuation import (
     NEGLIGIBLE_TORQUE,
     JointNames,
@@ -27,12 +25,14 @@ from robolin.control.actuation import (
     passive_places,
 )
 from robolin.control.operating_point import independent_motions
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of, require_arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.configuration import advanced, difference
+from robolin.core.notebook import Shown
+from robolin.core.units import unit_of
 from robolin.errors import RobolinError, UsageError
-from robolin.geometry.configuration import advanced, difference
-from robolin.input_checks import array_of, require_arm
-from robolin.loops.loop_dynamics import without_closures
-from robolin.quantities.units import unit_of
-from robolin.shown import Shown
+from robolin.evaluation.loops.loop_dynamics import without_closures
 
 ITERATIONS = 100
 # the largest step of a joint, in rad or m: the equilibrium sought is one nearby

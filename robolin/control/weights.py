@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arm import Limits
-from robolin.arrays import Floats
 from robolin.control.model_parts import as_numbers
 from robolin.control.state_space import StateSpace
+from robolin.core.arm import Limits
+from robolin.core.arrays import Floats
+from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
-from robolin.wording import did_you_mean
 
 Weight = ArrayLike | Mapping[str, float]
 

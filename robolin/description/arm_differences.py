@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.description.model import with_gravity
 
 # lines of the contract that tell how an arm was loaded, beyond the figures of its description

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from robolin.arm import HERE, Limits, Vector3
+from robolin.core.arm import HERE, Limits, Vector3
+from robolin.core.rotations import unit, without_direction
 from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry
-from robolin.geometry.rotations import unit, without_direction
 
 # the freedoms of each, from the inner joint outward
 PAIR_PARTS: Mapping[str, tuple[str, str]] = {

@@ -7,7 +7,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Never
 
-from robolin.arm import Arm, WrenchModel
+from robolin.core.arm import Arm, WrenchModel
+from robolin.core.text import counted
 from robolin.description.building.build_arm import DEFAULTS, build
 from robolin.description.building.keywords import (
     Keywords,
@@ -21,7 +22,6 @@ from robolin.description.model import Description, Finding, Reading, figures_of
 from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, robot_text
 from robolin.description.validate.validate import physical_findings, plain_arm
 from robolin.errors import UsageError, raise_all
-from robolin.wording import counted
 
 
 def load(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from robolin.arm import (
+from robolin.core.arm import (
     HERE,
     NO_TURN,
     ORIGIN,
@@ -25,8 +25,8 @@ from robolin.arm import (
     Pose,
     Vector3,
 )
+from robolin.core.text import printable
 from robolin.errors import RobolinError
-from robolin.wording import printable
 
 # of an arm whose file says nothing of gravity
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robolin.core.text import did_you_mean
 from robolin.errors import FileError, RobolinError
-from robolin.wording import did_you_mean
 
 PREFIX = "robot_descriptions:"
 _ENDING = "_description"

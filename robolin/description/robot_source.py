@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from robolin.core.text import closest, did_you_mean, quoted
 from robolin.description.robot_descriptions import PREFIX, fetched_description
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.wording import closest, did_you_mean, quoted
 
 BUNDLED_SUFFIXES = (".urdf", ".yaml")
 HEADER_KEYS = ("title", "source", "licence", "options", "notes")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from robolin.core.text import did_you_mean, quoted
 from robolin.description.joint_pairs import PAIR_PARTS, pair_of
 from robolin.description.model import Finding, JointEntry, LinkEntry, Place
 from robolin.description.tree import coordinate_names, group_kind
-from robolin.wording import did_you_mean, quoted
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
 

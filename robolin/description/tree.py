@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import cos, hypot, sin
 
-from robolin.arm import (
+from robolin.core.arm import (
     GROUP_FREEDOMS,
     HERE,
     GroupKind,
@@ -22,10 +22,10 @@ from robolin.arm import (
     Pose,
     Vector3,
 )
+from robolin.core.rotations import compose, unit
+from robolin.core.text import did_you_mean
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.errors import RobolinError, UsageError
-from robolin.geometry.rotations import compose, unit
-from robolin.wording import did_you_mean
 
 FLOATING_BASE = "base"
 WORLD = "world"

@@ -8,10 +8,10 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from robolin.algebra.axes import Shape
+from robolin.dynamics.algebra.axes import Shape
 
 if TYPE_CHECKING:
-    from robolin.algebra.chain import Chain
+    from robolin.dynamics.algebra.chain import Chain
 
 _HERE = "robolin.dynamics"
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.scalar import Scalar
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.direct_storage import Entries, Reduce
 from robolin.engine.operation_graph import (

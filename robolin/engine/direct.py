@@ -12,10 +12,11 @@ from sys import maxsize
 from types import SimpleNamespace
 from typing import Any, cast
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.chain import Chain
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import ZERO3, add, rotate, sub
+from robolin.core.travelling import FAR_SLID
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.direct_groups import DirectGroups
 from robolin.engine.direct_storage import (
     DirectCell,
@@ -35,8 +36,7 @@ from robolin.engine.parameters import (
     PlaceRow,
     first_of_subtrees,
 )
-from robolin.engine.shortfall import NEGLIGIBLE_D, Shortfall, nan_unless_above
-from robolin.geometry.travelling import FAR_SLID
+from robolin.engine.singular_pivot import NEGLIGIBLE_D, Shortfall, nan_unless_above
 
 
 class DirectChain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from robolin.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.parameters import Parameters
 
 

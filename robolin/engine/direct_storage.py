@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import add
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import add
 
 EntryPlace = tuple[int, ...]
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, Union
 
-from robolin.algebra.counted_phases import current_phase
-from robolin.algebra.scalar import Scalar
+from robolin.dynamics.algebra.counted_phases import current_phase
+from robolin.dynamics.algebra.scalar import Scalar
 
 GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
 ADDITION, MULTIPLICATION, DIVISION = "addition", "multiplication", "division"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Union
 
-from robolin.algebra.counted_phases import current_phase
-from robolin.algebra.scalar import Scalar
+from robolin.dynamics.algebra.counted_phases import current_phase
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct_storage import Entries, EntryPlace, Reduce
 from robolin.engine.operation_graph import (
     ADDITION,

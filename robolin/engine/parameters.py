@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.scalar import float_sum
-from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Joint, Matrix3, Rotary, Vector3, Wrench
-from robolin.geometry.rotations import axis_to_z, matmul, rotate_point, transpose, turned_rotary
-from robolin.geometry.travelling import travelling
+from robolin.core.arm import NO_TURN, ORIGIN, Arm, Frame, Joint, Matrix3, Rotary, Vector3, Wrench
+from robolin.core.rotations import axis_to_z, matmul, rotate_point, transpose, turned_rotary
+from robolin.core.travelling import travelling
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.scalar import float_sum
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.scalar import Scalar
-from robolin.arrays import Arrays
+from robolin.core.arrays import Arrays
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
-from robolin.engine.shortfall import Shortfall
+from robolin.engine.singular_pivot import Shortfall
 
 # so many states take less time one after the other, as plain numbers, than as arrays of them
 MOST_ONE_BY_ONE = 3

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.comparison import if_less
-from robolin.algebra.scalar import Scalar
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.comparison import if_less
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.operation_graph import GraphNumber, Operand, OperationGraph, all_behind
 from robolin.engine.parameters import Parameters
-from robolin.engine.shortfall import NEGLIGIBLE_D, no_inertia
+from robolin.engine.singular_pivot import NEGLIGIBLE_D, no_inertia
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
+from robolin.evaluation.frames import require_frame_of_use
 from robolin.evaluation.methods import require_method_of_use
 from robolin.evaluation.prescribed_joints import JointsNamed, require_prescribed_of_use
-from robolin.kinematics.frames import require_frame_of_use
-from robolin.wording import did_you_mean
 
 
 def require_choices_of_use(

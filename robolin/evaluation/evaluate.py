@@ -9,9 +9,21 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from robolin.arm import Arm, kept_with
-from robolin.arrays import AnyArray, Arrays, Floats, JointValues
-from robolin.choices import LoopMethod
+from robolin.core.arm import Arm, kept_with
+from robolin.core.array_checks import (
+    batch_of,
+    is_one_state,
+    joint_arrays,
+    kernel_rows,
+    require_arm,
+    require_finite_results,
+    require_loops,
+    require_sound,
+    require_tree,
+)
+from robolin.core.arrays import AnyArray, Arrays, Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.core.text import listed
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.errors import RobolinError, UsageError
@@ -24,18 +36,6 @@ from robolin.evaluation.unanswered import (
     row_of,
     unsound_rows,
 )
-from robolin.input_checks import (
-    batch_of,
-    is_one_state,
-    joint_arrays,
-    kernel_rows,
-    require_arm,
-    require_finite_results,
-    require_loops,
-    require_sound,
-    require_tree,
-)
-from robolin.wording import listed
 
 Engine = Literal["auto", "python", "compiled"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -208,7 +208,7 @@ def why_unanswered(
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     from robolin.engine.run import run_on
-    from robolin.engine.shortfall import no_inertia
+    from robolin.engine.singular_pivot import no_inertia
 
     algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]
     arrays = joint_arrays(arm, {each: values[each] for each in algorithm.needs})

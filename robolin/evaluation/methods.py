@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
+from robolin.core.text import listed, quoted
 from robolin.errors import RobolinError, UsageError
-from robolin.wording import listed, quoted
 
 if TYPE_CHECKING:
-    from robolin.arm import Arm
+    from robolin.core.arm import Arm
     from robolin.dynamics.algorithm import Algorithm
 
 Method = Literal[

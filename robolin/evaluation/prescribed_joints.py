@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.text import did_you_mean, listed, quoted
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.input_checks import array_of
-from robolin.wording import did_you_mean, listed, quoted
 
 JointsNamed = str | Sequence[str]
 

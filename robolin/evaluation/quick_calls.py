@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from robolin.arm import KEPT, Arm
+from robolin.core.arm import KEPT, Arm
 
 if TYPE_CHECKING:
     from robolin.engine.compiled.plan import Plan

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arm import Arm, kept_with
-from robolin.arrays import AnyArray, Floats
+from robolin.core.arm import Arm, kept_with
+from robolin.core.arrays import AnyArray, Floats
+from robolin.core.text import counted
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.errors import RobolinError
 from robolin.evaluation.asked_verbs import known_verb
 from robolin.evaluation.evaluate import algorithm_named, arm_cache, same_when_closed, why_unanswered
 from robolin.evaluation.methods import Method
-from robolin.wording import counted
 
 
 class PlainCall:

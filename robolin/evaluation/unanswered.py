@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from robolin.algebra.trigonometry import LARGEST_ANGLE
-from robolin.arm import Arm
-from robolin.arrays import AnyArray, Arrays
+from robolin.core.arm import Arm
+from robolin.core.arrays import AnyArray, Arrays
+from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.errors import RobolinError
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
-from robolin.arrays import AnyArray, Floats
+from robolin.core.arrays import AnyArray, Floats
 from robolin.errors import RobolinError
 from robolin.operator_algebra.spaces import Space
 

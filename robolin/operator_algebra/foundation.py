@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.core.arm import Arm
+from robolin.core.arrays import AnyArray
+from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.parameters import Parameters
 from robolin.errors import RobolinError
 from robolin.operator_algebra.primitives import (

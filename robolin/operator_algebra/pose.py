@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from robolin.algebra.scalar import Vector, sqrt
-from robolin.algebra.vectors import add, rotate
+from robolin.dynamics.algebra.scalar import Vector, sqrt
+from robolin.dynamics.algebra.vectors import add, rotate
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 from robolin.engine.parameters import PlaceRow, parameters_of
-from robolin.engine.shortfall import no_inertia
+from robolin.engine.singular_pivot import no_inertia
 from robolin.errors import RobolinError, UsageError
 from robolin.operator_algebra.expression import Expression, Identity
 from robolin.operator_algebra.foundation import Foundation

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robolin.algebra.inertias import (
+from robolin.dynamics.algebra.inertias import (
     articulated_times,
     gyroscopic_times,
     gyroscopic_transpose_times,
@@ -19,8 +19,17 @@ from robolin.algebra.inertias import (
     rigid_times,
     times_half,
 )
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO3, ZERO6, add, cross, dot, force_cross, motion_cross, scale
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import (
+    ZERO3,
+    ZERO6,
+    add,
+    cross,
+    dot,
+    force_cross,
+    motion_cross,
+    scale,
+)
 from robolin.operator_algebra.expression import Expression, Transposed
 from robolin.operator_algebra.spaces import Space
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from robolin.algebra.chain import Scalars, Slots
-from robolin.algebra.inertias import gyroscopic, half_of, outer_half, times_half
-from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
-from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of, require_arm, require_sound, require_tree
+from robolin.core.arrays import Floats, JointValues
+from robolin.dynamics.algebra.chain import Scalars, Slots
+from robolin.dynamics.algebra.inertias import gyroscopic, half_of, outer_half, times_half
+from robolin.dynamics.algebra.vectors import ZERO3, add, force_cross, scale, sub
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.links.link_motion import Velocities, velocities
 from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import at_rest, parameters_of
 from robolin.errors import RobolinError, UsageError
-from robolin.input_checks import array_of, require_arm, require_sound, require_tree
 from robolin.operator_algebra.pose import PoseOperators
 from robolin.operator_algebra.primitives import (
     ARTICULATED,

@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.arrays import AnyArray
+from robolin.core.arrays import AnyArray
+from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.errors import RobolinError
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import add, scale, sub
-from robolin.arrays import AnyArray
+from robolin.core.arrays import AnyArray
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import add, scale, sub
 from robolin.engine.counting import cost_of, unknown_number
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression

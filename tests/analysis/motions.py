@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 import robolin
-from robolin.arm import Arm, Inertia
-from robolin.geometry.configuration import advanced
+from robolin.core.arm import Arm, Inertia
+from robolin.core.configuration import advanced
 
 Torque = Callable[[float], np.ndarray]
 

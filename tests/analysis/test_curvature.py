@@ -11,9 +11,9 @@ import pytest
 import robolin
 from robolin.analysis.curvature import FLAT_BELOW, independent_symbols
 from robolin.analysis.sampling import random_configurations
-from robolin.arm import Arm, Inertia, Joint, Limits, Link, Pose
+from robolin.checking.verification.bodies import coordinate_rates
+from robolin.core.arm import Arm, Inertia, Joint, Limits, Link, Pose
 from robolin.description.robot_source import bundled_names
-from robolin.verification.bodies import coordinate_rates
 from tests.dynamics.running import STEP, run_on
 from tests.robots import grouped_arm, named, random_arm, random_states, with_follower
 

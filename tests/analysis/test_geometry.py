@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Pose
+from robolin.core.arm import Arm, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import LinkRow, Parameters, parameters_of

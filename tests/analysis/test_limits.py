@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.analysis.limits import ClosestApproach
-from robolin.arm import Arm, Limits, Mimic
+from robolin.core.arm import Arm, Limits, Mimic
 from tests.robots import random_arm
 
 

@@ -17,9 +17,9 @@ import pytest
 
 import robolin
 from robolin.analysis.nominal_motion import nominal_motion
-from robolin.arm import Arm, Inertia
-from robolin.geometry.configuration import advanced, difference
-from robolin.geometry.rotations import apply, merged_inertia
+from robolin.core.arm import Arm, Inertia
+from robolin.core.configuration import advanced, difference
+from robolin.core.rotations import apply, merged_inertia
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
 from tests.robots import grouped_arm, random_arm, with_follower, with_springs, with_wrench
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.answering.posed_question import Settings, open_answer
 from robolin.checking.annotations import github, junit
 from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.distinguishing_digits import percent
 from robolin.checking.outcome import CheckOutcome, compared_lines
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
-from robolin.files.formats import FORMATS
-from robolin.files.stored import open_stored
-from robolin.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
+from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
+from robolin.io.format_table import FORMATS
+from robolin.io.stored import open_stored
+from robolin.queries.query_context import Settings, open_answer
 
 JOINTS = ("shoulder", "elbow")
 EXACT = Tolerances({})

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from robolin.checking.model_changes import model_changes
+from robolin.core.rotations import rotation_from_rpy
 from robolin.description.load import read
 from robolin.description.model import figures_of
-from robolin.geometry.rotations import rotation_from_rpy
 
 
 def figures(source: str = "panda") -> dict[str, Any]:

@@ -6,9 +6,9 @@ import pytest
 from robolin.checking.compare import compare_with_stored
 from robolin.checking.outcome import CheckOutcome, compared_lines, outcomes_document
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
-from robolin.files.formats import FORMATS
-from robolin.files.stored import open_stored
-from robolin.results.result import Array, Result, stream_of_one_part
+from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.io.format_table import FORMATS
+from robolin.io.stored import open_stored
 
 EPOCH = 1_700_000_000_000_000_001
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import robolin as library
-from robolin.cli.verbs import bench_verb
-from robolin.cli.verbs.bench_verb import MEASURED_VERBS
+from robolin.cli.commands import bench_verb
+from robolin.cli.commands.bench_verb import MEASURED_VERBS
 from robolin.engine.compiled import kernels
 from tests.cli.command import answered, robolin
 

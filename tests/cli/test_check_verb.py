@@ -19,7 +19,7 @@ from robolin.description.robot_source import bundled_path
 from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
 from robolin.engine.compiled import kernels
-from robolin.files.stored import read_result
+from robolin.io.stored import read_result
 from tests.cli.command import START, CommandRun, answered, environment, process, robolin
 from tests.work import calls_counted
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from robolin.answering.verbs import VERBS
-from robolin.cli.verbs.count_verb import COUNTED_VERBS, command
+from robolin.cli.commands.count_verb import COUNTED_VERBS, command
+from robolin.queries.verbs import VERBS
 from tests.cli.command import answered, robolin
 
 # a slide, and a hinge that follows it

@@ -27,7 +27,7 @@ print(json.dumps([name for name in sys.modules]), file=sys.stderr)
 # stops while the first bytes of a file are on disk, as a signal in the middle of writing would
 STOPPED_WRITING = """
 import os, signal, sys, time
-import robolin.files.{module} as writer
+import robolin.io.{module} as writer
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def half(result, stream):
@@ -41,7 +41,7 @@ from robolin.cli.main import run
 run()
 """
 BROKEN = """
-import robolin.answering.algorithm_answer as answer
+import robolin.queries.algorithm_answer as answer
 
 def evaluate(*args, **how):
     {body}
@@ -72,7 +72,7 @@ MOMENTS = {
     "robolin.cli.main": (130, ""),
     "robolin.cli.messages": (130, ""),
     "robolin.cli.group": (130, "error: interrupted\n"),
-    "robolin.arm": (130, "error: interrupted\n"),
+    "robolin.core.arm": (130, "error: interrupted\n"),
     "numpy": (130, "error: interrupted\n"),
 }
 
@@ -159,7 +159,7 @@ def test_the_list_of_verbs_needs_no_arm() -> None:
     """What an arm is made of is not waited for by whoever asks which verbs there are."""
     modules = set(json.loads(python(LIST_MODULES, "--help").err))
 
-    assert modules.isdisjoint({"robolin.arm_parts", "robolin.arm", "html", "subprocess"})
+    assert modules.isdisjoint({"robolin.core.arm_parts", "robolin.core.arm", "html", "subprocess"})
 
 
 def test_garbage_is_looked_for_as_usual_after_the_start() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.geometry.quaternions import quaternion_from_rpy
+from robolin.core.quaternions import quaternion_from_rpy
 from tests.cli.command import answered, robolin
 
 PARTS = ("rx", "ry", "rz", "x", "y", "z")

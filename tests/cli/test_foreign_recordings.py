@@ -10,8 +10,8 @@ import polars
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.files.csv import csv_reader
-from robolin.trajectory.column_rules import RecordingRules, native_columns
+from robolin.io.formats import csv_reader
+from robolin.io.trajectories.column_rules import RecordingRules, native_columns
 from tests.cli.command import CommandRun, robolin
 
 JOINTS = ("shoulder", "elbow")

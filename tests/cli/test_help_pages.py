@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from robolin.answering.asks import MODEL_ASKS
-from robolin.answering.verbs import VERBS
 from robolin.cli.group import group
+from robolin.queries.option_specs import MODEL_ASKS
+from robolin.queries.verbs import VERBS
 from robolin.version import __version__
 from tests.cli.command import answered, robolin
 

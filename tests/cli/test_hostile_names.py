@@ -12,8 +12,8 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.answering.verbs import VERBS
-from robolin.files.provenance_writer import sealed
+from robolin.io.provenance_writer import sealed
+from robolin.queries.verbs import VERBS
 from tests.cli.command import CommandRun, answered, robolin
 
 # colours, a line that GitHub takes for a command, a carriage return, a bell, the one-byte form

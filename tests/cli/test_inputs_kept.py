@@ -17,9 +17,9 @@ import click
 import pytest
 
 from robolin import States, answer, answer_stream, load, write
-from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import OUTPUTS, VerbCommand
 from robolin.errors import UsageError
+from robolin.queries.verbs import VERBS
 from tests.cli.command import START, answered, environment, robolin
 
 MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n1,0.3,0.4\n"

@@ -11,7 +11,7 @@ from tests.cli.command import python
 
 # takes and frees four megabytes again and again, and says how many pages the system gave for it
 PROGRAM = """
-from robolin.cli.asking_command import keep_memory
+from robolin.cli.query_command import keep_memory
 keep_memory()
 for _ in range(200):
     bytearray(b"x" * (4 << 20))

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.terminal import pager, progress
-from robolin.terminal.progress import RowProgress
+from robolin.display.terminal import pager, progress
+from robolin.display.terminal.progress import RowProgress
 from tests.cli.command import answered, robolin
 
 Q = ("--q", "0.3,-0.7")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.batch.some_recordings import ROWS, SIZES, write_recordings
 from tests.cli.command import START, answered, environment, robolin
-from tests.parts.some_recordings import ROWS, SIZES, write_recordings
 
 
 @pytest.fixture

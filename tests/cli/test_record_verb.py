@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robolin.description.robot_source import bundled_path
-from robolin.files.stored import read_result
+from robolin.io.stored import read_result
 from tests.cli.command import answered, robolin
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import Flag
+from robolin.queries.verbs import VERBS
 from tests.cli.command import answered, robolin
 
 

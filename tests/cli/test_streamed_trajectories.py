@@ -15,8 +15,8 @@ import polars
 import pytest
 
 import robolin as library
-from robolin.files.csv import csv_reader as csv_sheet
-from robolin.files.stored import read_result
+from robolin.io.formats import csv_reader as csv_sheet
+from robolin.io.stored import read_result
 from tests.cli.command import START, answered, environment, python, robolin
 
 JOINTS = ("shoulder", "elbow")
@@ -28,7 +28,7 @@ ROWS = 500
 MEASURED = r"""
 import re, sys
 from robolin.cli.main import main
-from robolin.files.parquet import parquet_writer
+from robolin.io.formats import parquet_writer
 # a whole group of rows is held at a time: with small ones, so is less than what is looked for
 parquet_writer._NUMBERS_PER_GROUP = 1 << 17
 target, *files = sys.argv[1:]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.answering.verbs import VERBS
 from robolin.cli.main import main
+from robolin.queries.verbs import VERBS
 from tests.cli.command import answered
 
 pytestmark = pytest.mark.skipif(

@@ -51,5 +51,5 @@ def test_a_command_goes_through_few_files(tmp_path: Path) -> None:
     followed = python(FOLLOWED, *asked, str(tmp_path / "out.npz"))
     files = followed.out.splitlines()
     assert followed.code == 0, followed.err
-    assert {"cli/main.py", "engine/compiled/plan.py", "files/npz/npz_writer.py"} <= {*files}
+    assert {"cli/main.py", "engine/compiled/plan.py", "io/formats/npz_writer.py"} <= {*files}
     assert len(files) <= MOST_FILES, followed.out

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
+from tests.checking.verification.test_mutations import mutate
 from tests.cli.command import answered, robolin
-from tests.verification.test_mutations import mutate
 
 
 def test_one_page_that_ends_with_the_verdict() -> None:

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from robolin.answering.verbs import VERBS
-from robolin.arm import Arm
 from robolin.cli.main import main
-from robolin.cli.reports.report import ReportSection, drawn_report
-from robolin.results.result import Array, Result
-from robolin.terminal.table import render_table
+from robolin.cli.output.report import ReportSection, drawn_report
+from robolin.core.arm import Arm
+from robolin.core.results.result import Array, Result
+from robolin.display.terminal.table import render_table
+from robolin.queries.verbs import VERBS
 from tests.robots import random_arm
 
 WIDTHS = (60, 80, 120, 200)
@@ -93,8 +93,8 @@ def drawing(*args: str) -> Drawing:
         return ""
 
     with (
-        patch("robolin.terminal.table.render_table", table),
-        patch("robolin.cli.reports.report.drawn_report", report),
+        patch("robolin.display.terminal.table.render_table", table),
+        patch("robolin.cli.output.report.drawn_report", report),
     ):
         seen(80, *args)
     assert drawn
@@ -221,7 +221,7 @@ def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
         kept.append(result)
         return ""
 
-    with patch("robolin.terminal.table.render_table", keep):
+    with patch("robolin.display.terminal.table.render_table", keep):
         seen(80, *filled(verb, written(folder, 2), folder))
     # verbs that give arrays of the same kinds take turns
     wide = widened(kept[0], *WIDE[ASKED.index(verb) % 2])

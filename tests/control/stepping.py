@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arm import Arm
-from robolin.kinematics.frames import at_frame
+from robolin.core.arm import Arm
+from robolin.evaluation.frames import at_frame
 from tests.dynamics.running import STEP, run_on
 
 Arrays = dict[str, np.ndarray]

@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.answering.verbs import VERBS
+from robolin.queries.verbs import VERBS
 from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
 from tests.control.octave import octave

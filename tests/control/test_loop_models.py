@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change
+from tests.evaluation.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change
 
 # the coordinates of the energy models among robolin's joints
 CASES = [("four-bar", FOUR_BAR, (0,), [0.4]), ("five-bar", FIVE_BAR, (0, 2), [0.3, -0.2])]

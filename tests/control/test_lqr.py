@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.control.octave import octave
 from tests.robots import random_arm
 

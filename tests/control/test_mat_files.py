@@ -11,7 +11,7 @@ import pytest
 from scipy.io import loadmat
 
 import robolin
-from robolin.files.mat.mat_writer import mat_bytes
+from robolin.io.formats.mat_writer import mat_bytes
 from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
 from tests.control.octave import octave
@@ -108,7 +108,7 @@ def test_results_too_large_for_memory_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More rows than a MAT-file is made for are refused with what helps, and nothing is written."""
-    monkeypatch.setattr("robolin.files.mat.mat_results.LARGEST_RESULT", 1 << 20)
+    monkeypatch.setattr("robolin.io.formats.mat_results.LARGEST_RESULT", 1 << 20)
     np.savez(tmp_path / "way.npz", q=np.zeros((4000, 2)))
     ask = ("state-space", "two-link", "--trajectory", tmp_path / "way.npz")
     ran = command_line(*ask, "-o", tmp_path / "way.mat")
@@ -121,6 +121,6 @@ def test_results_too_large_for_memory_are_refused(
 
 def test_variables_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Level 5 has sizes of 32 bits, and more is refused before anything is written."""
-    monkeypatch.setattr("robolin.files.mat.mat_writer.LARGEST_VARIABLE", 100)
+    monkeypatch.setattr("robolin.io.formats.mat_writer.LARGEST_VARIABLE", 100)
     with pytest.raises(robolin.FileError, match="'A' has"):
         mat_bytes({"A": np.zeros((10, 10))})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names
 from tests.control.stepping import stepped_outputs
 from tests.robots import TOOL, grouped_arm, named, random_arm, random_states, with_follower

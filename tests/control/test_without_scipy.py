@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.batch.some_recordings import write_recordings
 from tests.cli.command import robolin
-from tests.parts.some_recordings import write_recordings
 
 ALONE = """
 import sys

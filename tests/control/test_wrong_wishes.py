@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.answering.feedback_arm import differences_from
+from robolin.queries.feedback_arm import differences_from
 from tests.cli.command import ROOT, answered
 from tests.cli.command import robolin as command_line
 
@@ -220,7 +220,7 @@ def test_rows_without_an_answer_are_nan(verb: str, tmp_path: Path) -> None:
     with robolin.answer_stream(
         arm, question, States(q=q, on_bad_row="nan"), chunk_rows=2, notify=lambda *_: None
     ) as stream:
-        from robolin.files.npz.npz_writer import write_npz
+        from robolin.io.formats.npz_writer import write_npz
 
         write_npz(stream, path)
     stored = robolin.read_result(path)
@@ -239,7 +239,7 @@ def test_many_rows_without_an_answer_are_found_in_few_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rows that a passive joint cannot hold are told apart at once, not one by one."""
-    from robolin.answering.model_question import ModelQuestion
+    from robolin.queries.linear_model_spec import ModelQuestion
 
     looks = []
     ask = ModelQuestion.model

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robolin.arm import Arm, Inertia, Pose, Rotary, Vector3
+from robolin.core.arm import Arm, Inertia, Pose, Rotary, Vector3
+from robolin.core.rotations import rotation_from_rpy
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.description.tree import composed_mimic
-from robolin.geometry.rotations import rotation_from_rpy
 
 FILE = "arm.urdf"
 KINDS = ("revolute", "continuous", "prismatic", "fixed")

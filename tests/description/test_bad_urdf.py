@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from robolin.description import xml_tree
+from robolin.description.finding_ids import READING_IDS
 from robolin.description.model import Reading
-from robolin.description.reading_ids import READING_IDS
 from robolin.description.urdf.urdf_reader import read_urdf
-from robolin.description.xml import xml_tree
 from tests.description.bad_urdf import BAD_URDF, BadFile, between, inertial, joint, robot
 from tests.work import calls_counted
 

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 from yaml.scanner import Scanner
 
+from robolin.description.finding_ids import READING_IDS
 from robolin.description.model import Reading
-from robolin.description.reading_ids import READING_IDS
 from robolin.description.yaml import yaml_nodes
 from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_urdf import BadFile

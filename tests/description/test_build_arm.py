@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robolin.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
+from robolin.core.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
+from robolin.core.rotations import inertia_about, merged_inertia, placed, unit
 from robolin.description.building.build_arm import build
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.tree import turn_about
 from robolin.errors import RobolinError
-from robolin.geometry.rotations import inertia_about, merged_inertia, placed, unit
 from tests.description.hand_made import (
     arm_poses,
     cloud,

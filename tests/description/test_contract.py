@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from robolin.arm import Inertia, Limits, Mimic, Wrench
+from robolin.core.arm import Inertia, Limits, Mimic, Wrench
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import exact_figure, grouped_by_value
 from robolin.description.building.options import ModelOptions, Payload

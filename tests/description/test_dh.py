@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from robolin.arm import Inertia
+from robolin.core.arm import Inertia
 from robolin.description.building.build_arm import build
 from robolin.description.model import Description, JointEntry
 from robolin.description.yaml.yaml_arm import read_yaml

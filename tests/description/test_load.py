@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robolin.arm import Wrench
+from robolin.core.arm import Wrench
 from robolin.description import robot_source
 from robolin.description.building.keywords import model_options
 from robolin.description.building.option_texts import options_from_texts

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from robolin.arm import Inertia, Limits, Mimic
+from robolin.core.arm import Inertia, Limits, Mimic
 from robolin.description.building.build_arm import build
 from robolin.description.building.options import ModelOptions
+from robolin.description.inspection import inspection, tree_lines
 from robolin.description.load import load, read
 from robolin.description.model import Finding, Place, Reading
-from robolin.description.overview import inspection, tree_lines
 from robolin.errors import RobolinError
 from tests.description.hand_made import describe, joint, random_tree
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 
 pytest.importorskip("xacro", reason="xacro files need the package xacro")
 

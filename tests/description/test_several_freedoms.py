@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.yaml.yaml_arm import read_yaml
 from tests.dynamics.running import gap

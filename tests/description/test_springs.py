@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
 from robolin.checking.model_changes import model_changes
+from robolin.core.arm import Arm
+from robolin.description.inspection import inspection
 from robolin.description.load import read
-from robolin.description.overview import inspection
 from robolin.description.validate.validate import validate
 from robolin.errors import RobolinError
 from tests.dynamics.running import gap

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from robolin.arm import Mimic
+from robolin.core.arm import Mimic
+from robolin.core.text import did_you_mean
 from robolin.description.model import EntryKind, JointEntry, LinkEntry, Place
 from robolin.description.structure import check_structure
 from robolin.description.tree import composed_mimic
-from robolin.wording import did_you_mean
 from tests.work import CountedName, lines_run
 
 HERE = Place("robot.yaml", 1)

@@ -8,10 +8,8 @@ from hashlib import sha256
 
 import pytest
 
-from robolin.arm import NO_TURN, Inertia, Limits, Mimic, Pose
-from robolin.description.model import Description, JointEntry, Place
-from robolin.description.urdf.urdf_reader import read_urdf
-from robolin.geometry.rotations import (
+from robolin.core.arm import NO_TURN, Inertia, Limits, Mimic, Pose
+from robolin.core.rotations import (
     apply,
     compose,
     matmul,
@@ -20,6 +18,8 @@ from robolin.geometry.rotations import (
     transpose,
     turned_rotary,
 )
+from robolin.description.model import Description, JointEntry, Place
+from robolin.description.urdf.urdf_reader import read_urdf
 from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
 from tests.published import FILES, needs_published_files
 

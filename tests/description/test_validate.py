@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robolin.arm import Inertia, Limits, Mimic, Pose
+from robolin.core.arm import Inertia, Limits, Mimic, Pose
 from robolin.description.building.build_arm import build
+from robolin.description.finding_ids import READING_IDS
 from robolin.description.load import read
 from robolin.description.model import Finding, Place, Reading
-from robolin.description.reading_ids import READING_IDS
 from robolin.description.validate.validate import validate
 from robolin.description.validate.validate_links import (
     decimal_point_repairs,

@@ -16,9 +16,9 @@ from tests.cli.command import robolin as robolin_command
 
 xacro: Any = pytest.importorskip("xacro", reason="xacro files need the package xacro")
 
-from robolin.description.xacro.expand_in_own_process import _XACRO_FUNCTIONS  # noqa: E402
 from robolin.description.xacro.expression_rules import safe_symbols  # noqa: E402
 from robolin.description.xacro.expressions import Evaluator  # noqa: E402
+from robolin.description.xacro.xacro_worker import _XACRO_FUNCTIONS  # noqa: E402
 
 HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 

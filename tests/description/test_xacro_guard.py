@@ -36,7 +36,7 @@ ATTEMPTS = {
 PROGRAM = """
 import ctypes, encodings.idna, json, os, shutil, signal, socket, subprocess, sys
 from pathlib import Path
-from robolin.description.xacro.expand_in_own_process import Roots
+from robolin.description.xacro.xacro_worker import Roots
 inside, outside, attempts = json.load(sys.stdin)
 known, datagrams = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)
 roots = Roots(Path(inside), {})

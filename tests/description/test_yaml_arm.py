@@ -7,7 +7,7 @@ from math import cos, pi, sin
 
 import pytest
 
-from robolin.arm import NO_TURN, Inertia, Limits, Mimic
+from robolin.core.arm import NO_TURN, Inertia, Limits, Mimic
 from robolin.description.model import Description
 from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_yaml import VALID, damping, edited

@@ -21,9 +21,9 @@ import robolin
 import robolin.cluster
 import robolin.tables
 import robolin.testing
-from robolin.answering.asks import Verb
-from robolin.answering.verbs import VERBS
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
+from robolin.queries.option_specs import Verb
+from robolin.queries.verbs import VERBS
 from tools.markdown import ROOT
 
 NAMES = [name for name in robolin.__all__ if name != "__version__"]

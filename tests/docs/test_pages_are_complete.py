@@ -7,10 +7,10 @@ import re
 import pytest
 
 import robolin
-from robolin.algebra.chain import Chain
-from robolin.answering.verbs import VERBS
+from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.methods import CONVENTIONAL_UP_TO
+from robolin.queries.verbs import VERBS
 from tools.markdown import DOCS, ROOT, pages
 
 ALGEBRAIC = [

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin import arrays
+from robolin.core import arrays
 from tools.markdown import ROOT
 
 PROGRAM = """\
@@ -123,7 +123,7 @@ def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
     errors = [line for line in told if line.startswith("error")]
 
     assert len(revealed) == 13
-    assert "robolin.arm.Arm" in revealed[0]
+    assert "robolin.core.arm.Arm" in revealed[0]
     for line in revealed[1:]:
         assert "numpy.ndarray[" in line, line
         assert "float64" in line or "floating" in line or line in revealed[10:], line

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from robolin.arm import Arm, Group
+from robolin.core.arm import Arm, Group
 from tests.dynamics.pinocchio_reference import Reference, _joint_model, answers
 from tests.dynamics.world import link_positions, spreading
 from tests.robots import States

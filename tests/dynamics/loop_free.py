@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.dynamics.world import bodies, placed, spreading
 
 

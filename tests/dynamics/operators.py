@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.dynamics.loop_free import S, bodies_in_world, crm, mhat
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from robolin.arm import Arm, Link
+from robolin.core.arm import Arm, Link
 from tests.dynamics.world import link_positions, spreading
 from tests.robots import States
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.evaluation.evaluate import arm_cache

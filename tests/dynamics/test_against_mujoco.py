@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
+from robolin.core.quaternions import matrix_of, quaternion_from_rpy
 from robolin.description.robot_source import bundled_path
-from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
 from tests.dynamics.running import gap, gap_by_state
 from tests.robots import random_states
 

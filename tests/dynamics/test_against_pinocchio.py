@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names, bundled_path
 from tests.dynamics.running import gap_by_state, inertia_bound
 from tests.published import each_file

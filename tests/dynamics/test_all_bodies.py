@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.forward_constraint_forces import forward_by_reduction
 from robolin.engine.counting import count_operations

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.evaluation.methods import (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names
 from tests.dynamics.running import (
     complex_step,

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.algebra.chain import Chain
-from robolin.algebra.inertias import articulated_times
-from robolin.algebra.vectors import dot
-from robolin.arm import Arm
+from robolin.core.arm import Arm
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.inertias import articulated_times
+from robolin.dynamics.algebra.vectors import dot
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
-from robolin.geometry.configuration import advanced
+from robolin.core.arm import Arm
+from robolin.core.configuration import advanced
 from tests.dynamics.running import gap, run_on
 from tests.robots import grouped_arm, named, random_states, with_wrench
 

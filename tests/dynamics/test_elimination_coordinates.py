@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import evaluate
+from robolin.evaluation.frames import at_frame
 from robolin.evaluation.methods import algorithm_for
-from robolin.kinematics.frames import at_frame
 from tests.dynamics.running import complex_step
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Inertia, Joint, Limits, Pose
+from robolin.checking.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
+from robolin.checking.verification.pinocchio_peer import PinocchioPeer
+from robolin.core.arm import Arm, Inertia, Joint, Limits, Pose
+from robolin.core.travelling import FAR_SLID, slides_far, travelling
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of
-from robolin.geometry.travelling import FAR_SLID, slides_far, travelling
-from robolin.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
-from robolin.verification.pinocchio_peer import PinocchioPeer
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
+from robolin.core.configuration import advanced
+from robolin.core.quaternions import matrix_of, quaternion_from_rpy
+from robolin.core.rotations import rotation_from_rpy
 from robolin.description.robot_source import bundled_path
-from robolin.geometry.configuration import advanced
-from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
-from robolin.geometry.rotations import rotation_from_rpy
 from tests.dynamics.running import gap_by_state
 from tests.published import URDF, needs_published_files
 from tests.robots import States, random_states

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import complex_step_along, gap, gap_by_state
 from tests.robots import (

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.checking.verification.steps import complex_step
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.counting import count_operations
 from robolin.engine.generic_chain import generic_chain
-from robolin.verification.steps import complex_step
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.test_groups import ARMS
 from tests.robots import grouped_arm, random_arm, random_states, with_follower

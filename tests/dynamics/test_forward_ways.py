@@ -14,7 +14,7 @@ import pytest
 
 import robolin
 from robolin.analysis.operation_counts import operation_counts
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.engine.generic_chain import generic_chain
 from robolin.evaluation.methods import LETTERS, algorithm_for
 from tests.dynamics.running import complex_step_along, gap, gap_by_state, run_on

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Frame, Wrench
-from robolin.geometry.configuration import advanced
-from robolin.kinematics.frames import at_frame
+from robolin.core.arm import Arm, Frame, Wrench
+from robolin.core.configuration import advanced
+from robolin.evaluation.frames import at_frame
 from tests.dynamics.running import STEP, complex_step, gap, run_on
 from tests.dynamics.world import frame_in_world
 from tests.robots import (

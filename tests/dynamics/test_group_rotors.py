@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import GROUP_FREEDOMS, Arm
+from robolin.checking.verification.bodies import coordinate_rates
+from robolin.core.arm import GROUP_FREEDOMS, Arm
+from robolin.core.quaternions import matrix_of, quaternion_from_rpy
 from robolin.description.building.build_arm import build
 from robolin.description.building.options import ModelOptions
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
-from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
-from robolin.verification.bodies import coordinate_rates
 from tests.dynamics.running import STEP, gap
 from tests.robots import grouped_arm, named, random_body, random_pose, random_states
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import HERE, Arm
+from robolin.checking.verification.steps import complex_step, complex_step_along
+from robolin.core.arm import HERE, Arm
+from robolin.core.configuration import advanced, kinematic_block
 from robolin.description.model import JointEntry, Place
 from robolin.description.tree import joints_of_freedoms
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.parameters import parameters_of
-from robolin.geometry.configuration import advanced, kinematic_block
-from robolin.kinematics.frame_axes import of_real_links
-from robolin.verification.steps import complex_step, complex_step_along
+from robolin.evaluation.frame_axes import of_real_links
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
@@ -161,7 +161,7 @@ def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
 
     By differences of q ⊕ h q̇ with a small δ: 1e-6 of the largest entry.
     """
-    from robolin.geometry.configuration import difference
+    from robolin.core.configuration import difference
 
     s = random_states(arm, 1, seed=4)
     q, qd, delta, h = s.q[0], s.qd[0], 1e-5 * s.dq[0], 1e-5

@@ -10,8 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 import robolin
-from robolin.algebra.inertias import gyroscopic, gyroscopic_times, gyroscopic_transpose_times
-from robolin.arm import Arm
+from robolin.core.arm import Arm
+from robolin.dynamics.algebra.inertias import (
+    gyroscopic,
+    gyroscopic_times,
+    gyroscopic_transpose_times,
+)
 from tests.dynamics.loop_free import loop_free, mhat
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.worked import worked

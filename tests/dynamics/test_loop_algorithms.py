@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Frame, Loop, Pose
+from robolin.core.arm import Frame, Loop, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.counting import count_operations
 from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate_rows
-from robolin.loops.loop_dynamics import Mechanism, loop_solution
+from robolin.evaluation.loops.loop_dynamics import Mechanism, loop_solution
 from tests.dynamics.running import complex_step, run_on
-from tests.loops.closed_arms import Closed, closed, looped, relative, sample
+from tests.evaluation.loops.closed_arms import Closed, closed, looped, relative, sample
 from tests.robots import random_arm
 
 # measured at 2e-14; the equations have condition numbers up to 1e4

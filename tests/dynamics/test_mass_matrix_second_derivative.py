@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.checking.verification.steps import complex_step
+from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate
-from robolin.verification.steps import complex_step
 from tests.dynamics.running import gap
 from tests.robots import (
     grouped_arm,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Link, Pose, Wrench
+from robolin.core.arm import Arm, Link, Pose, Wrench
 from robolin.description.robot_source import bundled_path
 from tests.dynamics.running import gap
 from tests.dynamics.world import frame_in_world, load_torque

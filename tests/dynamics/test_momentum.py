@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Inertia
+from robolin.core.arm import Arm, Inertia
 from tests.dynamics.running import complex_step, gap
 from tests.dynamics.world import link_positions, spreading
 from tests.robots import bundled_arms, grouped_arm, named, random_arm, random_states, with_follower

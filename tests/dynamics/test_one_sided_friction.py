@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
 from robolin.checking.model_changes import model_changes
+from robolin.core.arm import Arm
 from robolin.description.yaml.yaml_arm import read_yaml
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.layout import doubles_of, variant_of
@@ -19,7 +19,7 @@ from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate
 from tests.cli.command import answered
 from tests.cli.command import robolin as command
-from tests.generating.compilers import GCC
+from tests.codegen.compilers import GCC
 from tests.robots import random_arm, random_states, with_follower, with_wrench
 
 QN = np.array([0, pi / 4, pi, 0, pi / 4, 0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.dynamics.operators import Operators, tall, turned_forces, wide
 from tests.dynamics.running import gap
 from tests.dynamics.worked import Worked, worked

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Inertia
+from robolin.core.arm import Arm, Inertia
 from robolin.description.robot_source import bundled_names
 from tests.dynamics.running import gap
 from tests.dynamics.world import link_positions, spreading

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from tests.dynamics.running import run_on
 from tests.robots import random_states

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.world import spreading
-from tests.loops.closed_arms import sample
+from tests.evaluation.loops.closed_arms import sample
 from tests.robots import (
     grouped_arm,
     named,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.robots import random_states
 
 Q, QD, QDD = (0.3, -0.7), (0.5, -1.2), (0.8, 0.4)

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.dynamics.running import complex_step_along, run_on
 from tests.robots import every_arm, random_states
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arm import Arm, Joint
+from robolin.core.arm import Arm, Joint
 
 STEP = 1e-30
 

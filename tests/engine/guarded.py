@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import kernel_for

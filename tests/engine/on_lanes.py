@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled.plan import Plan, arm_tables, recipe_for
 from robolin.engine.parameters import parameters_of as parameters

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Frame, Inertia, Joint, Link, Pose
+from robolin.core.arm import Arm, Frame, Inertia, Joint, Link, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_STATES, evaluate, evaluate_rows

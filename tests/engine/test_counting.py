@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from robolin.algebra.counted_phases import counted_as
-from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.analysis.operation_counts import (
     PUBLISHED,
     candidates,
     operation_counts,
     value_at,
 )
+from robolin.dynamics.algebra.counted_phases import counted_as
+from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import counted_verbs
 from robolin.engine.counting import Cost, CountingChain, count_operations
 from robolin.engine.counting import cost_of as cost_of_results

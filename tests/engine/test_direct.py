@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.algebra.chain import Chain
-from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose
+from robolin.core.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose
+from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of

@@ -16,7 +16,7 @@ import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 import robolin
 from robolin.engine.compiled import buffer_pool, kernels
-from robolin.background import prefetch
+from robolin.core.threads import prefetch
 
 def child_of(work):
     child = os.fork()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.algebra.scalar import sin_cos, sqrt, tanh
-from robolin.arm import Arm, Inertia
+from robolin.core.arm import Arm, Inertia
+from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.operation_graph import OperationGraph, all_behind
 from robolin.engine.parameters import parameters_of

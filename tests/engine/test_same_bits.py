@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Wrench
+from robolin.core.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.layout import Variant, variant_of

@@ -11,7 +11,7 @@ import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import run_on
 from tests.engine.on_lanes import on_lanes, parameters
-from tests.loops.closed_arms import Closed, sample
+from tests.evaluation.loops.closed_arms import Closed, sample
 
 CLOSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.kind == "closed"]
 STATES = 37

@@ -29,7 +29,7 @@ import resource, sys
 from robolin.cli.main import main
 seconds, *words = sys.argv[1:]
 if seconds:
-    from robolin.description.xacro import expand_in_own_process as xacro
+    from robolin.description.xacro import xacro_worker as xacro
     xacro.BOUNDS = xacro.BOUNDS._replace(seconds=int(seconds))
 code = main(words)
 with open("/proc/self/status") as lines:

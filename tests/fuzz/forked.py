@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from robolin.description.mjcf import mjcf_reader
-from robolin.description.separate_process import OutOfBoundsError, ProcessBounds, bound_this_process
+from robolin.description.worker_process import OutOfBoundsError, ProcessBounds, bound_this_process
 from robolin.description.xacro import xacro_text
 
 

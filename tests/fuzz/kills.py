@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robolin.cli.main import main
-from robolin.files.stored import read_result
+from robolin.io.stored import read_result
 
 ROWS = 4000
 MOTION = "mass-matrix two-link --trajectory t.csv -o out"

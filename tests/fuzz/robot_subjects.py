@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from tests.fuzz import mutators
 from tests.fuzz.forked import forked_readers

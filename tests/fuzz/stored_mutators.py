@@ -10,15 +10,15 @@ import zipfile
 import numpy as np
 import polars
 
-from robolin.files.npz.npz_writer import ZipMember, crc, directory, local_header
-from robolin.files.parquet.parquet_writer import (
+from robolin.io.formats.npz_writer import ZipMember, crc, directory, local_header
+from robolin.io.formats.parquet_writer import (
     CHECKSUM,
     META,
     UNCHECKED,
     checksum_but_for,
     checksum_place,
 )
-from robolin.files.provenance_writer import sealed
+from robolin.io.provenance_writer import sealed
 from tests.fuzz.mutators import any_bytes, tree
 
 

@@ -22,7 +22,7 @@ from unittest.mock import patch
 import pytest
 
 from robolin.cli.main import main
-from robolin.files.stored import read_result
+from robolin.io.stored import read_result
 from tests.cli.command import CommandRun, answered, robolin
 
 MOTION = "time,shoulder/position,elbow/position\n" + "".join(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.answering.verbs import VERBS
+from robolin.queries.verbs import VERBS
 from tests.cli.command import ROOT, answered, environment, python
 
 # what is asked of the system while command lines run, by path; hooks cannot be taken away again,

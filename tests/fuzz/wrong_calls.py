@@ -17,8 +17,8 @@ import numpy as np
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError
+from robolin.evaluation.frames import ABOUT_A_FRAME
 from robolin.evaluation.prescribed_joints import ANSWERED_BY
-from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.robots import random_arm
 
 VERBS = (

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from robolin import load
-from robolin.arm import Arm, Pose
+from robolin.core.arm import Arm, Pose
 from robolin.engine.parameters import parameters_of
 
 MODELS = Path(__file__).resolve().parents[2] / "models"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robolin.arm import Inertia
+from robolin.core.arm import Inertia
 from robolin.description.model import Description
 from robolin.description.yaml.yaml_arm import read_yaml
 

@@ -49,7 +49,7 @@ OTHER_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 # generated programs, and the algorithms themselves
 MAKES_NUMBERS = (
     *("algebra", "description", "dynamics", "generating", "geometry", "kinematics", "quantities"),
-    *("arm.py", "arm_parts.py", "number_texts.py", "engine/parameters.py"),
+    *("core/arm.py", "core/arm_parts.py", "core/number_parsing.py", "engine/parameters.py"),
 )
 # reductions whose order of additions, or use of fused operations, is up to Python or NumPy
 BANNED_NAMES = {"sum", "fsum", "sumprod", "dist", "statistics"}
@@ -62,7 +62,7 @@ BANNED_ATTRIBUTES = {
 INTEGER_SUMS = {
     "description/mjcf/mjcf_files.py": ("map(_parts, part.children)",),
     "engine/parameters.py": ("closure.size",),
-    "generating/loop_function.py": ("max(1, prod(shape))", "memory.values()"),
+    "codegen/loop_function.py": ("max(1, prod(shape))", "memory.values()"),
 }
 
 

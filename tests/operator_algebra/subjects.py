@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import at_rest, parameters_of
 from robolin.operator_algebra.expression import Expression

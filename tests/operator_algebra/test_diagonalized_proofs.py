@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from robolin.algebra.vectors import motion_cross
+from robolin.dynamics.algebra.vectors import motion_cross
 from tests.dynamics.loop_free import S, crm
 from tests.operator_algebra.subjects import (
     EXACT,

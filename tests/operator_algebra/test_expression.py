@@ -264,7 +264,7 @@ class TestErrors:
     def test_joints_without_inertia(self) -> None:
         from dataclasses import replace
 
-        from robolin.arm import Inertia
+        from robolin.core.arm import Inertia
 
         arm = chains()[1].arm
         links = (replace(arm.links_tip_to_base[0], inertia=Inertia()), *arm.links_tip_to_base[1:])

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 import robolin
-from robolin.arm import Wrench
+from robolin.core.arm import Wrench
 from tests.dynamics.loop_free import tilde
 from tests.dynamics.running import run_on
 from tests.operator_algebra.subjects import (

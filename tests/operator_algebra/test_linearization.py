@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import robolin
-from robolin.algebra.vectors import force_cross, motion_cross
+from robolin.dynamics.algebra.vectors import force_cross, motion_cross
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.frames.tip_frame import at_point
 from robolin.dynamics.links.link_motion import motion

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from robolin.engine.parameters import parameters_of
 from tests.dynamics.loop_free import tilde
 from tests.dynamics.world import STEP, bodies, placed

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.algebra.inertias import articulated_from, rigid_times
-from robolin.arm import Arm
+from robolin.core.arm import Arm
+from robolin.dynamics.algebra.inertias import articulated_from, rigid_times
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.counting import count_operations
 from robolin.engine.generic_chain import generic_chain
-from robolin.loops.loop_dynamics import Baumgarte, Mechanism
+from robolin.evaluation.loops.loop_dynamics import Baumgarte, Mechanism
 from tests.dynamics.loop_free import S, crm
-from tests.loops.closed_arms import Closed, sample
+from tests.evaluation.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import (
     EXACT,
     STEP,

@@ -11,13 +11,13 @@ import pytest
 
 import robolin
 from robolin.analysis.curvature import independent_symbols
-from robolin.arm import Arm
-from robolin.simulation.controllers import SteeringController
+from robolin.control.simulation.controllers import SteeringController
+from robolin.core.arm import Arm
+from tests.control.simulation.motions import gentle_state
 from tests.dynamics.world import STEP, frame_in_world
 from tests.operator_algebra.subjects import EXACT, Subject, apart
 from tests.operator_algebra.test_diagonalized import ell, m
 from tests.robots import TOOL, named, random_arm, random_states
-from tests.simulation.motions import gentle_state
 
 WRONG = 1e-3
 

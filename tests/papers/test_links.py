@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 import robolin
-from robolin.algebra.vectors import force_cross, motion_cross
-from robolin.arm import Wrench
+from robolin.core.arm import Wrench
+from robolin.dynamics.algebra.vectors import force_cross, motion_cross
 from tests.dynamics.loop_free import S, tilde
 from tests.dynamics.world import STEP, frame_in_world
 from tests.operator_algebra.subjects import (

@@ -1,7 +1,7 @@
 """Closed loops in Featherstone and Orin's review [O], equations 15 to 22, solved by NumPy.
 
 M and C are those of the spanning tree.  Rows are the independent ones that robolin keeps.
-Joints of closures are passive here; for drives in them see tests/loops/test_closing_drives.py.
+Joints of closures are passive here; for drives in them see tests/evaluation/loops/test_closing_drives.py.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 from scipy.linalg import null_space
 
 import robolin
-from robolin.loops.closure_arrays import Closures
-from robolin.verification.running import run_for_check
-from tests.loops.closed_arms import Closed, sample
+from robolin.checking.verification.running import run_for_check
+from robolin.evaluation.loops.closure_arrays import Closures
+from tests.evaluation.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import apart
 
 # measured at 1e-13; the KKT matrices have condition numbers up to 1e4

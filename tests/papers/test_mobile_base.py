@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm, Wrench
+from robolin.core.arm import Arm, Wrench
 from tests.dynamics.world import STEP, bodies, placed
 from tests.operator_algebra.subjects import apart
 from tests.robots import TOOL, grouped_arm, named, random_states

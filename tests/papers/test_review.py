@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.core.arm import Arm
 from tests.dynamics.loop_free import S, crm, tilde
 from tests.dynamics.world import bodies, placed
 from tests.operator_algebra.subjects import (

@@ -158,7 +158,7 @@ def bundled(
 
 def require_inputs_kept(ctx: click.Context) -> None:
     """Refuse a command line that names one file as an output and for anything else."""
-    from robolin.files.paths import require_output_is_no_input
+    from robolin.io.paths import require_output_is_no_input
 
     words: dict[str, list[str]] = {}
     for param in ctx.command.params:
@@ -192,7 +192,7 @@ def label_of(param: click.Parameter) -> str:
 
 def file_name(name: str) -> str:
     """The name, refused if no result could carry it or nothing could be read from it."""
-    from robolin.files.paths import require_utf8_name
+    from robolin.io.paths import require_utf8_name
 
     require_utf8_name(name)
     if name == "-" and sys.stdin is None:

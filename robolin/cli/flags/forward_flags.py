@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from robolin.choices import LOOP_METHODS
 from robolin.cli.flags.flag import METHOD, STATE, TIMES, flag
+from robolin.core.choices import LOOP_METHODS
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS, about_auto
-from robolin.files.formats import extensions, trajectory_formats
+from robolin.io.format_table import extensions, trajectory_formats
 
 _TEXT = (
     "Recursions over the links without any mass matrix (operator), or the mass matrix and "

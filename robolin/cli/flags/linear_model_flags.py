@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from robolin.choices import DISCRETIZATIONS, REFERENCES
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.forward_flags import CLOSE_FLAG
+from robolin.core.choices import DISCRETIZATIONS, REFERENCES
 
 POINT_HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "

@@ -12,11 +12,11 @@ import click
 from robolin.cli.flags.flag import OUTPUT, file_name, flag
 from robolin.cli.flags.output_flags import Output, count_flag
 from robolin.errors import UsageError
-from robolin.files.formats import FORMATS
+from robolin.io.format_table import FORMATS
 
 if TYPE_CHECKING:
-    from robolin.answering.question import Question
-    from robolin.parts.recordings import NamedRecording
+    from robolin.batch.recordings import NamedRecording
+    from robolin.queries.question import Question
 
 _PART_ROWS = count_flag(
     "--part-rows",
@@ -85,14 +85,14 @@ def many_recordings(ctx: click.Context) -> ManyRecordings | None:
         _require_unasked(asked, "-o FOLDER/ says where the parts go")
         if len(texts) == 1 and _is_one_file(texts[0]):
             return None
-    from robolin.parts.recordings import names_several, recordings
+    from robolin.batch.recordings import names_several, recordings
 
     if folder is None and len(texts) == 1 and not names_several(texts[0]):
         return None
     if folder is None:
         return ManyRecordings(recordings(texts), **asked)
-    from robolin.files.places import place_named
-    from robolin.parts.parts_folder import recordings_for
+    from robolin.batch.parts_folder import recordings_for
+    from robolin.io.locations import place_named
 
     found = recordings_for(place_named(folder), texts)
     if found[0].path == "-":

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.answering.inquiry import ArmSource, arm_source
-from robolin.answering.verbs import VERBS
-from robolin.choices import BASE_JOINTS, WRENCH_MODELS
 from robolin.cli.flags.flag import MODEL, RobotFile, bundled, file_name, flag, given_options
+from robolin.core.choices import BASE_JOINTS, WRENCH_MODELS
 from robolin.errors import UsageError
+from robolin.queries.request import ArmSource, arm_source
+from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
     from robolin.description.building.options import ModelOptions

@@ -12,11 +12,11 @@ import click
 from robolin.cli.flags.flag import OUTPUT, file_name, flag
 from robolin.cli.messages import say
 from robolin.errors import FileError, UsageError
-from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
+from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
-    from robolin.answering.posed_question import Settings
-    from robolin.results.result import Result, ResultStream
+    from robolin.core.results.result import Result, ResultStream
+    from robolin.queries.query_context import Settings
 
 COLORS = ("auto", "always", "never")
 
@@ -60,7 +60,7 @@ class Output:
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
-        from robolin.files.paths import require_output_is_no_input, require_target
+        from robolin.io.paths import require_output_is_no_input, require_target
 
         if self.path is not None:
             if self.arrays:
@@ -77,7 +77,7 @@ class Output:
 
     def form_written(self) -> str:
         """The form the answer will have."""
-        from robolin.files.formats import format_of
+        from robolin.io.format_table import format_of
 
         if self.path is not None:
             return format_of(self.path, self.form)
@@ -97,7 +97,7 @@ class Output:
                 quick looks always have all rows
         """
         if self.arrays:
-            from robolin.results.chosen_arrays import only_arrays
+            from robolin.core.results.chosen_arrays import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
@@ -109,10 +109,10 @@ class Output:
 
     def _write_summary(self, result: Result | ResultStream, shortened: Shortened) -> None:
         """Show the extremes of the result; it is written itself only if there is a file for it."""
-        from robolin.cli.reports.report import Report
-        from robolin.cli.reports.summary_report import summary_document, summary_sections
-        from robolin.results.result import ResultStream
-        from robolin.results.summary import Summary
+        from robolin.cli.output.report import Report
+        from robolin.cli.output.summary_report import summary_document, summary_sections
+        from robolin.core.results.result import ResultStream
+        from robolin.core.results.summary import Summary
 
         summary = Summary()
         passed = summary.passing(result)
@@ -128,11 +128,11 @@ class Output:
         """Draw the result with block characters; it is written only if there is a file for it."""
         import shutil
 
-        from robolin.answering.answer import gathered_result
-        from robolin.cli.reports.report import Report
-        from robolin.pictures.result_panels import panels_of
-        from robolin.results.result import Result
-        from robolin.terminal.quick_look import quick_look
+        from robolin.cli.output.report import Report
+        from robolin.core.results.result import Result
+        from robolin.display.plots.result_panels import panels_of
+        from robolin.display.terminal.text_plot import quick_look
+        from robolin.queries.answer import gathered_result
 
         whole = result if isinstance(result, Result) else gathered_result(result)
         if self.path is not None:
@@ -141,8 +141,8 @@ class Output:
         Report().write_text(quick_look(panels_of(whole), width))
 
     def _write(self, result: Result | ResultStream, shortened: Shortened) -> None:
-        from robolin.results.result import Result
-        from robolin.terminal.show import write_shown
+        from robolin.core.results.result import Result
+        from robolin.display.terminal.show import write_shown
 
         if shortened is not None and self.form_written() == TABLE and isinstance(result, Result):
             result = shortened(result)
@@ -183,7 +183,7 @@ class Output:
 
     def settings(self) -> Settings:
         """How to answer, with notes and warnings said here."""
-        from robolin.answering.posed_question import Settings
+        from robolin.queries.query_context import Settings
 
         return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
 

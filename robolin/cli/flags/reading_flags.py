@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from robolin.choices import DIFFERENTIATIONS, TIME_UNITS
 from robolin.cli.flags.flag import STATE, flag
+from robolin.core.choices import DIFFERENTIATIONS, TIME_UNITS
 
 READING_FLAGS = [
     flag(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from robolin.choices import CONTROL_LAWS, INTEGRATORS, STATE_FORMS
 from robolin.cli.flags.flag import STATE, TIMES, TORQUE, flag
-from robolin.files.formats import extensions, trajectory_formats
+from robolin.core.choices import CONTROL_LAWS, INTEGRATORS, STATE_FORMS
+from robolin.io.format_table import extensions, trajectory_formats
 
 STATE_HELP = {
     "q": "Positions to start from.  [default: 0]",

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from robolin.answering.asks import Verb
-from robolin.choices import ON_BAD_ROW
 from robolin.cli.flags.flag import STATE, flag
 from robolin.cli.flags.reading_flags import READING_FLAGS
-from robolin.files.formats import extensions, trajectory_formats
+from robolin.core.choices import ON_BAD_ROW
+from robolin.io.format_table import extensions, trajectory_formats
+from robolin.queries.option_specs import Verb
 
 _HELP = {
     "q": "Positions.  [default: 0]",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from robolin.arm import (
+from robolin.core.arm import (
     GROUP_FREEDOMS,
     ORIGIN,
     Arm,
@@ -24,6 +24,16 @@ from robolin.arm import (
     Pose,
     Vector3,
     as_loaded,
+)
+from robolin.core.rotations import (
+    NO_BODY,
+    apply,
+    compose,
+    inverse_rotation,
+    merged_inertia,
+    placed,
+    unit,
+    without_direction,
 )
 from robolin.description.building.contract import contract_of
 from robolin.description.building.loop_frames import loop_problems, loops_of
@@ -50,16 +60,6 @@ from robolin.description.tree import (
     with_base_joint,
 )
 from robolin.errors import RobolinError, raise_all
-from robolin.geometry.rotations import (
-    NO_BODY,
-    apply,
-    compose,
-    inverse_rotation,
-    merged_inertia,
-    placed,
-    unit,
-    without_direction,
-)
 
 DEFAULTS = ModelOptions()
 

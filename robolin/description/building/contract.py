@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from robolin.arm import Arm, Joint, Mimic, Wrench
+from robolin.core.arm import Arm, Joint, Mimic, Wrench
+from robolin.core.text import counted, listed
+from robolin.core.travelling import FAR_SLID, travelling
+from robolin.core.units import joint_unit
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.building.selection import Selection, why_stranded
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
-from robolin.geometry.travelling import FAR_SLID, travelling
-from robolin.quantities.units import joint_unit
-from robolin.wording import counted, listed
 
 NAMED_AT_MOST = 8
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, TypedDict
 
-from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
-from robolin.choices import WRENCH_MODELS
+from robolin.core.arm import ORIGIN, Vector3, Wrench, WrenchModel
+from robolin.core.choices import WRENCH_MODELS
+from robolin.core.text import did_you_mean, quoted
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError, raise_all
-from robolin.wording import did_you_mean, quoted
 
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import hypot, sqrt
 
-from robolin.arm import Frame, Loop, Pose
+from robolin.core.arm import Frame, Loop, Pose
+from robolin.core.rotations import compose
+from robolin.core.text import quoted
 from robolin.description.building.selection import Selection
 from robolin.description.model import LoopEnd, LoopEntry
 from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import Tree
 from robolin.errors import RobolinError, UsageError
-from robolin.geometry.rotations import compose
-from robolin.wording import quoted
 
 # metres, or radians of a small turn, by which a loop without any moving joint may stand open
 CLOSED_WITHIN = 1e-6

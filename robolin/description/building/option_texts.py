@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robolin.arm import Vector3, Wrench
+from robolin.core.arm import Vector3, Wrench
+from robolin.core.number_parsing import Figure, FlagText, named, number, numbers, text_of
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError
-from robolin.number_texts import Figure, FlagText, named, number, numbers, text_of
 
 
 def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:

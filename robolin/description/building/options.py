@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robolin.arm import ORIGIN, GroupKind, Vector3, Wrench
+from robolin.core.arm import ORIGIN, GroupKind, Vector3, Wrench
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 from math import isfinite
 
-from robolin.arm import Wrench
-from robolin.choices import WRENCH_MODELS
+from robolin.core.arm import Wrench
+from robolin.core.choices import WRENCH_MODELS
+from robolin.core.text import did_you_mean, quoted
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.model import JointEntry
 from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import FLOATING_BASE, Tree, coordinate_names, group_kind
 from robolin.errors import RobolinError, UsageError
-from robolin.wording import did_you_mean, quoted
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from robolin.core.text import counted
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import Finding
-from robolin.wording import counted
 
 # MuJoCo's numbers of transmission types: on a joint, in the frame of its child or its parent
 _ON_JOINTS = (0, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from robolin.arm import NO_TURN, Mimic, Pose
+from robolin.core.arm import NO_TURN, Mimic, Pose
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import Finding, LoopEnd, LoopEntry
 

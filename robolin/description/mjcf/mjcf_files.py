@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from robolin.description.model import Finding, Place
 from robolin.description.xacro.ros_packages import package_or_repository
-from robolin.description.xml.xml_tree import Element, parse_xml
+from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
 
 # MuJoCo looks for the files of these elements in a folder that <compiler> names

@@ -13,8 +13,25 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Mimic, Pose, Vector3, effort_ends
-from robolin.description.mjcf import compile_in_own_process
+from robolin.core.arm import (
+    HERE,
+    ORIGIN,
+    UNLIMITED,
+    Inertia,
+    Limits,
+    Mimic,
+    Pose,
+    Vector3,
+    effort_ends,
+)
+from robolin.core.rotations import (
+    apply,
+    compose,
+    rotation_about,
+    rotation_from_quaternion,
+    turned_rotary,
+)
+from robolin.description.mjcf import mjcf_worker as compile_in_own_process
 from robolin.description.mjcf.mjcf_actuators import (
     actuator_findings,
     actuator_notes,
@@ -36,16 +53,9 @@ from robolin.description.model import (
     sorted_counts,
 )
 from robolin.description.robot_source import RobotText
-from robolin.description.separate_process import OutOfBoundsError, run_in_separate_process
 from robolin.description.structure import check_structure
+from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
 from robolin.errors import RobolinError, UsageError
-from robolin.geometry.rotations import (
-    apply,
-    compose,
-    rotation_about,
-    rotation_from_quaternion,
-    turned_rotary,
-)
 
 Row = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from robolin.description.xml.xml_tree import Element
+from robolin.description.xml_tree import Element
 
 _ROTATION = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _FRAME = ("pos", *_ROTATION)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
 
+from robolin.core.text import counted, printable, quoted
 from robolin.description.model import JointEntry, sorted_counts
 from robolin.description.urdf.urdf_fields import Notes, number_attribute, shown
-from robolin.description.xml.xml_tree import Element
-from robolin.wording import counted, printable, quoted
+from robolin.description.xml_tree import Element
 
 NAMED_AT_MOST = 3
 VALUES_AT_MOST = 8

@@ -14,9 +14,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 
-from robolin.arm import Vector3
+from robolin.core.arm import Vector3
 from robolin.description.model import MOST_KINDS, Finding, Level, Place
-from robolin.description.xml.xml_tree import Element
+from robolin.description.xml_tree import Element
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)

@@ -12,7 +12,9 @@ from hashlib import sha256
 from itertools import chain
 from typing import get_args
 
-from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
+from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
+from robolin.core.rotations import rotation_from_rpy, turned_rotary, without_direction
+from robolin.core.text import did_you_mean
 from robolin.description.joint_pairs import PAIR_PARTS, parallel_axes, taken_in_two
 from robolin.description.model import (
     UNREAD,
@@ -39,9 +41,7 @@ from robolin.description.urdf.urdf_fields import (
     shown,
     vector,
 )
-from robolin.description.xml.xml_tree import Element, parse_xml
-from robolin.geometry.rotations import rotation_from_rpy, turned_rotary, without_direction
-from robolin.wording import did_you_mean
+from robolin.description.xml_tree import Element, parse_xml
 
 URDF_KINDS: dict[str, EntryKind] = {
     **{kind: kind for kind in get_args(EntryKind)},

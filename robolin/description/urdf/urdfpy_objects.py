@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from robolin.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
+from robolin.core.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
+from robolin.core.rotations import turned_rotary, without_direction
+from robolin.core.text import quoted
 from robolin.description.model import (
     Description,
     Finding,
@@ -25,8 +27,6 @@ from robolin.description.model import (
 )
 from robolin.description.structure import check_structure
 from robolin.errors import RobolinError
-from robolin.geometry.rotations import turned_rotary, without_direction
-from robolin.wording import quoted
 
 UNIT_ROTARY = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 INVENTED = Inertia(1.0, ORIGIN, UNIT_ROTARY)

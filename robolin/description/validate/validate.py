@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from math import hypot
 from typing import Any
 
-from robolin.arm import Arm, Inertia, Link, Vector3
+from robolin.core.arm import Arm, Inertia, Link, Vector3
+from robolin.core.rotations import inertia_about, merged_inertia, placed
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import exact_figure
 from robolin.description.building.selection import spring_of_several
@@ -22,7 +23,6 @@ from robolin.description.tree import group_kind
 from robolin.description.validate.validate_links import link_findings, repeated_inertials
 from robolin.description.validate.validation_ids import finding
 from robolin.errors import RobolinError
-from robolin.geometry.rotations import inertia_about, merged_inertia, placed
 
 # three printed figures, as in 0.707 0.707 0, leave an axis this far from length 1
 AXIS_TOLERANCE = 1e-3

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import copysign, hypot, inf, sqrt
 
-from robolin.arm import Inertia, Rotary
+from robolin.core.arm import Inertia, Rotary
+from robolin.core.text import quoted
 from robolin.description.building.contract import exact_figure
 from robolin.description.model import Finding, LinkEntry, Place
 from robolin.description.validate.validation_ids import finding
-from robolin.wording import quoted
 
 LARGEST_RADIUS = 1.5
 SMALLEST_ODD_RADIUS = 0.1

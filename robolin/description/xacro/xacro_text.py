@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robolin.description.separate_process import OutOfBoundsError, run_in_separate_process
-from robolin.description.xacro import expand_in_own_process
+from robolin.core.text import counted, did_you_mean, printable, quoted
+from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
+from robolin.description.xacro import xacro_worker as expand_in_own_process
 from robolin.errors import RobolinError, UsageError
-from robolin.wording import counted, did_you_mean, printable, quoted
 
 _PACKAGE_HINT = "--package NAME=FOLDER says where a package is, and what else may be read"
 

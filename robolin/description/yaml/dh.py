@@ -28,13 +28,13 @@ from dataclasses import dataclass, replace
 from math import cos, sin
 from typing import cast
 
-from robolin.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
+from robolin.core.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
+from robolin.core.rotations import compose, rotate_point, transpose
+from robolin.core.text import did_you_mean
 from robolin.description.model import EntryKind, JointEntry, LinkEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
 from robolin.description.yaml.yaml_joint import MOTION_KEYS, YamlJoints, pose_of, with_motion
 from robolin.description.yaml.yaml_nodes import shown
-from robolin.geometry.rotations import compose, rotate_point, transpose
-from robolin.wording import did_you_mean
 
 DH_KEYS = ("convention", "base", "rows", "tool")
 CONVENTIONS = ("standard", "modified")

@@ -24,7 +24,9 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import cast
 
-from robolin.arm import Inertia, Vector3
+from robolin.core.arm import Inertia, Vector3
+from robolin.core.rotations import without_direction
+from robolin.core.text import closest
 from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     UNREAD,
@@ -51,8 +53,6 @@ from robolin.description.yaml.yaml_joint import (
 from robolin.description.yaml.yaml_loops import check_loops, read_loops
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
 from robolin.description.yaml.yaml_shapes import shaped_inertia
-from robolin.geometry.rotations import without_direction
-from robolin.wording import closest
 
 PROSE_KEYS = ("description", "source", "licence")
 ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")

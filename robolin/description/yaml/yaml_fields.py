@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, nan, pi, radians
 
-from robolin.arm import ORIGIN, Vector3
+from robolin.core.arm import ORIGIN, Vector3
+from robolin.core.text import did_you_mean, quoted
 from robolin.description.model import Finding, Level, Place
 from robolin.description.yaml.yaml_nodes import Node, shown
-from robolin.wording import did_you_mean, quoted
 
 _UNSIGNED = r"(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _NUMBER = re.compile(rf"[-+]?{_UNSIGNED}")

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
-from robolin.arm import NO_TURN, Limits, Mimic, Pose, effort_ends
+from robolin.core.arm import NO_TURN, Limits, Mimic, Pose, effort_ends
+from robolin.core.rotations import rotation_from_rpy
 from robolin.description.model import JointEntry, LinkEntry, Place
 from robolin.description.yaml.yaml_fields import Fields
-from robolin.geometry.rotations import rotation_from_rpy
 
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
 TWO_FREEDOM_KINDS = ("universal", "cylindrical")

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast, get_args
 
-from robolin.arm import HERE, NO_TURN, LoopKind, Pose
+from robolin.core.arm import HERE, NO_TURN, LoopKind, Pose
+from robolin.core.rotations import rotation_from_rpy
+from robolin.core.text import did_you_mean
 from robolin.description.model import Finding, LinkEntry, LoopEnd, LoopEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
-from robolin.geometry.rotations import rotation_from_rpy
-from robolin.wording import did_you_mean
 
 LOOP_KEYS = ("name", "kind", "first", "second")
 END_KEYS = ("link", "xyz", "rpy")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from robolin.core.text import printable
 from robolin.description.model import Finding, Place
-from robolin.wording import printable
 
 if TYPE_CHECKING:
     from yaml import Event, YAMLError, events

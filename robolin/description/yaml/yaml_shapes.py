@@ -16,9 +16,9 @@ from collections.abc import Callable
 from math import pi
 from typing import NamedTuple
 
-from robolin.arm import Inertia, Rotary
+from robolin.core.arm import Inertia, Rotary
+from robolin.core.rotations import rotation_from_rpy, turned_rotary
 from robolin.description.yaml.yaml_fields import Fields
-from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
 
 BODY_SHAPES = ("box", "cylinder", "rod", "sphere")
 SHAPE_KEYS = (*BODY_SHAPES, "rpy")

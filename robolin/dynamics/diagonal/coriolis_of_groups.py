@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Scalars
-from robolin.algebra.inertias import articulated_times, rigid_times
-from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Scalars
+from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
+from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.diagonal_rates import own_rate, rates_in_bodies
 from robolin.dynamics.links.group_rotors import carried_rotors, gyroscopic_torque
 from robolin.dynamics.links.link_motion import velocities

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.algebra.inertias import ENTRY_PLACE, articulated_times
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.dynamics.algebra.inertias import ENTRY_PLACE, articulated_times
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 

@@ -6,8 +6,8 @@ un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Column, Scalars
-from robolin.algebra.vectors import ZERO6, add, dot, scale
+from robolin.dynamics.algebra.chain import Chain, Column, Scalars
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_poses import Links

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
+from robolin.dynamics.algebra.chain import Chain, Scalars
 from robolin.dynamics.diagonal.diagonal_tables import standing_effort
 from robolin.dynamics.diagonal.elimination_terms import (
     coriolis_forces,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
-from robolin.algebra.inertias import articulated_times, rigid_times
-from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Scalars
+from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
+from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.coriolis_of_groups import coriolis_of_groups
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Column, Scalars, Table
-from robolin.algebra.scalar import sqrt
+from robolin.dynamics.algebra.chain import Chain, Column, Scalars, Table
+from robolin.dynamics.algebra.scalar import sqrt
 from robolin.dynamics.diagonal.diagonal_tables import standing_effort
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_poses import Links

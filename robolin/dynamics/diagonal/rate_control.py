@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
+from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.diagonal.diagonal_tables import (
     epsilon_to_effort,
     standing_effort,

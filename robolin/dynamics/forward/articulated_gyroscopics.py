@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Slots
-from robolin.algebra.inertias import articulated_times, half_of, half_times, outer_half, times_half
-from robolin.algebra.vectors import add, angular, force_cross, scale, sub, twice
+from robolin.dynamics.algebra.chain import Chain, Slots
+from robolin.dynamics.algebra.inertias import (
+    articulated_times,
+    half_of,
+    half_times,
+    outer_half,
+    times_half,
+)
+from robolin.dynamics.algebra.vectors import add, angular, force_cross, scale, sub, twice
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.nominal_terms import NominalTerms, doubled
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber
-from robolin.algebra.scalar import Vector, where
-from robolin.algebra.vectors import ZERO3, cross
+from robolin.dynamics.algebra.chain import Chain, LinkNumber
+from robolin.dynamics.algebra.scalar import Vector, where
+from robolin.dynamics.algebra.vectors import ZERO3, cross
 from robolin.dynamics.links.link_poses import Links
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Column, Scalars
+from robolin.dynamics.algebra.chain import Chain, Column, Scalars
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
 from robolin.dynamics.links.link_poses import Links, place_links

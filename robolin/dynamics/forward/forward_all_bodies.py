@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Slots
-from robolin.algebra.inertias import (
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
+from robolin.dynamics.algebra.inertias import (
     ENTRY_PLACE,
     articulated_from,
     articulated_times,
     rank_one,
     rigid_times,
 )
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.symmetric_systems import SystemFactors, factored, solved_symmetric
-from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.symmetric_systems import SystemFactors, factored, solved_symmetric
+from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities

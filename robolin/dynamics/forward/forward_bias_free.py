@@ -5,8 +5,8 @@ A gives the accelerations of the joints, B those of the links as well.
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Column, Slots
-from robolin.algebra.vectors import ZERO6, add, scale
+from robolin.dynamics.algebra.chain import Chain, Column, Slots
+from robolin.dynamics.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import at_point
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.link_motion import velocities

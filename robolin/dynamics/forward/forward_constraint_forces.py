@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.algebra.inertias import ENTRY_PLACE, articulated_from, rigid_times
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.small_matrices import (
+from robolin.dynamics.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.dynamics.algebra.inertias import ENTRY_PLACE, articulated_from, rigid_times
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.small_matrices import (
     Matrix,
     divided,
     flat,
@@ -26,7 +26,7 @@ from robolin.algebra.small_matrices import (
     times_vector,
     transposed,
 )
-from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities

@@ -6,9 +6,9 @@ those of now they save a sweep, at the price of an error that grows with how muc
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Slots
-from robolin.algebra.inertias import articulated_times, rigid_times
-from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
+from robolin.dynamics.algebra.chain import Chain, Slots
+from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Table
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Table
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
 from robolin.dynamics.links.link_poses import Links, place_links

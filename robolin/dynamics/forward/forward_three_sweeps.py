@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Slots
-from robolin.algebra.inertias import rigid_times
-from robolin.algebra.vectors import ZERO6, add, dot, force_cross, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Slots
+from robolin.dynamics.algebra.inertias import rigid_times
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, scale, sub
 from robolin.dynamics.frames.tip_frame import at_point, out_spatial, tip_frame
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Motion, base_acceleration, motion

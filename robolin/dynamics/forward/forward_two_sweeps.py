@@ -7,11 +7,11 @@ they pass a hinge; their 28 coefficients can be gathered before any velocity is 
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Slots
-from robolin.algebra.inertias import articulated_times
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO6, add, dot, motion_cross, scale
-from robolin.algebra.velocity_polynomials import (
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
+from robolin.dynamics.algebra.inertias import articulated_times
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, motion_cross, scale
+from robolin.dynamics.algebra.velocity_polynomials import (
     COUNT,
     PolynomialColumns,
     gyroscopic_force,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
-from robolin.algebra.inertias import (
+from robolin.dynamics.algebra.chain import Chain, Scalars
+from robolin.dynamics.algebra.inertias import (
     ZERO_ARTICULATED,
     articulated_times,
     half_times,
     outer_half,
     times_half,
 )
-from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
+from robolin.dynamics.algebra.vectors import add, angular, dot, scale, sub, twice
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
+from robolin.dynamics.forward.fixed_loads import correct_for_steady_loads
 from robolin.dynamics.forward.forward_dynamics import nominal
-from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slopes

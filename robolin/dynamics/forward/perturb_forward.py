@@ -6,9 +6,9 @@ It needs no articulated gyroscopic matrices and so fewer operations than Algorit
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.inertias import articulated_times, gyroscopic_times
-from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.inertias import articulated_times, gyroscopic_times
+from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.joint_springs import conserving_changes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.vectors import ZERO6, add, angular, dot, scale
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, scale
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
+from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.forward.conventional import factored_mass_matrix
 from robolin.dynamics.inverse.perturb_inverse import perturbed_torques
 from robolin.dynamics.links.link_poses import place_links

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import add, cross, motion_cross, sub
+from robolin.dynamics.algebra.chain import Chain, LinkNumber
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import add, cross, motion_cross, sub
 from robolin.dynamics.frames.frame_motion import motion_at_tip, weightless_motion
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, tip_frame
 from robolin.dynamics.links.link_motion import Motion

@@ -7,9 +7,9 @@ world axes, and neither contains weight: a link that stands still does not accel
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO6, add, scale
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import (
     TipFrame,
     at_point,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.vectors import ZERO6, add, scale
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import at_point, classical, out_pose, out_spatial, tip_frame
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import place_links

@@ -5,11 +5,16 @@ a is the classical acceleration of the frame, F a wrench that something applies 
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars, Slots
-from robolin.algebra.comparison import if_less
-from robolin.algebra.inertias import ENTRY_PLACE, ZERO_ARTICULATED, articulated_times, rank_one
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import ZERO6, add, dot, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
+from robolin.dynamics.algebra.comparison import if_less
+from robolin.dynamics.algebra.inertias import (
+    ENTRY_PLACE,
+    ZERO_ARTICULATED,
+    articulated_times,
+    rank_one,
+)
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale, sub
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
 from robolin.dynamics.frames.tip_frame import (
     TipFrame,

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Slots
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import add, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Slots
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import add, scale, sub
 from robolin.dynamics.forward.conventional import accelerations_conventional
 from robolin.dynamics.frames.operational_space import free_acceleration, out_inertia, out_inverse
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, tip_frame

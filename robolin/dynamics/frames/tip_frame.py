@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, FramePlace, LinkNumber
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import add, cross, rotate, rotate_rotation
+from robolin.dynamics.algebra.chain import Chain, FramePlace, LinkNumber
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import add, cross, rotate, rotate_rotation
 from robolin.dynamics.links.link_poses import Links, frame_origin
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Slots
-from robolin.algebra.inertias import (
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
+from robolin.dynamics.algebra.inertias import (
     gyroscopic,
     gyroscopic_times,
     gyroscopic_transpose_times,
     rigid_times,
 )
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import (
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import (
     ZERO3,
     add,
     angular,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Sink
-from robolin.algebra.inertias import newton_euler, rigid_times
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import add, dot, force_cross
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Sink
+from robolin.dynamics.algebra.inertias import newton_euler, rigid_times
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import add, dot, force_cross
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links, place_links

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Sink
-from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_times, rigid_times
-from robolin.algebra.vectors import add, angular, dot, force_cross, twice
+from robolin.dynamics.algebra.chain import Chain, Sink
+from robolin.dynamics.algebra.inertias import (
+    gyroscopic_times,
+    gyroscopic_transpose_times,
+    rigid_times,
+)
+from robolin.dynamics.algebra.vectors import add, angular, dot, force_cross, twice
 from robolin.dynamics.links.group_rotors import add_rotor_slopes
 from robolin.dynamics.links.groups import take_back_own
 from robolin.dynamics.links.joint_friction import friction_slope

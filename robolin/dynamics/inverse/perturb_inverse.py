@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars, Sink
-from robolin.algebra.inertias import gyroscopic_times, rigid_times
-from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
+from robolin.dynamics.algebra.chain import Chain, Scalars, Sink
+from robolin.dynamics.algebra.inertias import gyroscopic_times, rigid_times
+from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.joint_springs import conserving_changes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
-from robolin.algebra.scalar import Vector, tanh
-from robolin.algebra.vectors import add, cross, dot, motion_cross
+from robolin.dynamics.algebra.chain import Chain, Scalars
+from robolin.dynamics.algebra.scalar import Vector, tanh
+from robolin.dynamics.algebra.vectors import add, cross, dot, motion_cross
 from robolin.dynamics.links.group_rotors import relative_twists, unit_force
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links, place_links

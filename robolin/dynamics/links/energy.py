@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.inertias import rigid_times
-from robolin.algebra.vectors import add, dot, scale
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.inertias import rigid_times
+from robolin.dynamics.algebra.vectors import add, dot, scale
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import frame_origin, place_links

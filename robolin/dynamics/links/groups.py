@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Sink, Slots
-from robolin.algebra.scalar import Scalar
-from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Sink, Slots
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated

@@ -15,8 +15,8 @@ It is smooth, 0 at rest, and takes energy always, since |δ| ≤ μ.
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars
-from robolin.algebra.scalar import Scalar, tanh
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars
+from robolin.dynamics.algebra.scalar import Scalar, tanh
 
 
 def friction_loss(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:

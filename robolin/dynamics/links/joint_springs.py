@@ -8,8 +8,8 @@ Arms without springs pay nothing for them.
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars
-from robolin.algebra.scalar import Scalar
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.links.group_rotors import (
     carried_rotors,
     gyroscopic_change,

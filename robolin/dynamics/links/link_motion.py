@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Scalars, Slots
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO3, ZERO6, add, motion_cross, scale
+from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import ZERO3, ZERO6, add, motion_cross, scale
 from robolin.dynamics.links.groups import body_rates
 from robolin.dynamics.links.link_poses import Links
 

@@ -16,9 +16,9 @@ much.
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Load, Scalars, Slots
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO6, add, cross, force_cross, rotate, scale, sub
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Load, Scalars, Slots
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import ZERO6, add, cross, force_cross, rotate, scale, sub
 from robolin.dynamics.links.link_poses import Links
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.inertias import rigid_times
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import ZERO6, add, cross, force_cross, scale, sub
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.inertias import rigid_times
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import ZERO6, add, cross, force_cross, scale, sub
 from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import Links, frame_origin, place_links
 

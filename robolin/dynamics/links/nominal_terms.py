@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Scalars, Slots
-from robolin.algebra.inertias import gyroscopic, gyroscopic_times, rigid_times
-from robolin.algebra.vectors import add, angular, motion_cross, twice
+from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
+from robolin.dynamics.algebra.inertias import gyroscopic, gyroscopic_times, rigid_times
+from robolin.dynamics.algebra.vectors import add, angular, motion_cross, twice
 from robolin.dynamics.links.groups import carried_rates
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links

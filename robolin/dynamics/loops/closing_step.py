@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.vectors import dot
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.vectors import dot
 from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.loops.closures import (

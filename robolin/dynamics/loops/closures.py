@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Closure, Slots
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO3, add, rotate_rotation, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Closure, Slots
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import ZERO3, add, rotate_rotation, scale, sub
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, classical, placed_frame
 from robolin.dynamics.links.link_motion import Motion, coasting
 from robolin.dynamics.links.link_poses import Links, place_links

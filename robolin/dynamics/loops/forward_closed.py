@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import dot, scale, sub
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import dot, scale, sub
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import Links, place_links

@@ -8,10 +8,10 @@ the rows of L stand the directions Q that they are made of, as many as there are
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
-from robolin.algebra.scalar import Vector
-from robolin.algebra.symmetric_systems import factored, solved_symmetric
-from robolin.algebra.vectors import dot, scale
+from robolin.dynamics.algebra.chain import Chain, Scalars
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.symmetric_systems import factored, solved_symmetric
+from robolin.dynamics.algebra.vectors import dot, scale
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
 from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import Links, place_links

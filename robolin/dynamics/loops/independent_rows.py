@@ -1,6 +1,6 @@
 """Which equations of the closures are independent, and directions that they are made of.
 
-Gram–Schmidt with pivoting, as `robolin.loops.rank` has it: of what is left of the rows the longest
+Gram–Schmidt with pivoting, as `robolin.evaluation.loops.rank` has it: of what is left of the rows the longest
 is taken next, until less is left than 1e-9 of the longest row.  Which row that is may differ from
 state to state, and an algorithm takes no branches; so a choice is a row of ones and zeros that all
 rows are multiplied by.  Everything is over independent coordinates.
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Slots
-from robolin.algebra.comparison import if_less
-from robolin.algebra.scalar import Scalar, Vector, sqrt
-from robolin.algebra.vectors import add, dot, scale, sub
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
+from robolin.dynamics.algebra.comparison import if_less
+from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
+from robolin.dynamics.algebra.vectors import add, dot, scale, sub
 
 # a row whose part independent of the others is this small beside the largest row adds nothing
 DEPENDENT_WITHIN = 1e-9

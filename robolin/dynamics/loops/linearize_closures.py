@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Closure, LinkNumber
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO3, cross
+from robolin.dynamics.algebra.chain import Chain, Closure, LinkNumber
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.vectors import ZERO3, cross
 from robolin.dynamics.frames.frame_derivatives import classical_changes, spatial_changes
 from robolin.dynamics.frames.frame_motion import motion_at_tip, weightless_motion
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point

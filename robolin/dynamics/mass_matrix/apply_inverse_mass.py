@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars, Slots
-from robolin.algebra.vectors import ZERO6, add, dot, scale
+from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 

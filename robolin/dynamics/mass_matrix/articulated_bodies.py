@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Scalars, Slots
-from robolin.algebra.inertias import articulated_from, articulated_times, rank_one
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import add, dot, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
+from robolin.dynamics.algebra.inertias import articulated_from, articulated_times, rank_one
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import add, dot, scale, sub
 from robolin.dynamics.links.link_poses import Links
 
 

@@ -7,14 +7,14 @@ axis as its body carries it along and A_D is another matrix; 𝓜̇ - 2 C is ske
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars, Sink
-from robolin.algebra.inertias import (
+from robolin.dynamics.algebra.chain import Chain, Scalars, Sink
+from robolin.dynamics.algebra.inertias import (
     gyroscopic,
     gyroscopic_times,
     gyroscopic_transpose_times,
     rigid_times,
 )
-from robolin.algebra.vectors import add, angular, dot
+from robolin.dynamics.algebra.vectors import add, angular, dot
 from robolin.dynamics.links.group_rotors import add_rotor_coriolis
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links, place_links

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Column, LinkNumber, Scalars, Sink, Slots, Table
-from robolin.algebra.scalar import Scalar
-from robolin.algebra.vectors import add, scale, sub
+from robolin.dynamics.algebra.chain import Chain, Column, LinkNumber, Scalars, Sink, Slots, Table
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.vectors import add, scale, sub
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import without_cancellation
 

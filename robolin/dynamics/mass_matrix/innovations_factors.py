@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.vectors import add, dot, scale
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.vectors import add, dot, scale
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies

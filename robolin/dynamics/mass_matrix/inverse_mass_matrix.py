@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain
-from robolin.algebra.inertias import ZERO_ARTICULATED, articulated_times
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import ZERO6, add, dot, scale, sub
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.inertias import ZERO_ARTICULATED, articulated_times
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale, sub
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Sink
-from robolin.algebra.inertias import rigid_times
-from robolin.algebra.vectors import add, dot
+from robolin.dynamics.algebra.chain import Chain, Sink
+from robolin.dynamics.algebra.inertias import rigid_times
+from robolin.dynamics.algebra.vectors import add, dot
 from robolin.dynamics.links.link_poses import Links, place_links
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Slots
-from robolin.algebra.inertias import rigid_times
-from robolin.algebra.scalar import Scalar, Vector, where
-from robolin.algebra.vectors import ZERO6, add, dot, motion_cross, scale
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
+from robolin.dynamics.algebra.inertias import rigid_times
+from robolin.dynamics.algebra.scalar import Scalar, Vector, where
+from robolin.dynamics.algebra.vectors import ZERO6, add, dot, motion_cross, scale
 from robolin.dynamics.links.link_poses import Links, place_links
 
 Pairs = tuple[tuple[LinkNumber, LinkNumber], ...]

@@ -5,7 +5,7 @@ What is multiplied are columns, which the values of joints are brought into firs
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Column, Scalars, Table
+from robolin.dynamics.algebra.chain import Chain, Column, Scalars, Table
 
 
 def of_leaders(chain: Chain, values: Scalars) -> Column:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.core.arrays import AnyArray
 from robolin.engine.calls.call_text import MOST_AXES, MOST_INPUTS, MOST_RESULTS, call_text
 from robolin.engine.calls.interpreter import addresses, why_plain
 from robolin.engine.compiled.kernels import kept_function

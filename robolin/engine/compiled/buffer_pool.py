@@ -13,7 +13,7 @@ from threading import Lock
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.core.arrays import AnyArray
 
 # how many buffers are kept, and how many numbers in all of them together: 256 MB
 MOST_BUFFERS, MOST_POOLED_NUMBERS = 4, 1 << 25

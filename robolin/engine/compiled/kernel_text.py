@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.trigonometry import LARGEST_ANGLE
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.entry_text import RANGE, entries
 from robolin.engine.compiled.instructions import Value

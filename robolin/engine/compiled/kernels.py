@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from robolin.algebra.axes import Shape
+from robolin.dynamics.algebra.axes import Shape
 from robolin.engine.compiled import kernel_cache
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
@@ -241,7 +241,7 @@ def _machine_facts() -> dict[str, Any]:
 def _sources_digest() -> str:
     package = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
-    for room in ("algebra", "dynamics", "engine"):
+    for room in ("dynamics", "engine"):
         for source in sorted((package / room).rglob("*.py")):
             place = source.relative_to(package).as_posix()
             digest.update(place.encode() + b"\0" + source.read_bytes() + b"\0")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from robolin.algebra.hyperbolic import tanh_by_series
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.dynamics.algebra.hyperbolic import tanh_by_series
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.engine.compiled.instructions import Instructions, Value
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.arrays import AnyArray
-from robolin.background import cores
+from robolin.core.arrays import AnyArray
+from robolin.core.threads import cores
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for, optimizing

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.chain import Chain
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import ZERO3, add, rotate, sub
+from robolin.core.travelling import FAR_SLID
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Lane, Memory, as_value
@@ -30,8 +31,7 @@ from robolin.engine.compiled.trace_storage import (
     TracedTable,
     TreeSums,
 )
-from robolin.engine.shortfall import NEGLIGIBLE_D
-from robolin.geometry.travelling import FAR_SLID
+from robolin.engine.singular_pivot import NEGLIGIBLE_D
 
 # links whose vectors fit in the nearest cache together, with room for what is done with them
 NEIGHBOURS = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from robolin.algebra.axes import Shape
-from robolin.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Fact, Lane

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robolin.algebra.axes import Axis, Shape
-from robolin.algebra.scalar import Scalar
+from robolin.dynamics.algebra.axes import Axis, Shape
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Value
 from robolin.engine.compiled.lanes import Lane, as_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from robolin.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Lane, Memory, as_value

@@ -1,0 +1,214 @@
+"""A question over many recordings as an ordered list of parts, and what they are called.
+
+The id of a plan is a digest of all that decides the bytes of its parts: question, arm, recordings,
+how these are divided, and the version.  Where files lie and who computes is no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from robolin.batch.column_compatibility import mixed_columns
+from robolin.batch.recordings import NamedRecording
+from robolin.batch.survey import SurveyedRecording, surveyed_recording
+from robolin.core.arm import Arm
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.io.format_table import FORMATS, RECORDINGS, extensions, format_named
+from robolin.io.paths import place_and_part, uncompressed_name
+from robolin.io.provenance_writer import plain
+from robolin.io.table_file import digest_of
+from robolin.io.trajectories.open_table import TEXT_ENDINGS
+from robolin.io.trajectories.row_choice import RowChoice
+from robolin.queries.request import Inquiry
+from robolin.queries.state_parsing import require_writable_as, rules_of_file
+from robolin.version import __version__
+
+# of what the id of a plan is a digest
+PLAN_FORMAT = 2
+# what parts are written as, and a recording that no result can be written as
+DEFAULT_FORM = "parquet"
+_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class PlannedPart:
+    """One file to be computed: some rows of one recording.
+
+    source: the number of the recording
+    rows:   as --rows says them; None for all that the question is about
+    """
+
+    name: str
+    source: int
+    rows: str | None = None
+
+
+@dataclass(frozen=True)
+class PartsPlan:
+    """All parts in order.
+
+    asked: verb, options, arm and files, as plain data: what every part answers
+    mixed: columns that are whole in some recordings, and in all parts fractions
+    """
+
+    asked: Mapping[str, Any]
+    sources: tuple[SurveyedRecording, ...]
+    parts: tuple[PlannedPart, ...]
+    version: str = __version__
+    mixed: tuple[str, ...] = ()
+
+    @cached_property
+    def id(self) -> str:
+        """SHA-256 of everything that decides the bytes of the parts."""
+        sources = [
+            [each.name, each.sha256, [one.look for one in each.columns]] for each in self.sources
+        ]
+        parts = [[part.name, part.source, part.rows] for part in self.parts]
+        told = [PLAN_FORMAT, self.version, self.asked, sources, parts, self.mixed]
+        text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Division:
+    """How recordings become parts.
+
+    part_rows: rows of a part; without it there is one part per recording, of the same name
+    form:      the format of the parts; without it the recording's own
+    """
+
+    part_rows: int | None = None
+    form: str | None = None
+
+
+def planned_parts(
+    inquiry: Inquiry,
+    arm: Arm,
+    found: Sequence[NamedRecording],
+    division: Division,
+    before: Sequence[SurveyedRecording] = (),
+    keep: Callable[[SurveyedRecording], None] | None = None,
+) -> PartsPlan:
+    """The plan for a question about each of the recordings.
+
+    before: recordings that were looked through already; those that look the same are not again
+    keep:   is told of every recording that is looked through now
+    """
+    require_divisible(inquiry, division)
+    choice = inquiry.states.row_choice
+    sources: list[SurveyedRecording] = []
+    problems: list[RobolinError] = []
+    looked = {(each.name, each.part): each for each in before}
+    every = division.part_rows and division.part_rows * choice.stride
+    for recording in found:
+        old = looked.get((recording.name, place_and_part(recording.path)[1]))
+        old = old and replace(old, path=recording.path)
+        try:
+            if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
+                sources.append(old)
+            else:
+                rules = rules_of_file(inquiry.states, arm)
+                sources.append(surveyed_recording(recording, arm, rules, every, choice.first))
+                if keep is not None:
+                    keep(sources[-1])
+        except RobolinError as error:
+            problems += error.parts
+    raise_all(problems)
+    asked, mixed = asked_of(inquiry, arm), tuple[str, ...]()
+    if division.part_rows is None:
+        parts = _one_each(sources, division)
+    else:
+        mixed = mixed_columns(dict(zip(found, (each.columns for each in sources), strict=True)))
+        parts = _numbered(sources, choice, division.part_rows, division.form or DEFAULT_FORM)
+    return PartsPlan(asked, tuple(sources), parts, mixed=mixed)
+
+
+def require_divisible(inquiry: Inquiry, division: Division) -> None:
+    """Refuse a division that has no sense for what is asked."""
+    if division.form is not None and division.form not in FORMATS:
+        hint = f"files end in {extensions(FORMATS, ', ')}"
+        raise UsageError("no file is written so", where=f"--format={division.form}", hint=hint)
+    together = inquiry.question.answers_together
+    if getattr(inquiry.states, "differentiate", None):
+        # a row then depends on its neighbours, which may stand in another part
+        together = "differentiate"
+    if division.part_rows is not None and together:
+        hint = f"--{together} answers for all rows of a recording at once"
+        raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
+    if division.form is not None:
+        require_writable_as(inquiry.states, division.form)
+
+
+def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:
+    """What is asked, as plain data that is the same wherever it is asked."""
+    options = {name: told for name, told in inquiry.options.items() if name != "trajectory"}
+    figures = json.dumps(plain([arm.figures, arm.contract]), sort_keys=True)
+    return {
+        "verb": inquiry.question.verb,
+        "options": plain(dict(sorted(options.items()))),
+        "arm": {"sha256": arm.digest, "figures": hashlib.sha256(figures.encode()).hexdigest()},
+        "files": {label: _digest(path) for label, path in sorted(inquiry.question.files.items())},
+    }
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return digest_of(stream)
+    except OSError as error:
+        raise RobolinError(f"could not read: {error.strerror or error}", where=path) from error
+
+
+def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple[PlannedPart, ...]:
+    """A part for every recording, named after it."""
+    names = [_result_name(each.name, division.form) for each in sources]
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        hint = "--part-rows N numbers results instead of naming them after recordings"
+        raise UsageError(f"{times} recordings would become '{name}'", where="-o", hint=hint)
+    return tuple(PlannedPart(name, i) for i, name in enumerate(names))
+
+
+def _result_name(name: str, form: str | None) -> str:
+    plainly = Path(uncompressed_name(name))
+    own = "csv" if plainly.name.lower().endswith(TEXT_ENDINGS) else format_named(plainly)
+    written = form or (own if own in FORMATS else DEFAULT_FORM)
+    if own in FORMATS or own in RECORDINGS:
+        plainly = plainly.with_suffix("")
+    return f"{plainly.as_posix()}.{written}"
+
+
+def _numbered(
+    sources: Sequence[SurveyedRecording], choice: RowChoice, part_rows: int, form: str
+) -> tuple[PlannedPart, ...]:
+    """Parts of so many rows, numbered through all recordings."""
+    found = [
+        (i, rows) for i, each in enumerate(sources) for rows in _ranges(each, choice, part_rows)
+    ]
+    digits = max(_DIGITS, len(str(len(found) - 1)))
+    return tuple(
+        PlannedPart(f"part-{number:0{digits}}.{form}", i, rows)
+        for number, (i, rows) in enumerate(found)
+    )
+
+
+def _ranges(source: SurveyedRecording, choice: RowChoice, part_rows: int) -> Iterator[str]:
+    if source.rows is None:
+        hint = "leave out --part-rows: it becomes one result"
+        raise RobolinError("a bag or dataset is not divided", where=source.path, hint=hint)
+    total = source.rows
+    rows = choice.count(total)
+    if not rows:
+        message = "it has none of the rows that are meant" if total else "it has no rows"
+        raise RobolinError(message, where=source.path, hint="leave it out")
+    for first in range(0, rows, part_rows):
+        part = choice.part(first, min(part_rows, rows - first))
+        stop = total if part.stop is None else min(part.stop, total)
+        yield f"{part.first}:{stop}"

@@ -1,0 +1,173 @@
+"""Answers about many recordings as one table, whose column `source` counts them from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from robolin.batch.column_compatibility import columns_of_all, mixed_columns, with_fractions
+from robolin.batch.compute import NotesSaidOnce
+from robolin.batch.recordings import NamedRecording
+from robolin.core.arm import Arm
+from robolin.core.arrays import Numbers
+from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.text import counted
+from robolin.errors import RobolinError, UsageError
+from robolin.io.paths import last_name
+from robolin.queries.query_context import Settings, open_answer
+from robolin.queries.request import Inquiry
+from robolin.queries.state_parsing import rules_of_file, states_of_file
+
+SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"
+
+
+@dataclass(frozen=True)
+class AnswerPiece:
+    """Some rows of the answer: which recording they are of, and how to get them."""
+
+    source: int
+    opened: Callable[[], AbstractContextManager[ResultStream]]
+
+
+def joined_pieces(
+    pieces: Sequence[AnswerPiece],
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    mixed: Collection[str] = (),
+) -> ResultStream:
+    """All pieces in order as one result.
+
+    names:   what the recordings are called
+    options: what was asked of each of them
+    mixed:   columns that are whole in some of them, and fractions in the result
+    """
+    joining = _Joining(pieces, names, {**options, "trajectory": list(names)}, mixed)
+    return ResultStream(joining.parts(), joining.ending)
+
+
+def answered_recordings(
+    inquiry: Inquiry, arm: Arm, found: Sequence[NamedRecording], settings: Settings
+) -> ResultStream:
+    """The answer for each recording in turn, as one result."""
+    if inquiry.question.answers_together:
+        label = f"--{inquiry.question.answers_together}"
+        hint = "-o FOLDER/ keeps one result for each of them"
+        raise UsageError("answers for one recording at a time", where=label, hint=hint)
+    notes = NotesSaidOnce(settings.notify, arm)
+    heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
+    pieces = [
+        AnswerPiece(i, partial(_answered, inquiry, arm, each.path, heard))
+        for i, each in enumerate(found)
+    ]
+    mixed = mixed_columns(columns_of_all(found, arm, rules_of_file(inquiry.states, arm)))
+    stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
+
+    def parts() -> Iterator[Result]:
+        yield from stream.parts
+        notes.rest()
+
+    return replace(stream, parts=parts())
+
+
+@contextmanager
+def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
+    states = states_of_file(inquiry.states, path, inquiry.states.rows)
+    with open_answer(arm, inquiry.question, states, settings) as answer:
+        if isinstance(answer, Result):
+            hint = "-o FOLDER/ keeps one result for each recording"
+            message = f"{inquiry.question.verb} gives no rows here"
+            raise UsageError(message, where="--trajectory", hint=hint)
+        yield answer
+
+
+def _kind(time: Numbers | None) -> str:
+    return "" if time is None else str(time.dtype)
+
+
+def _columns(part: Result) -> list[tuple[Any, ...]]:
+    return [(array.name, array.labels, array.values.dtype) for array in part.arrays]
+
+
+class _Joining:
+    """Pieces on their way into one result."""
+
+    def __init__(
+        self,
+        pieces: Sequence[AnswerPiece],
+        names: Sequence[str],
+        options: Mapping[str, Any],
+        mixed: Collection[str],
+    ) -> None:
+        self._pieces, self._names, self._options = pieces, names, options
+        self._mixed = mixed
+        self._rows = dict.fromkeys(names, 0)
+        self._lines: dict[str, dict[str, Any]] = {name: {} for name in names}
+        self._inputs: dict[str, str] = {}
+        self._model: Mapping[str, Any] | None = None
+        self._unanswered = 0
+        self._like: Result | None = None
+
+    def parts(self) -> Iterator[Result]:
+        for piece in self._pieces:
+            name, rows = self._names[piece.source], 0
+            with piece.opened() as stream:
+                for part in with_fractions(stream.parts, self._mixed, name):
+                    self._require_alike(part, name)
+                    rows += part.batch or 0
+                    yield self._with_source(part, piece.source)
+                self._note(name, rows, stream.ending(rows))
+
+    def _with_source(self, part: Result, source: int) -> Result:
+        values = np.full(part.batch or 0, source, np.int64)
+        counts = Array(SOURCE, values, (), "1")
+        return replace(part, arrays=(counts, *part.arrays), options=self._options, files={})
+
+    def _require_alike(self, part: Result, name: str) -> None:
+        """Refuse a recording whose answer has other columns than the first one's."""
+        first = self._like = self._like or part
+        hint = "-o FOLDER/ keeps one result for each"
+        if (first.time is None) != (part.time is None):
+            lacks = name if part.time is None else self._names[0]
+            message = f"'{lacks}' has no time, others have"
+        elif (kind := _kind(part.time)) != (other := _kind(first.time)):
+            message = f"time is {kind} here, in '{self._names[0]}' {other}"
+            hint = f"write times alike everywhere, 0.0 beside 0.5; {hint}"
+        elif _columns(first) != _columns(part):
+            message = f"its answer has other columns than that of '{self._names[0]}'"
+        else:
+            return
+        raise RobolinError(message, where=name, hint=hint)
+
+    def _note(self, name: str, rows: int, ending: Footer) -> None:
+        """Keep what a piece says of itself, but for its number of rows, which is added up."""
+        self._rows[name] += rows
+        before = f"{counted(rows, 'row')} of {last_name(name)}: "
+        for key, value in ending.contract.items():
+            if key == UNANSWERED:
+                self._unanswered += int(str(value).partition(",")[0])
+            elif isinstance(value, str):
+                self._lines[name][key] = value.removeprefix(before)
+            else:
+                self._lines[name][key] = value
+        for file, digest in ending.inputs.items():
+            self._inputs[name if file == last_name(name) else file] = digest
+        self._model = ending.model
+
+    def ending(self, _: int) -> Footer:
+        """What all pieces say of themselves, and what only some of them do, by recording."""
+        keys = dict.fromkeys(key for lines in self._lines.values() for key in lines)
+        contract: dict[str, Any] = {}
+        for key in keys:
+            said = {name: lines[key] for name, lines in self._lines.items() if key in lines}
+            first = next(iter(said.values()))
+            same = len(said) == len(self._names) and all(each == first for each in said.values())
+            contract[key] = first if same else said
+        contract[SOURCES] = dict(self._rows)
+        if self._unanswered:
+            contract[UNANSWERED] = f"{self._unanswered}, all NaN"
+        return Footer(contract, self._inputs, self._model)

@@ -1,0 +1,57 @@
+"""Parts put together: the same result as if the question had been asked without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from robolin.batch.column_compatibility import THE_TIME
+from robolin.batch.joined import AnswerPiece, joined_pieces
+from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
+from robolin.core.results.result import ResultStream
+from robolin.core.text import counted, quoted
+from robolin.errors import RobolinError
+from robolin.io.locations import FilePlace, local_copy
+from robolin.io.stored import open_stored
+
+
+def merged_parts(folder: FilePlace) -> ResultStream:
+    """All parts of a folder as one result; what is not there or not sound is refused."""
+    plan = plan_in(folder)
+    states = part_states(folder, plan)
+    _require_done(folder, states)
+    pieces = [AnswerPiece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
+    names, options = [each.name for each in plan.sources], plan.asked["options"]
+    return joined_pieces(pieces, names, options, _mixed(states))
+
+
+@contextmanager
+def _stored(path: FilePlace) -> Iterator[ResultStream]:
+    with local_copy(path) as here, open_stored(here) as stored:
+        if stored.meta["rows"] is None:
+            hint = "keep the files as they are"
+            raise RobolinError("it has no rows to put together", where=str(path), hint=hint)
+        yield stored.result_stream()
+
+
+def _mixed(states: Sequence[PartState]) -> set[str]:
+    """Columns that are whole in some parts and not in others."""
+    whole = [each.whole for each in states]
+    some = frozenset.union(*whole) - frozenset.intersection(*whole)
+    return {THE_TIME if name == "time" else name for name in some}
+
+
+def _require_done(folder: FilePlace, states: Sequence[PartState]) -> None:
+    """Refuse to leave out parts; the first few of them are named."""
+    problems = []
+    for state in (MISSING, DAMAGED, FOREIGN):
+        unfit = [each for each in states if each.state == state]
+        if unfit:
+            names = quoted([each.name for each in unfit])
+            why = f" ({unfit[0].why})" if unfit[0].why else ""
+            are = "is" if len(unfit) == 1 else "are"
+            problems.append(f"{counted(len(unfit), 'part')} {are} {state}: {names}{why}")
+    if problems:
+        hint = "run the command that makes the parts again, with --resume"
+        raise RobolinError("; ".join(problems), where=str(folder), hint=hint)

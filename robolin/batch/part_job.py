@@ -1,0 +1,174 @@
+"""One part computed: a file that is complete or absent, whoever computes it and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from robolin.batch.batch_plan import PartsPlan
+from robolin.batch.column_compatibility import with_fractions
+from robolin.batch.survey import SurveyedRecording, require_unchanged
+from robolin.core.arm import Arm
+from robolin.core.results.result import Footer, Result, stream_of_one_part
+from robolin.errors import FileError, RobolinError, UsageError
+from robolin.io.format_table import FORMATS, format_named
+from robolin.io.locations import FilePlace, local_target, place_named, size_of
+from robolin.io.table_file import KnownTable
+from robolin.io.write import require_holdable
+from robolin.queries.query_context import Notify, Settings, open_answer
+from robolin.queries.question import Question
+from robolin.queries.request import ArmSource, Inquiry
+from robolin.queries.state_parsing import states_of_file
+from robolin.queries.states import States
+from robolin.version import __version__
+
+
+@dataclass(frozen=True)
+class PartJob:
+    """Everything it takes to compute one part, anywhere: plain data that can be sent.
+
+    plan:   the id of the plan
+    number: which of its parts it is, of so many
+    loads:  the arm, whose file has to be where the part is computed
+    target: the file to be written
+    mixed:  columns whose whole numbers are written as fractions
+    """
+
+    plan: str
+    number: int
+    of: int
+    version: str
+    loads: ArmSource
+    arm_digest: str
+    question: Question
+    states: States
+    source: SurveyedRecording
+    target: str
+    mixed: tuple[str, ...] = ()
+    jobs: int | None = None
+    chunk_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class PartDone:
+    """What became of a job: rows and bytes written, or the error that kept it.
+
+    said:      notes and warnings on the way, each with its kind
+    elsewhere: whether the error is one of this machine, so that another may do it
+    """
+
+    number: int
+    target: str
+    rows: int = 0
+    size: int = 0
+    error: RobolinError | None = None
+    said: tuple[tuple[str, str], ...] = ()
+    elsewhere: bool = False
+
+
+def part_jobs(
+    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: FilePlace, settings: Settings
+) -> list[PartJob]:
+    """A job for every part of a plan."""
+    jobs = []
+    for number, part in enumerate(plan.parts):
+        source = plan.sources[part.source]
+        states = states_of_file(inquiry.states, source.path, part.rows or inquiry.states.rows)
+        job = PartJob(
+            plan=plan.id,
+            number=number,
+            of=len(plan.parts),
+            version=plan.version,
+            loads=inquiry.source,
+            arm_digest=arm.digest,
+            question=inquiry.question,
+            states=states,
+            # of all marks in a long recording only two are of use here
+            source=replace(source, marks=_known(source, states).marks),
+            target=str(folder / part.name),
+            mixed=plan.mixed,
+            jobs=settings.jobs,
+            chunk_rows=settings.chunk_rows,
+        )
+        jobs.append(job)
+    return jobs
+
+
+def _known(source: SurveyedRecording, states: States) -> KnownTable:
+    """What the reader of these rows need not find out."""
+    choice = states.row_choice
+    return source.known(choice.first, choice.stop)
+
+
+def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
+    """Compute one part; what goes wrong with it is told, not raised.
+
+    arm: if it is loaded already
+    """
+    said: list[tuple[str, str]] = []
+    fit = False
+    try:
+        arm = arm or _loaded(job)
+        fit = True
+        rows = _written(job, arm, lambda kind, text: said.append((kind, text)))
+        size = size_of(place_named(job.target))
+    except RobolinError as error:
+        elsewhere = not fit or isinstance(error, FileError)
+        told = _of_part(error, job)
+        return PartDone(job.number, job.target, error=told, said=tuple(said), elsewhere=elsewhere)
+    return PartDone(job.number, job.target, rows, size, said=tuple(said))
+
+
+# the arm that this process has loaded last, by its source and its options
+_LOADED: dict[str, Arm] = {}
+
+
+def _loaded(job: PartJob) -> Arm:
+    """The arm of a job, if this is the robolin that is asked for."""
+    if job.version != __version__:
+        message = f"robolin {job.version} is asked for, here is {__version__}"
+        hint = "install the same version everywhere"
+        raise RobolinError(message, where=Path(job.target).name, hint=hint)
+    key = repr((job.loads.path, sorted(job.loads.texts.items()), job.arm_digest))
+    if key not in _LOADED:
+        arm = job.loads.arm()
+        if arm.digest != job.arm_digest:
+            message, hint = "here it is another file than in the plan", "copy it to every machine"
+            raise RobolinError(message, where=job.loads.path, hint=hint)
+        _LOADED.clear()
+        _LOADED[key] = arm
+    return _LOADED[key]
+
+
+def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
+    """Write the part; how many rows it has."""
+    target, rows = place_named(job.target), [0]
+    form, known = format_named(target.name), _known(job.source, job.states)
+    require_unchanged(job.source, arm.joint_names)
+    settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
+    with open_answer(arm, job.question, job.states, settings) as answer:
+        if isinstance(answer, Result):
+            require_holdable(answer, form)
+            answer = stream_of_one_part(answer)
+        ending, parts = answer.ending, answer.parts
+        if job.mixed:
+            parts = with_fractions(parts, job.mixed, job.source.path)
+
+        def part_ending(count: int) -> Footer:
+            # the file has no name yet, and gets none if this is refused
+            require_unchanged(job.source, arm.joint_names)
+            rows[0] = count
+            told = {"id": job.plan, "part": job.number, "of": job.of}
+            return replace(ending(count), plan=told)
+
+        with local_target(target) as path:
+            FORMATS[form].write(replace(answer, parts=parts, ending=part_ending), path)
+    return rows[0]
+
+
+def _of_part(error: RobolinError, job: PartJob) -> RobolinError:
+    """The error with the part that it kept from being written."""
+    if type(error) not in (RobolinError, FileError, UsageError):
+        return error
+    name = Path(job.target).name
+    return type(error)(error.message, where=f"{name}: {error.where}".rstrip(": "), hint=error.hint)

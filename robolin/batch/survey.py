@@ -1,0 +1,256 @@
+"""What a plan has to know of a recording: its digest, its rows, and where parts of it begin."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from robolin.batch.column_compatibility import LookedColumn, looked_columns
+from robolin.batch.recordings import NamedRecording
+from robolin.core.arm import Arm
+from robolin.errors import RobolinError
+from robolin.io.formats.row_index import CountedText, counted_by_lines, counted_plainly
+from robolin.io.meta_schema import is_size, is_utf8
+from robolin.io.paths import is_stored, place_and_part, place_of
+from robolin.io.stores import objects
+from robolin.io.table_file import KnownTable, RowMark, digest_of, file_stamp
+from robolin.io.trajectories.column_rules import RecordingRules
+from robolin.io.trajectories.open_table import (
+    is_other_programs,
+    is_text,
+    opened_table,
+    recording_bytes,
+)
+from robolin.io.trajectories.read import open_trajectory
+
+# nanoseconds in which file systems may give two changes the same time stamp
+_CLOCK_TICK = 20_000_000
+
+
+@dataclass(frozen=True)
+class SurveyedRecording:
+    """A recording as it was when somebody looked at it.
+
+    path:    where it is now, which is not stored: others may read the plan
+    part:    the topic or episode of a bag or dataset, '' elsewhere
+    stamp:   times, size and number of its inode, which a change of its bytes changes; of an object
+             its ETag
+    sha256:  its digest; of an object its size and ETag, as nobody reads it twice
+    rows:    how many there are, where that had to be known
+    marks:   where parts of a text begin
+    even:    whether all lines of a text are rows of as many cells as there are names
+    columns: those that go into the result as they are, where it had to be known what they are
+    """
+
+    path: str = field(compare=False)
+    name: str
+    part: str
+    size: int
+    stamp: str
+    sha256: str
+    rows: int | None = None
+    marks: tuple[RowMark, ...] = ()
+    columns: tuple[LookedColumn, ...] = ()
+    even: bool = False
+
+    def is_as_it_was(self) -> bool:
+        """Whether nothing shows that it was changed."""
+        return _stamp(self.path) == (self.size, self.stamp)
+
+    def known(self, first: int = 0, stop: int | None = None) -> KnownTable:
+        """What the reader of some rows, from this one on and up to that one, need not find out."""
+        table = KnownTable(self.sha256, self.marks)
+        needed = (table.mark_before(first), table.mark_at(stop))
+        marks = tuple(dict.fromkeys(mark for mark in needed if mark))
+        looks = {each.place: each.look for each in self.columns}
+        return KnownTable(self.sha256, marks, looks, self.even)
+
+
+def surveyed_recording(
+    recording: NamedRecording, arm: Arm, rules: RecordingRules, every: int | None, first: int
+) -> SurveyedRecording:
+    """A recording looked through once; without `every` its rows are not counted.
+
+    every: rows from one part to the next, of which the first begins with row `first`
+    """
+    _wait_for_next_tick(recording.path)
+    size, stamp = _stamp(recording.path)
+    columns: tuple[LookedColumn, ...] = ()
+    with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
+        has_size = not is_text(recording.path) and not is_other_programs(recording.path)
+        rows = stream.table.size if has_size else None
+        # a text is looked through for it, which only parts of it are worth
+        if every is not None if is_text(recording.path) else has_size:
+            columns = looked_columns(stream)
+        if is_other_programs(recording.path):
+            # these are digested as they are read
+            for _ in stream.chunks(gaps=True):
+                pass
+        digest = "" if is_text(recording.path) else stream.table.digest()
+    counted = _counted(recording.path, every, first, CountedText(digest, rows))
+    if (size, stamp) != _stamp(recording.path):
+        raise recording_changed(recording.path)
+    found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
+    part = place_and_part(recording.path)[1]
+    return SurveyedRecording(recording.path, recording.name, part, size, stamp, *found)
+
+
+def _counted(path: str, every: int | None, first: int, known: CountedText) -> CountedText:
+    """What a look through a text tells; of any other recording what is known already."""
+    if is_stored(path):
+        known = replace(known, digest=objects.present(path).text)
+    if not is_text(path) or (is_stored(path) and every is None):
+        return known
+    found = _text(path, every, first)
+    return replace(found, digest=known.digest) if is_stored(path) else found
+
+
+# the digest of recordings whose stamp is another than in the plan, by path and stamp
+_DIGESTED: dict[tuple[str, int, str], str] = {}
+
+
+def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
+    """Reject a recording whose bytes are not those that were surveyed.
+
+    A copy, or a file with other access rights, has another stamp: its bytes are digested once.
+    """
+    if known.is_as_it_was():
+        return
+    key = (known.path, *_stamp(known.path))
+    if key not in _DIGESTED:
+        _wait_for_next_tick(known.path)
+        found = _digest(known.path, joints)
+        if key[1:] != _stamp(known.path):
+            raise recording_changed(known.path)
+        _DIGESTED[key] = found
+    if _DIGESTED[key] != known.sha256:
+        raise recording_changed(known.path)
+
+
+def recording_changed(path: str) -> RobolinError:
+    """A recording is not what it was."""
+    hint = "write to another folder: parts of both would not belong together"
+    return RobolinError("it was changed after the plan was made", where=path, hint=hint)
+
+
+def _stamp(path: str) -> tuple[int, str]:
+    """Size and stamp of a file, or of all files in a folder."""
+    if is_stored(path):
+        version = objects.found(path)
+        return (version.size, version.etag) if version else (-1, "")
+    place, found = Path(place_of(path)), _stats(path)
+    if not found:
+        return -1, ""
+    size = sum(each.st_size for each in found.values())
+    if not place.is_dir():
+        return size, file_stamp(found[place])
+    lines = (
+        f"{file.relative_to(place).as_posix()} {file_stamp(each)}\n" for file, each in found.items()
+    )
+    return size, hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+def _stats(path: str) -> dict[Path, os.stat_result]:
+    """The files of a recording, in order; a missing file is reported when it is opened."""
+    place = Path(place_of(path))
+    files = sorted(each for each in place.rglob("*")) if place.is_dir() else [place]
+    return {each: each.stat() for each in files if each.is_file()}
+
+
+def _wait_for_next_tick(path: str) -> None:
+    """Wait until a change of the recording gets another time stamp than it has now."""
+    if is_stored(path):
+        return
+    newest = max((each.st_ctime_ns for each in _stats(path).values()), default=0)
+    left = newest + _CLOCK_TICK - time.time_ns()
+    if 0 < left <= _CLOCK_TICK:
+        time.sleep(left / 1e9)
+
+
+def _digest(path: str, joints: Sequence[str]) -> str:
+    if is_stored(path):
+        return objects.present(path).text
+    if is_other_programs(path):
+        with opened_table(path, path, joints) as table:
+            return table.digest()
+    if is_text(path):
+        return _text(path, None, 0).digest
+    with recording_bytes(path) as stream:
+        return digest_of(stream)
+
+
+def _text(path: str, every: int | None, first: int) -> CountedText:
+    with recording_bytes(path) as stream:
+        plainly = counted_plainly(stream, every, first)
+    if plainly is not None:
+        return plainly
+    with recording_bytes(path) as stream:
+        return counted_by_lines(stream, every, first, path)
+
+
+def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
+    """What is known of a recording in plain JSON types."""
+    return {
+        "name": known.name,
+        "part": known.part,
+        "size": known.size,
+        "stamp": known.stamp,
+        "sha256": known.sha256,
+        "rows": known.rows,
+        "marks": [[mark.row, mark.line, mark.byte] for mark in known.marks],
+        "columns": [[each.name, each.place, each.look] for each in known.columns],
+        "even": known.even,
+    }
+
+
+def surveyed_from(stored: Any) -> SurveyedRecording:
+    """What was known of a recording, back from plain types; where it is has to be added.
+
+    Raises:
+        ValueError: this is not what `surveyed_plain` returns
+    """
+    if not isinstance(stored, dict) or set(stored) != set(_FIELDS):
+        raise ValueError("other fields than those of a recording")
+    for name, check in _FIELDS.items():
+        if not check(stored[name]):
+            raise ValueError(f"'{name}' is not what it should be")
+    rows = stored["rows"]
+    marks = tuple(RowMark(*mark) for mark in stored["marks"])
+    if any(marks[i].row >= marks[i + 1].row for i in range(len(marks) - 1)):
+        raise ValueError("marks are not in order")
+    if marks and (rows is None or marks[-1].row > rows):
+        raise ValueError("a mark is behind the last row")
+    columns = tuple(LookedColumn(*column) for column in stored["columns"])
+    return SurveyedRecording(path="", **{**stored, "marks": marks, "columns": columns})
+
+
+def _list_of(*checks: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A list of lists, each with one entry for every check."""
+
+    def checked(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(each, list)
+            and len(each) == len(checks)
+            and all(check(item) for check, item in zip(checks, each, strict=True))
+            for each in value
+        )
+
+    return checked
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "name": is_utf8,
+    "part": is_utf8,
+    "size": is_size,
+    "stamp": is_utf8,
+    "sha256": is_utf8,
+    "rows": lambda value: value is None or is_size(value),
+    "marks": _list_of(is_size, is_size, is_size),
+    "columns": _list_of(is_utf8, is_size, is_utf8),
+    "even": lambda value: isinstance(value, bool),
+}

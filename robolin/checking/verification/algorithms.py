@@ -1,0 +1,151 @@
+"""Algorithms that answer the same question in different ways, against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, worst
+from robolin.checking.verification.running import run_for_check
+from robolin.core.arrays import AnyArray
+from robolin.dynamics.catalogue import ALGORITHMS
+
+FAMILY = "algorithms"
+
+# answers another question in the same words: Coriolis forces are left out on purpose
+_OTHER_QUESTIONS = ("inverse-from-rest",)
+
+# results that two questions share: (algorithm, array) of each
+_SHARED = (
+    (("linearize-inverse", "mass_matrix"), ("mass-matrix", "mass_matrix")),
+    (("linearize-forward", "dqdd_dtau"), ("mass-matrix-inverse", "mass_matrix_inverse")),
+    (("linearize-forward", "qdd"), ("forward", "qdd")),
+    (("diagonalize-unnormalized", "factor"), ("mass-matrix-factor", "factor")),
+    (("diagonalize-unnormalized", "D"), ("mass-matrix-factor", "D")),
+    (("diagonalize", "D"), ("mass-matrix-factor", "D")),
+)
+
+
+def families() -> list[tuple[str, ...]]:
+    """Algorithms with the same inputs and results, the verb's own name first."""
+    groups: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
+    for name, algorithm in ALGORITHMS.items():
+        key = frozenset(algorithm.needs), frozenset(algorithm.gives)
+        if name in _OTHER_QUESTIONS:
+            key = frozenset([name]), frozenset()
+        groups.setdefault(key, []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
+def answering_algorithms(on: Subject, verbs: Sequence[str] = ()) -> list[str]:
+    """The algorithm that answers each of the verbs, or of all there are, where one does."""
+    asked = [on.answering(verb) for verb in verbs or [family[0] for family in families()]]
+    return [name for name, reason in asked if not reason]
+
+
+def algorithms(on: Subject) -> Iterator[Check]:
+    """Every algorithm of a family against the one that holds on every arm; models times changes."""
+    for family in families():
+        anywhere = [name for name in family if ALGORITHMS[name].kind == "any"]
+        reference = anywhere[-1] if anywhere else family[-1]
+        for name in family:
+            if name != reference:
+                yield _against(on, family[0], name, reference)
+    yield _unit_accelerations(on)
+    yield _change_of_torque(on)
+    yield _change_of_acceleration(on)
+    yield from (_shared(on, *pair) for pair in _SHARED)
+
+
+def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
+    title = f"{verb}: {_short(name)} = {_short(reference)}"
+    if reason := on.obstacle(name) or on.obstacle(reference):
+        return not_applicable(FAMILY, title, reason)
+    # what has no answer in some states, such as an inertia that some poses do not have
+    answered = {array: _either(on, array, name, reference) for array in ALGORITHMS[name].gives}
+    rarest = min(answered, key=lambda array: int(answered[array].sum()))
+    if (count := int(answered[rarest].sum())) < len(on.q):
+        title = f"{title} ({rarest} in {count} of {len(on.q)} states)"
+    checks = [
+        _compared(on, title, (name, array), (reference, array), np.flatnonzero(mask))
+        for array, mask in answered.items()
+        if mask.any()
+    ]
+    return worst(checks) if checks else not_applicable(FAMILY, title, "no state has an answer")
+
+
+def _either(on: Subject, array: str, *names: str) -> AnyArray:
+    """The states in which one of the algorithms has an answer: the other must have it as well."""
+    found: AnyArray = np.any([on.answered(name, array) for name in names], axis=0)
+    return found
+
+
+def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
+    title = f"{one[1]} of {one[0]} = {other[0]}"
+    routes = [on.answering(name) for name, _ in (one, other)]
+    for _, reason in routes:
+        if reason:
+            return not_applicable(FAMILY, title, reason)
+    return _compared(on, title, (routes[0][0], one[1]), (routes[1][0], other[1]))
+
+
+def _compared(
+    on: Subject,
+    title: str,
+    one: tuple[str, str],
+    other: tuple[str, str],
+    rows: AnyArray | None = None,
+) -> Check:
+    """In all states, or in these."""
+    rows = np.arange(len(on.q)) if rows is None else rows
+    bounds = [on.bound(*pair) for pair in (one, other)]
+    looser = max(bounds, key=lambda bound: float(np.max(bound.at(len(on.q))[rows])))
+    here = Bound(looser.at(len(on.q))[rows], looser.why)
+    terms = np.broadcast_to(on.terms(*one), (len(on.q),))[rows]
+    found, true = on.result(*one)[rows], on.result(*other)[rows]
+    check = compared(FAMILY, title, found, true, here, terms)
+    return replace(check, state=int(rows[check.state or 0]))
+
+
+def _unit_accelerations(on: Subject) -> Check:
+    """𝓜 e = τ(q, 0, e) - τ(q, 0, 0), column by column."""
+    q, n = on.q[:, None, :], on.arm.n
+    unit = np.concatenate([np.eye(n), np.zeros((1, n))])
+    tau = run_for_check(on.bare, "inverse", {"q": q, "qd": np.zeros(n), "qdd": unit}).arrays["tau"]
+    columns = np.swapaxes(tau[:, :n] - tau[:, n:], -1, -2)
+    found = on.result("mass-matrix", "mass_matrix")
+    title = "mass-matrix: composite bodies = Newton–Euler columns"
+    return compared(FAMILY, title, found, columns, SUM, on.inertia_bound + on.weight)
+
+
+def _change_of_torque(on: Subject) -> Check:
+    """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq."""
+    model, s = on.ran("linearize-inverse").arrays, on.states
+    pairs = (("mass_matrix", "dqdd"), ("dtau_dqd", "dqd"), ("dtau_dq", "dq"))
+    product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
+    found = on.result("perturb-inverse", "dtau")
+    title = "perturb-inverse: Algorithm 1 = Algorithm 2 times the change"
+    return compared(FAMILY, title, found, product, SUM, on.motion_terms)
+
+
+def _change_of_acceleration(on: Subject) -> Check:
+    """δq̈ = 𝓜⁻¹ δτ + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq."""
+    title = "perturb-forward: δq̈ = linearize-forward times the change"
+    (linear, no_model), (changing, no_change) = map(
+        on.answering, ("linearize-forward", "perturb-forward")
+    )
+    if reason := no_model or no_change:
+        return not_applicable(FAMILY, title, reason)
+    model, s = on.ran(linear).arrays, on.states
+    pairs = (("dqdd_dtau", "dtau"), ("dqdd_dqd", "dqd"), ("dqdd_dq", "dq"))
+    product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
+    found = on.result(changing, "dqdd")
+    return compared(FAMILY, title, found, product, on.accelerations, on.acceleration_terms)
+
+
+def _short(name: str) -> str:
+    """An algorithm's title without what it costs."""
+    return ALGORITHMS[name].title.partition(",")[0]

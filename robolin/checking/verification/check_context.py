@@ -1,0 +1,293 @@
+"""An arm in the states it is checked in, with everything that checks ask of it computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from robolin.checking.verification.bodies import lost_and_borne, spring_bound, weight_torque
+from robolin.checking.verification.body_conditions import condition_of_bodies, flat_body
+from robolin.checking.verification.checks import (
+    OF_ACCELERATIONS,
+    PER_CONDITION,
+    SUM_TOLERANCE,
+    Bound,
+)
+from robolin.checking.verification.distances import distance_factor, levered, reaches, slides_of
+from robolin.checking.verification.running import run_for_check
+from robolin.core.arm import Arm
+from robolin.core.arrays import AnyArray
+from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.run import AlgorithmRun
+from robolin.engine.singular_pivot import Shortfall
+from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import arm_cache
+from robolin.evaluation.methods import algorithm_for, why_not_with_groups
+
+# inputs that are not drawn: the first algorithm that gives them makes them
+_MADE_BY = {given: name for name in reversed([*ALGORITHMS]) for given in ALGORITHMS[name].gives}
+
+# results of one state beyond which an algorithm is left out: second derivatives of 13 joints
+MOST_RESULT_NUMBERS = 100_000
+
+_OF_MASSES = ("mass_matrix", "dmass_matrix_dq")
+_OF_TORQUES = ("tau", "dtau", "dtau_dq", "dtau_dqd", "coriolis_matrix", "kappa", "coriolis")
+_OF_TASKS = ("operational_inertia", "bias_wrench")
+_OF_FACTORS = ("factor", "factor_inverse", "D", "m", "nu", "xi", "qd")
+_OF_INVERSES = ("mass_matrix_inverse", "dqdd_dtau", "operational_inertia_inverse")
+_DIVIDED_ONCE = (*_OF_FACTORS, *_OF_INVERSES)
+
+# divided by the closures, too
+_OF_CLOSURES = ("forward-closed", "closing-step")
+
+SUM = Bound(SUM_TOLERANCE, "sum")
+
+
+class Subject:
+    """One arm, its states, and what the algorithms of the catalogue give there."""
+
+    def __init__(self, arm: Arm, states: Mapping[str, AnyArray], closed: bool = False) -> None:
+        # closed: whether the states meet the closures of the arm's loops
+        self.arm, self.states, self._closed = arm, states, closed
+        self.q, self.qd, self.qdd = states["q"], states["qd"], states["qdd"]
+        self._ran: dict[str, AlgorithmRun] = {}
+
+    # what algorithms give
+
+    def ran(self, name: str) -> AlgorithmRun:
+        if name not in self._ran:
+            self._ran[name] = run_for_check(self.arm, name, self.given(name))
+        return self._ran[name]
+
+    def result(self, algorithm: str, array: str) -> AnyArray:
+        return self.ran(algorithm).arrays[array]
+
+    def answered(self, algorithm: str, array: str) -> AnyArray:
+        """In which states a result is finite (states,)."""
+        values = self.result(algorithm, array)
+        finite: AnyArray = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        return finite
+
+    def given(self, name: str) -> dict[str, AnyArray]:
+        """The inputs of an algorithm, each of shape (states, n)."""
+        return {need: self.value(need) for need in ALGORITHMS[name].needs}
+
+    def value(self, need: str) -> AnyArray:
+        if need in self.states:
+            return self.states[need]
+        maker, _ = self.answering(_MADE_BY[need])
+        return self.result(maker, need)
+
+    def obstacle(self, name: str) -> str:
+        """Why an algorithm does not apply to this arm, '' where it does."""
+        algorithm = ALGORITHMS[name]
+        if algorithm.kind == "closed" and not self._closed:
+            return "it is about closed loops"
+        if algorithm.of_springs and not self.arm.has_springs:
+            return "no joint has a spring"
+        if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
+            return f"there is no state to ask for {' and '.join(unknown)}"
+        numbers = max(self._entries(shape) for shape in algorithm.gives.values())
+        if numbers > MOST_RESULT_NUMBERS:
+            return f"{numbers} numbers a state are too many to check"
+        if self.arm.groups and algorithm.inverts_bodies:
+            return f"it {why_not_with_groups(self.arm)}"
+        if algorithm.kind not in ("any", "reaching") and self.followers:
+            return self.followers
+        if algorithm.kind == "serial" and not self.arm.serial:
+            return "the arm branches"
+        if algorithm.inverts_bodies and (body := flat_body(self.arm)):
+            return f"it divides by every body's inertia, and that of '{body}' has no inverse"
+        if self.no_inertia and self.ran(name).divides:
+            return self.no_inertia
+        return ""
+
+    def answering(self, verb: str) -> tuple[str, str]:
+        """The algorithm that answers a verb on this arm, and why it does not apply, if so."""
+        try:
+            name = algorithm_for(self.arm, verb)
+        except RobolinError:
+            # whatever is in the way is in the way of the verb's own algorithm
+            name = verb
+        return name, self.obstacle(name)
+
+    def _entries(self, shape: Shape) -> int:
+        return prod(arm_cache(self.arm).parameters.sizes(shape))
+
+    def _can_make(self, need: str) -> bool:
+        return need in self.states or (need in _MADE_BY and not self.answering(_MADE_BY[need])[1])
+
+    # what stands in the way
+
+    @cached_property
+    def followers(self) -> str:
+        """Why recursions with free joints do not apply, '' where they do."""
+        pairs = ((x.joint.name, x.joint.mimic) for x in self.arm.links_tip_to_base)
+        for follower, mimic in pairs:
+            if mimic is not None:
+                return f"joint '{follower}' follows '{mimic.leader}'"
+        return ""
+
+    @cached_property
+    def shortfalls(self) -> dict[str, Shortfall]:
+        """Joints that move nothing, by name; what they hide from the joints inboard is left out."""
+        route = "mass-matrix-inverse-conventional" if self.followers else "mass-matrix-factor"
+        found: dict[str, Shortfall] = {}
+        for short in self.ran(route).shortfalls:
+            if np.isfinite(short.value):
+                found.setdefault(short.joint, short)
+        return found
+
+    @cached_property
+    def no_inertia(self) -> str:
+        """Why nothing can be divided by the mass matrix, '' where it can."""
+        names = [f"'{name}'" for name in self.shortfalls]
+        if not names:
+            return ""
+        if len(names) == 1:
+            return f"joint {names[0]} moves nothing that has inertia"
+        more = f" and {len(names) - 1} others" if len(names) > 2 else f" and {names[1]}"
+        return f"joints {names[0]}{more} move nothing that has inertia"
+
+    # bounds
+
+    @cached_property
+    def condition(self) -> AnyArray:
+        """The condition number of the mass matrix in every state."""
+        return np.linalg.cond(self.result("mass-matrix", "mass_matrix"))
+
+    @cached_property
+    def divided(self) -> Bound:
+        distance = distance_factor(self.arm, self.q)
+        return Bound(SUM_TOLERANCE + PER_CONDITION * self.condition * distance, "division")
+
+    @cached_property
+    def accelerations(self) -> Bound:
+        return Bound(OF_ACCELERATIONS * self.divided.value, "acceleration")
+
+    @cached_property
+    def bodies_bound(self) -> Bound:
+        """Divided by the mass matrix, and by every body's own inertia about the base."""
+        bodies = PER_CONDITION * condition_of_bodies(self.arm, self._reaches)
+        return Bound(OF_ACCELERATIONS * (self.divided.value + bodies), "bodies")
+
+    @cached_property
+    def closed_bound(self) -> Bound:
+        """Divided by the mass matrix and the closures that are kept, each of size 1, at once."""
+        inertias = self.result("mass-matrix", "mass_matrix")
+        closures = self.result("closures", "closure_jacobian")
+        kept = self.result("forward-closed", "kept") > 0.5
+        conditions = []
+        for M, rows, mask in zip(inertias, closures, kept, strict=True):
+            M, L = M / np.linalg.norm(M, 2), rows[mask] / np.linalg.norm(rows, 2)
+            whole = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
+            conditions.append(np.linalg.cond(whole))
+        divided = SUM_TOLERANCE + PER_CONDITION * np.array(conditions)
+        return Bound(OF_ACCELERATIONS * divided, "loops")
+
+    def bound(self, algorithm: str, array: str) -> Bound:
+        """What a result of an algorithm may be off."""
+        if algorithm in _OF_CLOSURES:
+            return self.closed_bound
+        if ALGORITHMS[algorithm].inverts_bodies:
+            return self.bodies_bound
+        if not self.ran(algorithm).divides:
+            return SUM
+        if array in _OF_TASKS:
+            # divided once more, by a matrix with a condition of its own
+            once_more = np.linalg.cond(self.result(algorithm, "operational_inertia_inverse"))
+            return Bound(self.divided.value * once_more, "task")
+        once = (*_DIVIDED_ONCE, *_OF_TORQUES, "epsilon", "dqdd_dqd", "dqdd_dq")
+        return self.divided if array in once else self.accelerations
+
+    # sizes of what is summed up
+
+    @cached_property
+    def bare(self) -> Arm:
+        """The arm without what its joints lose and what it bears: bodies, gravity and springs."""
+        return replace(self.arm, damping=False, friction_velocity=None, wrenches=())
+
+    @cached_property
+    def speed(self) -> AnyArray:
+        return np.abs(self.qd).max(axis=1)
+
+    @cached_property
+    def inertia_bound(self) -> AnyArray:
+        """More than any moment of inertia about the base that the arm can have, per state."""
+        return levered(self.arm, self._reaches, 2) + max(
+            link.joint.armature for link in self.arm.links
+        )
+
+    @cached_property
+    def weight(self) -> AnyArray:
+        """More than any torque that gravity and springs can need, per state."""
+        gravity = levered(self.arm, self._reaches, 1) * float(np.linalg.norm(self.arm.gravity))
+        return gravity + spring_bound(self.arm, self.q)
+
+    @cached_property
+    def motion_terms(self) -> AnyArray:
+        """What torques, and their gradients, are made of, per state."""
+        acceleration = np.abs(self.qdd).max(axis=1)
+        inertial = self.inertia_bound * (self.speed + self.speed**2 + acceleration)
+        return inertial + self.weight + np.abs(self._extra).max(axis=1)
+
+    @cached_property
+    def forward_terms(self) -> AnyArray:
+        """What gradients of q̈ are made of, per state."""
+        return self._lightness * self.motion_terms
+
+    @cached_property
+    def acceleration_terms(self) -> AnyArray:
+        """|𝓜⁻¹| (|τ| + |weight| + |losses and loads|): what q̈ is made of, per state."""
+        parts = self.value("tau"), weight_torque(self.arm, self.q), self._extra
+        torques = sum(np.abs(part) for part in parts)
+        return (np.abs(self._inverse) @ torques[..., None]).max(axis=(1, 2))
+
+    def terms(self, algorithm: str, array: str) -> AnyArray:
+        """What a result of an algorithm is made of, where it can cancel."""
+        if array in _OF_MASSES:
+            return self.inertia_bound
+        if array in ("nud", "xid"):
+            # from ν or ξ: the velocities were divided by the factor m, cond(m) = √cond(M)
+            light = self._lightness if array == "xid" else np.sqrt(self._lightness)
+            return OF_ACCELERATIONS * self.motion_terms * light * np.sqrt(self.condition)
+        with_roots = algorithm in ("diagonalize", "diagonalize-conventional")
+        if array == "epsilon" or (array == "coriolis" and with_roots):
+            return self.motion_terms * np.sqrt(self._lightness)
+        if array in _OF_TORQUES:
+            return self.motion_terms
+        if array.startswith("dqdd_dq"):
+            return self.forward_terms
+        if array in _DIVIDED_ONCE or array in _OF_TASKS:
+            return 0.0
+        if self.ran(algorithm).divides:
+            # q̈, and accelerations of links and frames
+            return self.acceleration_terms * (1.0 + self._reach)
+        # places, and velocities and accelerations of them
+        return (1.0 + self._reach) * (1.0 + self.speed + self.speed**2)
+
+    @cached_property
+    def _extra(self) -> AnyArray:
+        return lost_and_borne(self.arm, self.q, self.qd)
+
+    @cached_property
+    def _inverse(self) -> AnyArray:
+        return self.result("mass-matrix-inverse-conventional", "mass_matrix_inverse")
+
+    @cached_property
+    def _lightness(self) -> AnyArray:
+        """The largest entry of the inverse mass matrix, per state."""
+        return np.abs(self._inverse).max(axis=(1, 2))
+
+    @cached_property
+    def _reaches(self) -> dict[int, AnyArray]:
+        return reaches(self.arm, self.q, slides_of(self.arm, self.q))
+
+    @cached_property
+    def _reach(self) -> AnyArray:
+        return np.max(list(self._reaches.values()), axis=0)

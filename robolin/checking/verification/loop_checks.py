@@ -1,0 +1,192 @@
+"""Arms with closed loops, checked closed: their closures, their motion and its linearization.
+
+States are those of the tree, brought onto the closures by Newton's method; those it cannot bring
+there, and dead points, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from robolin.checking.verification.bodies import (
+    MovingLinks,
+    energy_rate,
+    lost_and_borne,
+    moving_links,
+)
+from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, worst
+from robolin.checking.verification.digits import digits_of
+from robolin.checking.verification.engines import same_bits
+from robolin.checking.verification.running import run_for_check
+from robolin.checking.verification.steps import complex_step, complex_step_along
+from robolin.core.arm import Frame
+from robolin.core.arrays import Floats, Places
+from robolin.core.choices import LoopMethod
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.evaluation.dispatch import evaluate_any_arm_rows
+from robolin.evaluation.loops.assemble import assemble
+
+FAMILY = "loops"
+CHECKED_LOOP_METHODS: tuple[LoopMethod, ...] = ("kkt", "schur")
+CHECKED_STATE = ("q", "qd", "tau")
+
+# gaps up to which a state counts as closed, in metres and radians
+CHECKED_CLOSED_WITHIN = 1e-10
+
+
+def closed_loops(on: Subject) -> Iterator[Check]:
+    """What closures are and how they change, and what moves where they are kept."""
+    if not on.arm.loops:
+        return
+    yield from _frames_apart(on)
+    closed, numbers = _closed(on)
+    if left := len(on.q) - len(numbers):
+        reason = f"{left} of {len(on.q)} states could not be brought onto the closures"
+        yield not_applicable(FAMILY, "closed loops in all states", reason)
+    if not len(numbers):
+        return
+    for check in _checks(closed):
+        # states have the numbers they have on the tree
+        yield check.renumbered(numbers.tolist(), len(on.q))
+
+
+def _frames_apart(on: Subject) -> Iterator[Check]:
+    """Gaps, turns and how fast they grow, with the loops open, against the bodies' own places."""
+    at, found = (
+        moving_links(on.arm, on.q, on.qd),
+        run_for_check(on.arm, "closures", on.given("closures")).arrays,
+    )
+    gaps: list[Floats] = []
+    rates: list[Floats] = []
+    turns: list[Floats] = []
+    for loop in on.arm.loops:
+        (R, r, v, w), (R2, r2, v2, w2) = (_frame(on, at, end) for end in (loop.first, loop.second))
+        turn = R @ np.swapaxes(R2, -1, -2)
+        gap, rate, rows = [r - r2], [v - v2], [np.zeros_like(turn)]
+        if loop.kind == "rigid":
+            skew = 0.5 * (turn - np.swapaxes(turn, -1, -2))
+            gap.append(np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=-1))
+            rate, rows = [*rate, w - w2], [*rows, turn]
+        gaps, rates, turns = gaps + gap, rates + rate, turns + rows
+    terms = on.terms("closures", "closure_gap")
+    for name, parts, axis in (
+        ("closure_gap", gaps, -1),
+        ("closure_velocity", rates, -1),
+        ("closure_turn", turns, -2),
+    ):
+        true = np.concatenate(parts, axis=axis)
+        yield compared(FAMILY, f"{name} = that of the bodies", found[name], true, SUM, terms)
+
+
+def _frame(on: Subject, at: MovingLinks, frame: Frame) -> tuple[Floats, Floats, Floats, Floats]:
+    """Axes, point, velocity and spin of a frame that is on a link or on the base."""
+    E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
+    if frame.link == on.arm.base:
+        still = np.zeros((len(on.q), 3))
+        return np.broadcast_to(E, (len(on.q), 3, 3)), still + t, still, still
+    k = frame.link - 1
+    lever, w = at.R[:, k] @ t, at.spin[:, k]
+    return at.R[:, k] @ E, at.p[:, k] + lever, at.velocity[:, k] + np.cross(w, lever), w
+
+
+def _checks(closed: Subject) -> Iterator[Check]:
+    yield from _closures(closed)
+    yield from _motion(closed)
+    yield from _linearization(closed)
+    names = [name for name, each in ALGORITHMS.items() if each.kind == "closed"]
+    names = [name for name in names if not (ALGORITHMS[name].independent and closed.followers)]
+    yield from same_bits(closed, names, FAMILY, "closed: compiled kernels = plain Python")
+    yield from digits_of(closed, names)
+
+
+def _closed(on: Subject) -> tuple[Subject, Places]:
+    """The arm in the states that can be closed and have an answer there, and their numbers."""
+    found = assemble(on.arm, on.q, on.qd)
+    states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
+    given = {name: states[name] for name in CHECKED_STATE}
+    unanswered = evaluate_any_arm_rows(on.arm, "loop-forces", given)[1]
+    left = np.maximum(np.abs(found.open_by).max(axis=-1), np.abs(found.opening).max(axis=-1))
+    fine = (unanswered == 0) & (left < CHECKED_CLOSED_WITHIN)
+    doubted = evaluate_any_arm_rows(on.arm, "forward-closed", given)[1]
+    fine &= doubted == 0
+    closed = {name: values[fine] for name, values in states.items()}
+    return Subject(on.arm, closed, closed=True), np.flatnonzero(fine)
+
+
+def _closures(on: Subject) -> Iterator[Check]:
+    """φ, L, L̇ q̇ and their derivatives, each against a complex step of the one before."""
+    given, found = on.given("closures"), on.ran("closures").arrays
+    along_q = complex_step(on.arm, "closures", given, "q")
+    reach = on.terms("closures", "closure_jacobian")
+    L, title = found["closure_jacobian"], "L = ∂gap/∂q"
+    yield compared(FAMILY, title, L, along_q["closure_gap"], SUM, reach)
+    rate = complex_step_along(on.arm, "closures", given, {"q": on.qd})["closure_velocity"]
+    title = "L̇ q̇ = rate of L q̇ without q̈"
+    yield compared(FAMILY, title, found["closure_jacobian_rate_qd"], rate, SUM, reach)
+
+    changes = on.ran("linearize-closures").arrays
+    for name, true in (
+        ("dclosure_velocity_dq", along_q["closure_velocity"]),
+        ("dclosure_jacobian_dq", along_q["closure_jacobian"]),
+        ("dclosure_acceleration_dq", _acceleration(on, along_q)),
+        (
+            "dclosure_acceleration_dqd",
+            _acceleration(on, complex_step(on.arm, "closures", given, "qd")),
+        ),
+    ):
+        title = f"{name} by complex step"
+        terms = reach * (1.0 + np.abs(on.qdd).max(axis=-1))
+        yield compared(FAMILY, title, changes[name], true, SUM, terms)
+
+
+def _acceleration(on: Subject, change: Mapping[str, Floats]) -> Floats:
+    """The derivative of L q̈ + L̇ q̇ from those of its parts."""
+    L: Floats = np.einsum("bijk,bj->bik", change["closure_jacobian"], on.qdd)
+    return L + change["closure_jacobian_rate_qd"]
+
+
+def _motion(on: Subject) -> Iterator[Check]:
+    """Newton's equation, the closures', what they may not do, and other ways to solve."""
+    found, bound = on.ran("forward-closed").arrays, on.closed_bound
+    qdd, lam = found["qdd"], found["lam"]
+    L = on.result("closures", "closure_jacobian")
+    tau = run_for_check(on.arm, "inverse", {"q": on.q, "qd": on.qd, "qdd": qdd}).arrays["tau"]
+    pulled = np.einsum("bij,bi->bj", L, lam)
+    terms = np.abs(tau).max(axis=-1) + np.abs(pulled).max(axis=-1) + on.motion_terms
+    yield compared(FAMILY, "M q̈ + C = τ + L* λ", tau, on.value("tau") + pulled, bound, terms)
+    kept = np.einsum("bij,bj->bi", L, qdd)
+    terms = (np.abs(L) @ np.abs(qdd)[..., None]).max(axis=(1, 2))
+    c = -on.result("closures", "closure_jacobian_rate_qd")
+    yield compared(FAMILY, "L q̈ = -L̇ q̇", kept, c, bound, terms)
+
+    lost = ((on.value("tau") - lost_and_borne(on.arm, on.q, on.qd)) * on.qd).sum(-1)
+    rate = energy_rate(on.arm, on.q, on.qd, qdd)
+    terms = on.speed * on.arm.n * (on.motion_terms + np.abs(tau).max(axis=-1))
+    yield compared(FAMILY, "energy grows by τ and losses alone", rate, lost, bound, terms)
+    yield from (_method(on, method, bound) for method in CHECKED_LOOP_METHODS)
+
+
+def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
+    """The same accelerations and forces by LAPACK, in another order."""
+    title, given = f"null space = {method}", {name: on.value(name) for name in CHECKED_STATE}
+    if method == "schur" and on.no_inertia:
+        return not_applicable(FAMILY, title, on.no_inertia)
+    other = evaluate_any_arm_rows(on.arm, "loop-forces", given, loop_method=method)[0]
+    return worst(
+        compared(FAMILY, title, on.result("forward-closed", name), other[name], bound)
+        for name in ("qdd", "lam")
+    )
+
+
+def _linearization(on: Subject) -> Iterator[Check]:
+    """Derivatives of q̈ and λ against complex steps of both."""
+    given, bound = {name: on.value(name) for name in CHECKED_STATE}, on.closed_bound
+    model = evaluate_any_arm_rows(on.arm, "linearize-loops", given)[0]
+    for along in ("tau", "qd", "q"):
+        true = complex_step(on.arm, "forward-closed", given, along)
+        for name in ("qdd", "lam"):
+            title = f"d{name}_d{along} = ∂{name}/∂{along}"
+            yield compared(FAMILY, title, model[f"d{name}_d{along}"], true[name], bound)

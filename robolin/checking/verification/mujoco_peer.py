@@ -1,0 +1,164 @@
+"""MuJoCo's answers for an arm: from its own reading of the file, or built body by body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robolin.checking.verification.peers import PeerRefusedError
+from robolin.checking.verification.robot_file import urdf_path
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+
+# the step of its finite differences
+STEP = 1e-6
+
+
+class MuJoCoPeer:
+    """A model with every joint free and nothing that touches, resists or limits."""
+
+    exact = False
+    springs = "given to it"
+
+    def __init__(self, arm: Arm) -> None:
+        import mujoco
+
+        self._mj: Any = mujoco
+        if mujoco.get_mju_user_warning() is None:
+            # its warnings would go into a log file in the current folder
+            mujoco.set_mju_user_warning(lambda text: None)
+        self.title = f"MuJoCo {mujoco.__version__}"
+        model, self.read = self._from_file(arm)
+        if model is None:
+            model = self._compiled(_mjcf(arm))
+        self._model, self._data = model, mujoco.MjData(model)
+        joints = [model.joint(link.joint.name) for link in arm.links_tip_to_base]
+        self._place = np.array([int(joint.dofadr[0]) for joint in joints])
+        self._quiet(arm)
+
+    def _quiet(self, arm: Arm) -> None:
+        model, off = self._model, self._mj.mjtDisableBit
+        model.opt.disableflags |= off.mjDSBL_CONSTRAINT | off.mjDSBL_CONTACT | off.mjDSBL_LIMIT
+        model.opt.gravity[:] = arm.gravity
+        model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
+        model.dof_armature[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
+        model.jnt_stiffness[:] = 0.0
+        for link in arm.links if arm.has_springs else ():
+            joint = model.joint(link.joint.name)
+            model.jnt_stiffness[joint.id] = link.joint.stiffness
+            model.qpos_spring[joint.qposadr[0]] = link.joint.rest
+
+    def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        mj, model, data = self._mj, self._model, self._data
+        self._set(qpos=q, qvel=qd, qacc=qdd)
+        mj.mj_inverse(model, data)
+        tau = data.qfrc_inverse[self._place]
+        M = np.zeros((model.nv, model.nv))
+        try:
+            mj.mj_fullM(model, data, M)
+        except TypeError:
+            # before version 3.5 the sparse inertia was handed over instead of the data
+            mj.mj_fullM(model, M, data.qM)
+        by_q, by_qd = np.zeros_like(M), np.zeros_like(M)
+        mj.mjd_inverseFD(model, data, STEP, False, by_q, by_qd, *(None,) * 5)
+        # it writes what changes in rows and what is changed in columns
+        return tau, self._taken(M), self._taken(by_qd.T), self._taken(by_q.T)
+
+    def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
+        self._set(qpos=q, qvel=qd, qfrc_applied=tau)
+        self._mj.mj_forward(self._model, self._data)
+        return (self._data.qacc[self._place],)
+
+    def _set(self, **values: Floats) -> None:
+        for name, value in values.items():
+            getattr(self._data, name)[self._place] = value
+
+    def _taken(self, matrix: Floats) -> Floats:
+        taken: Floats = matrix[np.ix_(self._place, self._place)]
+        return taken
+
+    def _from_file(self, arm: Arm) -> tuple[Any, str]:
+        """The model in the arm's file and where it comes from, or None and why not."""
+        path, built = urdf_path(arm), "built body by body from our reading"
+        if path is None:
+            return None, built
+        robot = ElementTree.fromstring(path.read_bytes())
+        if link := _weightless(robot):
+            return None, f"{built}; its own would drop the inertia of '{link}', which has no mass"
+        try:
+            model = self._compiled(_without_shapes(robot))
+        except PeerRefusedError as refusal:
+            return None, f"{built}; of the file, {refusal}"
+        return (model, "its own reading of the file") if self._is(model, arm) else (None, built)
+
+    def _compiled(self, text: str) -> Any:
+        try:
+            spec = self._mj.MjSpec.from_string(text)
+            spec.compiler.balanceinertia = False
+            spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
+            return spec.compile()
+        except ValueError as error:
+            reason = " ".join(str(error).removeprefix("Error: ").split())
+            raise PeerRefusedError(f"{self.title} says: {reason}") from error
+
+    def _is(self, model: Any, arm: Arm) -> bool:
+        """Whether the same joints move, one freedom each."""
+        names = {model.joint(i).name for i in range(model.njnt)}
+        return names == {link.joint.name for link in arm.links} and model.nv == len(arm.links)
+
+
+def _weightless(robot: ElementTree.Element) -> str:
+    """The first link that has a rotary inertia but no mass, '' if there is none."""
+    for link in robot.iter("link"):
+        mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
+        if mass is None or inertia is None or float(mass.get("value", 0.0)) != 0.0:
+            continue
+        if any(float(value) for value in inertia.attrib.values()):
+            return link.get("name", "")
+    return ""
+
+
+def _without_shapes(robot: ElementTree.Element) -> str:
+    """The file's text without what needs meshes and textures: dynamics need neither."""
+    for link in robot.iter("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _mjcf(arm: Arm) -> str:
+    """The arm body by body in MuJoCo's own format."""
+    bodies = "".join(_body(arm, k) for k in _carried_by(arm, arm.base))
+    return f'<mujoco><compiler angle="radian"/><worldbody>{bodies}</worldbody></mujoco>'
+
+
+def _body(arm: Arm, k: int) -> str:
+    from xml.sax.saxutils import quoteattr
+
+    link = arm.link(k)
+    pose, body = link.joint.pose, link.inertia
+    # principal moments: a full matrix may have none that is zero
+    moments, axes = np.linalg.eigh(np.array(body.rotary)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]])
+    kind = "hinge" if link.joint.turns else "slide"
+    return (
+        f'<body name={quoteattr(link.name)} pos="{_list(pose.translation)}" '
+        f'xyaxes="{_list(pose.rotation[0::3])} {_list(pose.rotation[1::3])}">'
+        f'<inertial pos="{_list(body.com)}" mass="{body.mass!r}" '
+        f'xyaxes="{_list(axes[:, 0])} {_list(axes[:, 1])}" diaginertia="{_list(moments)}"/>'
+        f'<joint name={quoteattr(link.joint.name)} type="{kind}" '
+        f'axis="{_list(link.joint.axis)}"/>'
+        + "".join(_body(arm, child) for child in _carried_by(arm, k))
+        + "</body>"
+    )
+
+
+def _carried_by(arm: Arm, parent: int) -> list[int]:
+    """The links that sit on a link, base to tip."""
+    return [k for k in range(len(arm.links), 0, -1) if arm.link(k).parent == parent]
+
+
+def _list(numbers: Iterable[float]) -> str:
+    return " ".join(repr(float(number)) for number in numbers)

@@ -1,0 +1,181 @@
+"""Another program's answers for the same arm, brought to what the arm's contract includes.
+
+The other program is given every joint free.  Joints that follow others are tied afterwards, and
+what joints lose and bear is added to its torques, since programs differ in what they apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from robolin.checking.verification.bodies import (
+    coordinate_rates,
+    joint_positions,
+    joint_rate_matrix,
+    lost_and_borne,
+)
+from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, not_run
+from robolin.checking.verification.running import STEP
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.errors import RobolinError, UsageError
+
+# peer -> the package to import and the name it is installed by
+PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
+
+DIFFERENCES = Bound(1e-5, "differences")
+
+
+class PeerRefusedError(Exception):
+    """The other program does not take the arm, and says why."""
+
+
+class Peer(Protocol):
+    """A program that answers for one state; vectors are in the order of the arm's links.
+
+    title: its name and version
+    read:  where its model comes from
+    exact: whether its derivatives are formulas rather than finite differences
+    springs: how its results come to include joint springs
+    """
+
+    title: str
+    read: str
+    exact: bool
+    springs: str
+
+    def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """τ, 𝓜, ∂τ/∂q̇ and ∂τ/∂q."""
+
+    def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
+        """q̈, and if derivatives are formulas 𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q."""
+
+
+@dataclass(frozen=True)
+class PeerComparison:
+    """Which program was asked, about what, and what was done to make its answers comparable."""
+
+    peer: str
+    read: str
+    accounted: Mapping[str, str]
+
+
+def require_peer(name: str) -> None:
+    """A peer there is, and one that is installed."""
+    if name not in PACKAGES:
+        hint = f"it can be {' or '.join(PACKAGES)}"
+        raise UsageError(f"there is no program '{name}' to compare with", hint=hint)
+    module, package = PACKAGES[name]
+    try:
+        import_module(module)
+    except ImportError as error:
+        hint = f"pip install {package}"
+        raise RobolinError(f"{name} is not installed", where="--against", hint=hint) from error
+
+
+def compared_with(name: str, on: Subject) -> tuple[PeerComparison, list[Check]]:
+    """Every result both programs have."""
+    family = f"against {name}"
+    if on.arm.groups:
+        joint = on.arm.groups[0].name
+        reason = f"joint '{joint}' has several freedoms, which programs count differently"
+        return PeerComparison(name, "", {}), [not_applicable(family, "all results", reason)]
+    try:
+        peer = _makers()[name](on.arm)
+    except PeerRefusedError as refusal:
+        return PeerComparison(name, "", {}), [not_run(family, "all results", str(refusal))]
+    comparison = PeerComparison(peer.title, peer.read, _accounted(on.arm, peer))
+    return comparison, [*_inverse_side(on, peer, family), *_forward_side(on, peer, family)]
+
+
+def _makers() -> Mapping[str, Callable[[Arm], Peer]]:
+    from robolin.checking.verification.mujoco_peer import MuJoCoPeer
+    from robolin.checking.verification.pinocchio_peer import PinocchioPeer
+
+    return {"pinocchio": PinocchioPeer, "mujoco": MuJoCoPeer}
+
+
+def _inverse_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
+    S = joint_rate_matrix(on.arm)
+    full = joint_positions(on.arm, on.q), on.qd @ S.T, on.qdd @ S.T
+    rows = [peer.inverse(*row) for row in zip(*full, strict=True)]
+    tau, M, by_qd, by_q = (np.array(column) for column in zip(*rows, strict=True))
+    extra = _Extra(on)
+    yield compared(
+        family, "tau", on.result("inverse", "tau"), tau @ S + extra.torque, SUM, on.motion_terms
+    )
+    found = on.result("mass-matrix", "mass_matrix")
+    yield compared(family, "mass_matrix", found, S.T @ M @ S, SUM, on.inertia_bound)
+    bound = SUM if peer.exact else DIFFERENCES
+    for name, true in (
+        ("dtau_dqd", S.T @ by_qd @ S + extra.by_qd),
+        ("dtau_dq", S.T @ by_q @ S + extra.by_q),
+    ):
+        found = on.result("linearize-inverse", name)
+        # rounding of a finite difference is that of the terms over its step
+        terms = on.motion_terms * (1.0 if peer.exact else bound.value / 1e-15)
+        yield compared(family, name, found, true, bound, terms)
+
+
+def _forward_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
+    names = [*ALGORITHMS["linearize-forward"].gives][: None if peer.exact else 1]
+    reason = on.no_inertia or (on.followers and f"{peer.title} has no such joints: {on.followers}")
+    if reason:
+        yield from (not_applicable(family, name, reason) for name in names)
+        return
+    S, extra = joint_rate_matrix(on.arm), _Extra(on)
+    full = joint_positions(on.arm, on.q), on.qd @ S.T, (on.value("tau") - extra.torque) @ S.T
+    rows = [peer.forward(*row) for row in zip(*full, strict=True)]
+    qdd, *gradients = (np.array(column) for column in zip(*rows, strict=True))
+    forward, model = (on.answering(verb)[0] for verb in ("forward", "linearize-forward"))
+    found = on.result(forward, "qdd")
+    yield compared(family, "qdd", found, qdd @ S, on.accelerations, on.acceleration_terms)
+    if not gradients:
+        return
+    inverse, by_qd, by_q = (S.T @ gradient @ S for gradient in gradients)
+    trues = (inverse, by_qd - inverse @ extra.by_qd, by_q - inverse @ extra.by_q)
+    for name, true, terms in zip(
+        names[1:], trues, (0.0, on.forward_terms, on.forward_terms), strict=True
+    ):
+        yield compared(family, name, on.result(model, name), true, on.divided, terms)
+
+
+class _Extra:
+    """Torques of losses and loads, and their gradients by complex step."""
+
+    def __init__(self, on: Subject) -> None:
+        arm, q, qd = on.arm, on.q[:, None, :], on.qd[:, None, :]
+        ways = coordinate_rates(arm, q, np.eye(arm.n))
+        self.torque = lost_and_borne(arm, on.q, on.qd)
+        self.by_q = _columns(lost_and_borne(arm, q + 1j * STEP * ways, qd))
+        self.by_qd = _columns(lost_and_borne(arm, q, qd + 1j * STEP * np.eye(arm.n)))
+
+
+def _columns(stepped: Any) -> Floats:
+    return np.swapaxes(np.imag(stepped) / STEP, -1, -2)
+
+
+def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
+    """What the contract includes, and how the other program came to include it too."""
+    said = {"gravity": "given to it"}
+    if any(link.joint.damping for link in arm.links):
+        said["damping"] = "added to its torques" if arm.damping else "left out of both"
+    if any(link.joint.stiffness for link in arm.links):
+        said["springs"] = peer.springs if arm.springs else "left out of both"
+    if any(any(link.joint.friction_sides) for link in arm.links):
+        applied = arm.friction_velocity is not None
+        said["friction"] = "added to its torques, smoothed" if applied else "left out of both"
+    if any(link.joint.armature for link in arm.links):
+        said["armature"] = "given to it"
+    if arm.has_mimic:
+        said["mimic"] = "its free joints are tied afterwards"
+    if arm.wrenches:
+        said["wrench"] = "added to its torques, by virtual work"
+    return said

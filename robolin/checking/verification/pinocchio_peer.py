@@ -1,0 +1,110 @@
+"""Pinocchio's answers for an arm: from its own reading of the file, or built joint by joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robolin.checking.verification.robot_file import urdf_path
+from robolin.core.arm import Arm, Link
+from robolin.core.arrays import Floats
+
+
+class PinocchioPeer:
+    """A model with every joint free, under the arm's gravity and rotors."""
+
+    exact = True
+    springs = "added to its torques"
+
+    def __init__(self, arm: Arm) -> None:
+        import pinocchio
+
+        self._pin: Any = pinocchio
+        self.title = f"Pinocchio {pinocchio.__version__}"
+        self._model, self.read = self._from_file(arm), "its own reading of the file"
+        if self._model is None:
+            self._model, self.read = self._built(arm), "built joint by joint from our reading"
+        self._data = self._model.createData()
+        joints = [self._model.getJointId(link.joint.name) for link in arm.links_tip_to_base]
+        self._place = np.array([self._model.idx_vs[joint] for joint in joints])
+        rotors = np.zeros(self._model.nv)
+        rotors[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
+        self._model.armature = rotors
+        self._model.gravity.linear = np.array(arm.gravity)
+        joints = [link.joint for link in arm.links_tip_to_base]
+        self._stiffness = np.array([joint.stiffness * arm.springs for joint in joints])
+        self._rest = np.array([joint.rest for joint in joints])
+
+    def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        pin, model, data = self._pin, self._model, self._data
+        state = self._configuration(q), self._spread(qd), self._spread(qdd)
+        tau = pin.rnea(model, data, *state).copy()
+        pin.computeRNEADerivatives(model, data, *state)
+        return (
+            tau[self._place] + self._stiffness * (q - self._rest),
+            self._taken(_symmetric(data.M)),
+            self._taken(data.dtau_dv),
+            self._taken(data.dtau_dq) + np.diag(self._stiffness),
+        )
+
+    def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
+        pin, model, data = self._pin, self._model, self._data
+        left = tau - self._stiffness * (q - self._rest)
+        state = self._configuration(q), self._spread(qd), self._spread(left)
+        pin.computeABADerivatives(model, data, *state)
+        gradients = (_symmetric(data.Minv), data.ddq_dv, data.ddq_dq)
+        inverse, by_qd, by_q = (self._taken(gradient) for gradient in gradients)
+        return data.ddq[self._place], inverse, by_qd, by_q - inverse * self._stiffness
+
+    def _configuration(self, q: Floats) -> Floats:
+        """A continuous joint is a point on a circle to Pinocchio."""
+        pin = self._pin
+        found: Floats = pin.integrate(self._model, pin.neutral(self._model), self._spread(q))
+        return found
+
+    def _spread(self, values: Floats) -> Floats:
+        full = np.zeros(self._model.nv)
+        full[self._place] = values
+        return full
+
+    def _taken(self, matrix: Floats) -> Floats:
+        taken: Floats = matrix[np.ix_(self._place, self._place)]
+        return taken
+
+    def _from_file(self, arm: Arm) -> Any:
+        """The model in the arm's file, or None if options make the arm another one."""
+        path = urdf_path(arm)
+        if path is None:
+            return None
+        try:
+            model = self._pin.buildModelFromUrdf(str(path))
+        except (ValueError, RuntimeError):
+            return None
+        moving = {link.joint.name for link in arm.links}
+        return model if model.nv == len(moving) and moving <= set(model.names) else None
+
+    def _built(self, arm: Arm) -> Any:
+        pin = self._pin
+        model, joints = pin.Model(), {arm.base: 0}
+        for k in range(len(arm.links), 0, -1):
+            link = arm.link(k)
+            pose, body = link.joint.pose, link.inertia
+            placement = pin.SE3(np.reshape(pose.rotation, (3, 3)), np.array(pose.translation))
+            parent = joints[link.parent]
+            joints[k] = model.addJoint(parent, self._joint(link), placement, link.joint.name)
+            rotary = np.array(body.rotary)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
+            inertia = pin.Inertia(body.mass, np.array(body.com), rotary)
+            model.appendBodyToJoint(joints[k], inertia, pin.SE3.Identity())
+        return model
+
+    def _joint(self, link: Link) -> Any:
+        axis = np.array(link.joint.axis)
+        if link.joint.turns:
+            return self._pin.JointModelRevoluteUnaligned(axis)
+        return self._pin.JointModelPrismaticUnaligned(axis)
+
+
+def _symmetric(upper: Floats) -> Floats:
+    """Pinocchio fills the upper triangle only."""
+    return np.triu(upper) + np.triu(upper, 1).T

@@ -1,0 +1,167 @@
+"""robolin bench: how fast every verb runs on one's own arm and machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.model_flags import model_option_flags
+from robolin.cli.messages import say
+from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
+from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
+from robolin.queries.request import ArmSource
+from robolin.queries.verbs import VERBS
+
+if TYPE_CHECKING:
+    from robolin.core.arm import Arm
+
+# what costs are told of and asks for no frame, and what a small change costs instead of a matrix
+TIMED = [VERBS[verb] for verb in counted_verbs() if not ALGORITHMS[verb].of_frame]
+MEASURED_VERBS = [
+    *(verb.name for verb in TIMED),
+    *(verb.name.replace("linearize", "perturb") for verb in TIMED if verb.perturb),
+]
+
+MOST_BENCH_ROWS, MOST_BENCH_BYTES = 20_000, 256 * 1024 * 1024
+ENOUGH_SECONDS, FEWEST_RUNS = 0.25, 3
+
+ROWS = flag(
+    "--rows",
+    section=METHOD,
+    type=click.IntRange(1),
+    metavar="N",
+    help="States in one call.  [default: 20000, fewer for arms of many joints]",
+)
+
+
+@click.command(
+    "bench", cls=VerbCommand, params=[ROWS], short_help="States per second of every verb."
+)
+@model_option_flags
+@report_options
+def command(model: ArmSource, report: Report, rows: int | None) -> None:
+    """States per second of every verb, on this machine.
+
+    Runs each verb from Python on random states of ARM, on one core and on all of them, and shows
+    the middle of several runs.  Kernels are compiled before the clock starts.  Also says how
+    robolin.compile and the functions of Python call kernels for one state.
+
+    \b
+    Example:
+      robolin bench panda
+      robolin bench arm.urdf --rows 100000 --format json
+    """
+    from robolin.core.array_checks import require_tree
+    from robolin.core.threads import cores
+    from robolin.engine.calls.interpreter import why_plain
+    from robolin.engine.compiled.kernels import host_width, optimizing
+
+    arm = model.arm()
+    kernels = {"optimized": optimizing(), "numbers_at_once": host_width()}
+    # random states are on no closures
+    require_tree(arm, "bench")
+    rows = rows or max(1, min(MOST_BENCH_ROWS, MOST_BENCH_BYTES // (8 * (3 * arm.n**2 + arm.n))))
+    verbs = _measured(arm, rows, cores())
+    entry = {"entry": "plain" if why_plain() else "built-in", "why_plain": why_plain()}
+    sizes = {"joints": arm.n, "rows": rows, "cores": cores()}
+    document = {"arm": arm.name, **sizes, "kernels": kernels, "one_state": entry, "verbs": verbs}
+    report.write(_sections(document), document)
+
+
+def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
+    """µs per state and states per second, by verb; verbs this arm has no answer to are noted."""
+    from robolin.errors import RobolinError
+
+    states = _states(arm, rows)
+    found: dict[str, dict[str, float]] = {}
+    refused: list[str] = []
+    with click.progressbar(
+        MEASURED_VERBS,
+        label=f"{arm.name}, {rows} states",
+        file=sys.stderr,
+        hidden=sys.stderr is None,
+        item_show_func=lambda verb: verb,
+    ) as shown:
+        for verb in shown:
+            try:
+                found[verb] = _figures(arm, verb, states, rows, cores)
+            except RobolinError as error:
+                refused.append(f"{verb}: {error.message}")
+    for text in refused:
+        say("note", text)
+    return found
+
+
+def _states(arm: Arm, rows: int) -> Mapping[str, Any]:
+    """The same random states at every run: positions within limits, rates about 1."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    names = ("qd", "qdd", "tau", "dq", "dqd", "dqdd", "dtau")
+    states = {name: rng.normal(size=(rows, arm.n)) for name in names}
+    limits = [joint.limits for joint in arm.joints]
+    reach = [np.pi if joint.turns else 0.5 for joint in arm.joints]
+    low = [-r if x.lower is None else max(x.lower, -r) for x, r in zip(limits, reach, strict=True)]
+    high = [r if x.upper is None else min(x.upper, r) for x, r in zip(limits, reach, strict=True)]
+    return states | {"q": low + (np.array(high) - low) * rng.random((rows, arm.n))}
+
+
+def _figures(
+    arm: Arm, verb: str, states: Mapping[str, Any], rows: int, cores: int
+) -> dict[str, float]:
+    import robolin
+
+    function = getattr(robolin, verb.replace("-", "_"))
+    taken = signature(function).parameters.values()
+    # what has to be named is a wish that changes the question
+    asked = (each.name for each in taken if each.kind is not each.KEYWORD_ONLY)
+    given = [states[name] for name in asked if name in states]
+    figures: dict[str, float] = {}
+    for who, jobs in (("one_core", 1), ("all_cores", cores)):
+        seconds = _seconds(partial(function, arm, *given, engine="compiled", jobs=jobs)) / rows
+        figures |= {f"{who}_us_per_state": 1e6 * seconds, f"{who}_states_per_s": 1.0 / seconds}
+    return figures
+
+
+def _seconds(run: Callable[[], Any]) -> float:
+    """The middle of several runs, after one that nobody counts."""
+    from statistics import median
+    from time import perf_counter
+
+    run()
+    times: list[float] = []
+    while len(times) < FEWEST_RUNS or sum(times) < ENOUGH_SECONDS:
+        start = perf_counter()
+        run()
+        times.append(perf_counter() - start)
+    return median(times)
+
+
+def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
+    groups = {"one_core": "one core"}
+    if document["cores"] > 1:
+        groups["all_cores"] = f"{document['cores']} cores"
+    columns = [f"{unit}, {title}" for title in groups.values() for unit in ("µs/state", "states/s")]
+    rows = [
+        (verb, *(cell for who in groups for cell in _cells(figures, who)))
+        for verb, figures in document["verbs"].items()
+    ]
+    head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
+    why = document["one_state"]["why_plain"]
+    calls = f"by the plain path, since {why}" if why else "by built-in functions"
+    entry = f"one state from Python is computed {calls}"
+    lines = [head, entry]
+    if not document["kernels"]["optimized"]:
+        lines.append("kernels are not optimized, since ROBOLIN_OPTIMIZE is 0")
+    return [TextLines(lines), ReportTable(("verb", *columns), rows, frozenset(columns))]
+
+
+def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:
+    seconds, rate = figures[f"{who}_us_per_state"], figures[f"{who}_states_per_s"]
+    return f"{seconds:.3g}", f"{rate:,.0f}"

@@ -1,0 +1,237 @@
+"""robolin check: stored results beside what their questions are answered with now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, file_name, flag
+from robolin.cli.flags.output_flags import color_flag, count_flag
+from robolin.cli.output.report import Report, reports_to
+from robolin.cli.output.report_forms import CHECK_EXTENSIONS, CHECK_FORMS
+from robolin.errors import RobolinError, UsageError
+
+if TYPE_CHECKING:
+    from robolin.checking.check_results import CheckSettings
+    from robolin.checking.outcome import CheckOutcome
+    from robolin.checking.suite import Case
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What is to be checked, how closely, and where the report goes."""
+
+    stored: tuple[str, ...]
+    against: str | None
+    rtol: float | None
+    atol: float | None
+    update: bool
+    suite: str | None
+    model: str | None
+    root: str | None
+    everything: bool
+    form: str | None
+    path: str | None
+    color: str
+    jobs: int | None
+    chunk_rows: int | None
+
+    def how(self) -> CheckSettings:
+        from robolin.checking.check_results import CheckSettings
+        from robolin.checking.recorded_question import Inputs
+        from robolin.checking.tolerance import same_for_all
+        from robolin.queries.query_context import Settings
+
+        root = None if self.root is None else Path(file_name(self.root))
+        close = same_for_all(self.rtol, self.atol)
+        settings = Settings(self.jobs, self.chunk_rows)
+        return CheckSettings(Inputs(self.model, root), close, settings, self.update)
+
+    def reports(self) -> list[Report]:
+        return reports_to(self.path, self.form, self.color, CHECK_EXTENSIONS)
+
+    def require_sense(self) -> None:
+        """Refuse flags that cannot go together."""
+        if self.stored and self.suite:
+            hint = "name stored results, or a suite"
+            raise UsageError("cannot go together with STORED", where="--suite", hint=hint)
+        if self.against is not None and (len(self.stored) != 1 or self.update):
+            problem = "leaves nothing to --update" if self.update else "takes one STORED file"
+            hint = "robolin check BEFORE --against AFTER"
+            raise UsageError(problem, where=f"--against={self.against}", hint=hint)
+        for name, given in (("--model", self.model), ("--root", self.root)):
+            if given is not None and self.against is not None:
+                hint = "--against runs nothing"
+                raise UsageError("has no effect here", where=f"{name}={given}", hint=hint)
+        if self.root is not None and not self.stored:
+            hint = "paths of a suite start in its own folder"
+            raise UsageError("has no effect on a suite", where=f"--root={self.root}", hint=hint)
+
+
+_PARAMS = [
+    click.Argument(["stored"], nargs=-1, metavar="[STORED]..."),
+    flag(
+        "--against",
+        section=METHOD,
+        metavar="FILE",
+        help="Compare with another stored result and run nothing.",
+    ),
+    flag(
+        "--rtol",
+        section=METHOD,
+        type=float,
+        metavar="R",
+        help="Allow |now - stored| up to R |stored|.  [default: as stored, else 0]",
+    ),
+    flag(
+        "--atol",
+        section=METHOD,
+        type=float,
+        metavar="A",
+        help="Allow |now - stored| up to A, in the array's unit.  [default: as stored, else 0]",
+    ),
+    flag(
+        "--update",
+        section=METHOD,
+        is_flag=True,
+        help="Store anew what differs, and exit with 1 if anything did.",
+    ),
+    flag(
+        "--suite",
+        section=METHOD,
+        metavar="FILE",
+        help="The suite to check if no STORED is named.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+    flag(
+        "--model",
+        section=METHOD,
+        metavar="ARM",
+        help="The arm to run on, in place of the recorded one.",
+    ),
+    flag(
+        "--root",
+        section=METHOD,
+        metavar="FOLDER",
+        help="Where recorded paths start.  [default: the folder of the stored result]",
+    ),
+    flag(
+        "--all",
+        "everything",
+        section=OUTPUT,
+        is_flag=True,
+        help="Show every entry, also those that agree.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(CHECK_FORMS),
+        help="Form of the report on standard output; with -o, beside the file.  [default: table]",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write the report to a file: .txt, .json or .xml (JUnit) picks the form.",
+    ),
+    color_flag("Colours on standard output."),
+    count_flag(
+        "--jobs",
+        text="Threads, for several results and for the rows of each.  [default: one per processor]",
+    ),
+    count_flag(
+        "--chunk-rows",
+        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
+    ),
+]
+
+
+@click.command("check", cls=VerbCommand)
+@bundled("options", _PARAMS, CheckOptions)
+def command(options: CheckOptions) -> None:
+    """Stored results beside what their questions are answered with now.
+
+    Runs the verb recorded in each STORED file again, on model and inputs as they are now, and
+    compares every number; without STORED, all cases of the suite.  The numbers have to be the
+    very same, unless tolerances are given here, in the suite or with the stored result.
+
+    Exits with 1 if anything differs, and with 3 if a stored file is damaged or of another format.
+
+    \b
+    Example:
+      robolin check holding.npz
+      robolin check before.npz --against after.npz --rtol 1e-9
+      robolin check --format github
+    """
+    from robolin.checking.check_results import checked_side_by_side
+    from robolin.checking.outcome import gravest_exit_code
+    from robolin.cli.output.check_report import write_check_report
+
+    options.require_sense()
+    reports = options.reports()
+    checks = _checks(options)
+    _require_inputs_kept(options)
+    outcomes = checked_side_by_side(checks, options.jobs or os.cpu_count() or 1)
+    for report in reports:
+        write_check_report(report, outcomes, options.everything)
+    click.get_current_context().exit(gravest_exit_code(outcomes))
+
+
+def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
+    """What there is to check, each to be run by itself."""
+    from robolin.checking.check_results import check_case, check_file, check_pair
+    from robolin.checking.suite import nearest_suite
+
+    how = options.how()
+    if options.against is not None:
+        return [partial(check_pair, file_name(options.stored[0]), file_name(options.against), how)]
+    if options.stored:
+        return [partial(check_file, file_name(name), how) for name in dict.fromkeys(options.stored)]
+    cases = nearest_suite(options.suite)
+    if options.model is not None:
+        cases = tuple(_with_arm(case, options.model) for case in cases)
+    return [partial(check_case, case, how) for case in cases]
+
+
+def _require_inputs_kept(options: CheckOptions) -> None:
+    """Refuse a report that would replace a file which is read for a case or a stored result."""
+    from robolin.checking.suite import nearest_suite, suite_file
+    from robolin.cli.output.report import require_no_robot
+    from robolin.io.paths import require_output_is_no_input
+
+    if options.path is None or not Path(options.path).exists():
+        return
+    if options.stored:
+        for name in options.stored:
+            require_output_is_no_input(options.path, _read_for(name, options.how()))
+    else:
+        require_output_is_no_input(options.path, [suite_file(options.suite)])
+        for case in nearest_suite(options.suite):
+            require_output_is_no_input(options.path, [case.stored, *case.question.files])
+    require_no_robot(options.path)
+
+
+def _read_for(stored: str, how: CheckSettings) -> tuple[str, ...]:
+    """The files that a stored result was computed from; what is wrong with it is told later."""
+    from robolin.checking.recorded_question import recorded_question
+    from robolin.io.stored import open_stored
+
+    try:
+        with open_stored(stored) as opened:
+            return recorded_question(opened, how.inputs).files
+    except RobolinError:
+        return ()
+
+
+def _with_arm(case: Case, arm: str) -> Case:
+    """The case asked about another arm."""
+    return replace(case, question=replace(case.question, arm=arm))

@@ -1,0 +1,131 @@
+"""robolin diff: what differs between two models, and what that does to their torques."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import (
+    METHOD,
+    OUTPUT,
+    RobotFile,
+    VerbCommand,
+    file_name,
+    flag,
+    given_options,
+)
+from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
+from robolin.cli.flags.output_flags import color_flag
+from robolin.cli.flags.reading_flags import READING_FLAGS
+from robolin.cli.messages import say
+from robolin.cli.output.report_forms import DIFF_EXTENSIONS, DIFF_FORMS
+from robolin.errors import FOUND_SOMETHING, UsageError
+from robolin.queries.option_specs import READING
+
+if TYPE_CHECKING:
+    from robolin.analysis.torque_changes import TorqueChange
+    from robolin.description.building.options import ModelOptions
+
+_PARAMS = [
+    RobotFile(["old"], metavar="ARM1"),
+    RobotFile(["new"], metavar="ARM2"),
+    flag(
+        "--torques",
+        section=METHOD,
+        metavar="FILE",
+        help="Also compare the torques of both arms along a motion, joint by joint.",
+    ),
+    *READING_FLAGS,
+    *XACRO_FLAGS,
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .txt, .md, .csv or .json picks the form.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(DIFF_FORMS),
+        help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
+    ),
+    color_flag("Colours on standard output."),
+]
+
+
+@click.command("diff", cls=VerbCommand, params=_PARAMS)
+def command(
+    old: str,
+    new: str,
+    torques: str | None,
+    xacro_arg: tuple[str, ...],
+    package: tuple[str, ...],
+    path: str | None,
+    form: str | None,
+    color: str,
+    **_: Any,
+) -> None:
+    """What differs between two models.
+
+    Lists links and joints that were added, removed or renamed, and every mass, centre of mass,
+    inertia, origin, axis, limit, damping and friction that is another one, from ARM1 to ARM2.
+    A part has been renamed if one of another name has all its numbers.
+    Exits with 1 if anything differs.
+
+    \b
+    Example:
+      robolin diff panda panda
+      robolin diff arm.urdf arm-new.urdf --format markdown
+      robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
+    """
+    from robolin.checking.model_changes import model_changes
+    from robolin.cli.output.diff_report import write_diff_report
+    from robolin.cli.output.report import reports_to
+    from robolin.description.load import figures
+    from robolin.queries.question import require_files
+
+    ctx = click.get_current_context()
+    reports = reports_to(path, form, color, DIFF_EXTENSIONS)
+    if torques is not None and "csv" in (report.form for report in reports):
+        hint = "Markdown, JSON and tables hold both"
+        raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
+    arms = read_with((old, new), xacro_arg, package)
+    changes = model_changes(*(figures(*arm) for arm in arms))
+    said = {label: value for label, value in given_options(ctx).items() if label in READING}
+    require_files(said, ("--torques",), torques is not None)
+    found = None if torques is None else _torques(arms, file_name(torques), said)
+    for report in reports:
+        write_diff_report(report, (old, new), changes, found)
+    if changes or any(each.change for each in found or ()):
+        ctx.exit(FOUND_SOMETHING)
+
+
+def _torques(
+    named: list[tuple[str, ModelOptions]], path: str, said: Mapping[str, Any]
+) -> tuple[TorqueChange, ...]:
+    import numpy as np
+
+    from robolin.analysis.torque_changes import torque_changes
+    from robolin.description.load import load_with
+    from robolin.io.trajectories.column_rules import rules_from
+    from robolin.io.trajectories.read import read_trajectory
+    from robolin.queries.option_files import plain_options
+
+    arms = [load_with(*each) for each in named]
+    rules = rules_from(arms[0], plain_options(said))
+    rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"), rules)
+    file = PurePath(path).name
+    for note in rows.notes:
+        say("note", f"{file}: {note}")
+    for name, word in (("qd", "velocity"), ("qdd", "acceleration")):
+        if getattr(rows, name) is None:
+            say("warning", f"{file}: no {word} columns, so they are taken as 0")
+    zero = np.zeros((rows.rows, arms[0].n))
+    q, qd, qdd = (zero if (v := getattr(rows, n)) is None else v for n in ("q", "qd", "qdd"))
+    return torque_changes(arms[0], arms[1], q, qd, qdd)

@@ -1,0 +1,38 @@
+"""robolin inverse: the torques a motion takes."""
+
+from __future__ import annotations
+
+from robolin.cli.flags.flag import OUTPUT, flag
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.query_command import asking_command, respond
+from robolin.queries.request import Inquiry
+
+# it changes no torque, so it is no part of the record of how they came about
+LIMITS = flag(
+    "--limits",
+    section=OUTPUT,
+    is_flag=True,
+    help="Show how near each joint comes to its limits of position, velocity and effort; "
+    "torques are then written only with -o.  Exits with 1 if a limit is exceeded.",
+)
+
+
+@asking_command("inverse", further=[LIMITS])
+def command(inquiry: Inquiry, out: Output, limits: bool) -> None:
+    """Torques for a motion.
+
+    Answers with tau, by the recursive Newton-Euler algorithm.  Without any state flag these are
+    the torques that hold ARM still at its zero position.
+
+    \b
+    Example:
+      robolin inverse panda --q 0,0.5,0,-1.5,0,2,0 --qd panda_joint2=10deg
+      robolin inverse arm.urdf --trajectory motion.csv -o torques.csv
+      robolin inverse arm.urdf --trajectory motion.csv --limits
+    """
+    if limits:
+        from robolin.cli.limits_run import respond_with_limits
+
+        respond_with_limits(inquiry, out)
+    else:
+        respond(inquiry, out)

@@ -1,0 +1,73 @@
+"""robolin jacobian: how joints move a frame, and how the arm feels there."""
+
+from __future__ import annotations
+
+import click
+
+from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.query_command import asking_command, respond
+from robolin.core.choices import REFERENCES
+from robolin.queries.request import Inquiry
+
+_HELP = {
+    "qdd": "Accelerations, for --derivatives.  [default: 0]",
+    "tau": "Torques (forces of sliding joints), for the operational space, or 'hold': those that "
+    "keep qdd at 0.  [default: 0]",
+}
+_FLAGS = [
+    flag(
+        "--frame",
+        section=METHOD,
+        metavar="LINK",
+        help="The link, moving or merged, that the answer is about.  "
+        "[default: the tip, or the only end; needed where several are on the last link]",
+    ),
+    flag("--point", section=METHOD, metavar="X,Y,Z", help="A point in it.  [default: 0,0,0]"),
+    flag(
+        "--reference",
+        section=METHOD,
+        type=click.Choice(REFERENCES),
+        default="world",
+        show_default=True,
+        help="The axes that vectors are written in; the pose is always the world's.",
+    ),
+    flag(
+        "--derivatives",
+        section=METHOD,
+        is_flag=True,
+        help="Add derivatives by q and qd of twist and acceleration: of the point that moves along "
+        "(dtwist_..., dclassical_...) and referred to the place where it is now (dspatial_...).",
+    ),
+    flag(
+        "--operational-space",
+        section=METHOD,
+        is_flag=True,
+        help="Add operational_inertia_inverse, free_acceleration, operational_inertia and "
+        "bias_wrench, which depend on --tau: a wrench F on the frame makes it accelerate by a, "
+        "operational_inertia a + bias_wrench = F.",
+    ),
+    flag(
+        "--operational-space-inverse",
+        section=METHOD,
+        is_flag=True,
+        help="Add the first two of them alone, which exist in singular poses too.",
+    ),
+]
+
+
+@asking_command("jacobian", _FLAGS, state_help=_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
+    """Jacobian of a frame, with its pose, twist and felt inertia.
+
+    Answers with jacobian, jacobian_rate_qd, twist, position and rotation:
+    twist = jacobian qd, and the acceleration of the point is jacobian qdd + jacobian_rate_qd.
+    Rows are rx, ry, rz for turning and x, y, z for moving.
+
+    \b
+    Example:
+      robolin jacobian panda --frame panda_hand_tcp --q panda_joint4=-90deg
+      robolin jacobian ur5 --frame tool0 --point 0,0,0.1 --reference frame
+      robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
+    """
+    respond(inquiry, out)

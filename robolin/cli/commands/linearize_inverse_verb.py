@@ -1,0 +1,22 @@
+"""robolin linearize-inverse: how torques answer to small changes of the motion."""
+
+from __future__ import annotations
+
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.query_command import asking_command, respond
+from robolin.queries.request import Inquiry
+
+
+@asking_command("linearize-inverse", gives="dtau")
+def command(inquiry: Inquiry, out: Output) -> None:
+    """How torques change with a small change of the motion.
+
+    Answers with mass_matrix, dtau_dqd and dtau_dq:
+    dtau = mass_matrix dqdd + dtau_dqd dqd + dtau_dq dq.
+
+    \b
+    Example:
+      robolin linearize-inverse panda --q panda_joint4=-90deg
+      robolin linearize-inverse two-link --perturb dq=elbow=0.01
+    """
+    respond(inquiry, out)

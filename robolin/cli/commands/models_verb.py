@@ -1,0 +1,126 @@
+"""robolin models: the bundled arms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.output.report import Report, ReportTable, report_options
+from robolin.core.text import did_you_mean
+from robolin.errors import FileError, UsageError
+
+_FLAGS = [
+    flag("--show", section=METHOD, metavar="NAME", help="The text of an arm's file instead."),
+    flag(
+        "--copy",
+        section=METHOD,
+        metavar="NAME",
+        help="Put an arm's file into this folder, to be changed.",
+    ),
+    flag(
+        "--schema",
+        section=METHOD,
+        is_flag=True,
+        help="The JSON schema of YAML arms, for editors that complete keys.",
+    ),
+]
+
+
+@click.command("models", cls=VerbCommand, params=_FLAGS)
+@report_options
+def command(report: Report, show: str | None, copy: str | None, schema: bool) -> None:
+    """The bundled arms, and where each one's figures come from.
+
+    Each can be given as ARM by its bare name.
+
+    \b
+    Example:
+      robolin models
+      robolin models --show two-link
+      robolin models --copy panda
+      robolin models --schema > robolin-arm.schema.json
+    """
+    if sum((show is not None, copy is not None, schema)) > 1:
+        hint = "ask one after the other"
+        raise UsageError("only one of --show, --copy and --schema", where="models", hint=hint)
+    if report.path is not None and (show is not None or copy is not None or schema):
+        hint = "leave it out: --copy writes into this folder, the others to standard output"
+        raise UsageError("-o is for the list of arms", where="models", hint=hint)
+    if schema:
+        _print_schema()
+    elif show is not None:
+        click.echo(_file(show).read_text(encoding="utf-8"), nl=False)
+    elif copy is not None:
+        _copy(_file(copy))
+    else:
+        _list_models(report)
+
+
+def _print_schema() -> None:
+    import json
+
+    from robolin.description.yaml.yaml_schema import yaml_schema
+
+    click.echo(json.dumps(yaml_schema(), indent=2, ensure_ascii=False))
+
+
+def _file(name: str) -> Path:
+    from robolin.description.robot_source import bundled_names, bundled_path
+
+    path = bundled_path(name)
+    if path is None:
+        hint = did_you_mean(name, bundled_names())
+        raise UsageError(f"there is no bundled arm '{name}'", where="robolin models", hint=hint)
+    return path
+
+
+def _copy(path: Path) -> None:
+    from robolin.io.atomic import replacing
+
+    if os.path.lexists(path.name):
+        hint = "move it away first: it may have been changed"
+        raise FileError("is there already", where=path.name, hint=hint)
+    with replacing(path.name) as stream:
+        stream.write(path.read_bytes())
+
+
+def _list_models(report: Report) -> None:
+    rows = _models()
+    arms = _bundled_table(rows, ("name", "joints", "title"), "Arms")
+    origins = _bundled_table(rows, ("name", "source", "licence"), "Where the figures come from")
+    report.write([arms, origins], rows)
+
+
+def _bundled_table(
+    rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str
+) -> ReportTable:
+    cells = [tuple(str(row[key]) for key in header) for row in rows]
+    return ReportTable(header, cells, frozenset({"joints"}), title)
+
+
+def _models() -> list[dict[str, Any]]:
+    from robolin.description.load import load
+    from robolin.description.robot_source import bundled_about, bundled_names, bundled_path
+
+    rows = []
+    for name in bundled_names():
+        path = bundled_path(name)
+        assert path is not None, "a bundled name has a file"
+        about = bundled_about(path)
+        rows.append(
+            {
+                "name": name,
+                "joints": load(name).n,
+                "title": about.title,
+                "source": about.source,
+                "licence": about.licence,
+                "options": about.options,
+                "notes": about.notes,
+            }
+        )
+    return rows

@@ -1,0 +1,141 @@
+"""robolin plot: pictures of stored results, of what differs between two, and of arms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import click
+
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, file_name, flag
+from robolin.core.choices import PICTURE_FORMATS
+from robolin.errors import RobolinError, UsageError
+
+if TYPE_CHECKING:
+    from robolin.core.arm import Arm
+    from robolin.core.results.result import Result
+    from robolin.display.plots.panels import Panel
+
+# torques that hold a linkage are not unique, and its mass matrix is that of a tree
+_OF_LOOPS = (("forward", ("q", "lam")), ("linearize-forward", ("dqdd_dtau",)))
+
+_PARAMS = [
+    RobotFile(["source"], metavar="RESULT|ARM"),
+    click.Argument(["other"], metavar="[RESULT]", required=False),
+    flag(
+        "--only",
+        section=METHOD,
+        multiple=True,
+        metavar="ARRAY",
+        help="Draw this array; may be repeated.  [default: what the verb is mostly asked for]",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        required=True,
+        help="The picture: .svg, .png or .pdf picks the format.",
+    ),
+]
+
+
+@click.command("plot", cls=VerbCommand, params=_PARAMS)
+def command(source: str, other: str | None, only: tuple[str, ...], path: str) -> None:
+    """A picture of a stored result, or of what holds an arm.
+
+    Joint quantities are drawn over time with their limits and the worst margin, matrices as heat
+    maps with names, poles in the plane, responses over frequency or time.  Of two results it is
+    what the first has more than the second.  Of an arm it is its mass matrix and the torques that
+    hold it, at its zero position; of one with closed loops the state that --close least of
+    forward finds from there, the forces that the closures take, and how accelerations change with
+    torques.  The same data give the same bytes.  Needs matplotlib.
+
+    \b
+    Example:
+      robolin plot motion.npz -o motion.svg
+      robolin plot new.npz old.npz --only tau -o difference.png
+      robolin plot panda -o panda.pdf
+    """
+    from robolin.display.plots.draw import drawn_panels, picture_bytes
+    from robolin.io.atomic import replacing
+    from robolin.io.paths import require_output_is_no_input, shared_name
+
+    form = PurePath(file_name(path)).suffix.lower()[1:]
+    if form not in PICTURE_FORMATS:
+        hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
+        raise UsageError("the extension does not say what to draw", where=path, hint=hint)
+    require_output_is_no_input(path, [name for name in (source, other) if name])
+    found = _results(source, other)
+    name = shared_name(source)
+    title = (
+        f"{name} less {shared_name(other)}"
+        if other
+        else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {name}"
+    )
+    drawn = picture_bytes(drawn_panels(_panels(found, only), title), form)
+    with replacing(path) as stream:
+        stream.write(drawn)
+
+
+def _panels(found: list[Result], only: tuple[str, ...]) -> list[Panel]:
+    """The panels of all results; an array that none of them has is refused."""
+    from robolin.display.plots.result_panels import panels_of
+
+    known = [array.name for result in found for array in result.arrays]
+    for name in only:
+        if name not in known:
+            hint = f"arrays here are {', '.join(known)}"
+            raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
+    wanted = {i: [name for name in only if name in result] for i, result in enumerate(found)}
+    return [
+        panel
+        for i, result in enumerate(found)
+        if wanted[i] or not only
+        for panel in panels_of(result, wanted[i])
+    ]
+
+
+def _results(source: str, other: str | None) -> list[Result]:
+    """What is to be drawn: a stored result, a difference of two, or answers about an arm."""
+    from robolin.description.load import load
+
+    if not _is_stored(source):
+        if other is not None:
+            hint = "two stored results are compared; `robolin diff` compares two arms"
+            raise UsageError("is no stored result", where=source, hint=hint)
+        return _about(load(file_name(source)))
+    first = _stored(source)
+    return [first if other is None else first - _stored(other)]
+
+
+def _about(arm: Arm) -> list[Result]:
+    """What holds the arm and how heavy it is; of a linkage what its closures bear, let go."""
+    from robolin.queries.answer import answer
+    from robolin.queries.question import Question
+
+    if not arm.loops:
+        return [answer(arm, verb) for verb in ("inverse", "mass-matrix")]
+    try:
+        answers = [(answer(arm, Question(verb, close="least")), names) for verb, names in _OF_LOOPS]
+    except RobolinError as error:
+        hint = "`forward ARM --q … --close least -o x.npz` starts elsewhere; plot x.npz then"
+        raise RobolinError(error.message, where=error.where, hint=hint) from error
+    return [
+        replace(result, arrays=tuple(a for a in result.arrays if a.name in names))
+        for result, names in answers
+    ]
+
+
+def _is_stored(path: str) -> bool:
+    from robolin.io.format_table import FORMATS, format_named
+
+    return format_named(path) in FORMATS
+
+
+def _stored(path: str) -> Result:
+    from robolin.io.stored import read_result
+
+    return read_result(file_name(path)).result

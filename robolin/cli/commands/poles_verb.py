@@ -1,0 +1,25 @@
+"""robolin poles: how an arm moves by itself about a state."""
+
+from __future__ import annotations
+
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.query_command import asking_command, respond
+from robolin.queries.request import Inquiry
+
+
+@asking_command("poles", LINEAR_MODEL_FLAGS, state_help=POINT_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
+    """How an arm moves by itself: poles, stability, what motors reach.
+
+    Answers with poles, the slowest first, frequency, damping, decay (the inverse of the time
+    constant, 0 on the edge), stability (1 stable, 0 on the edge, -1 unstable), mode_shape, and how
+    far every mode is from being out of the motors' reach or hidden from the outputs.
+
+    \b
+    Example:
+      robolin poles acrobot --q 180deg,0
+      robolin poles panda --outputs panda_hand
+      robolin poles cart-pole --dt 0.01 -o poles.json
+    """
+    respond(inquiry, out)

@@ -1,0 +1,198 @@
+"""robolin report: a page about one arm or two that opens in any browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from robolin.cli.flags.flag import (
+    METHOD,
+    OUTPUT,
+    RobotFile,
+    VerbCommand,
+    bundled,
+    file_name,
+    flag,
+    given_options,
+)
+from robolin.cli.flags.forward_flags import CLOSE_FLAG
+from robolin.cli.flags.model_flags import MODEL_PARAMS
+from robolin.cli.flags.state_flags import state_flags
+from robolin.cli.messages import say
+from robolin.errors import FileError, UsageError
+from robolin.queries.request import ArmSource, arm_source
+from robolin.queries.verbs import VERBS
+
+if TYPE_CHECKING:
+    from robolin.display.report.reported_arm import ReportedArm, ReportOptions
+    from robolin.queries.states import States
+
+_VERB = VERBS["report"]
+
+_FLAGS = [
+    RobotFile(["subjects"], nargs=-1, required=True, metavar="ARM [ARM]"),
+    *MODEL_PARAMS[1:],
+    *state_flags(_VERB, "", {}),
+    CLOSE_FLAG,
+    flag(
+        "--verify-states",
+        section=METHOD,
+        type=click.IntRange(0),
+        default=2,
+        show_default=True,
+        metavar="N",
+        help="States in which to check robolin's answers, as `robolin verify` does; 0 for none.",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        default="report.html",
+        show_default=True,
+        metavar="FILE",
+        help="The page to write: .html; one that is there already is replaced only if it is named.",
+    ),
+    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
+]
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Which arms or stored results, which states, and where the page goes.
+
+    sources: the arms; none where stored results are shown
+    """
+
+    subjects: tuple[str, ...]
+    sources: tuple[ArmSource, ...]
+    states: States
+    verify_states: int
+    path: str
+    quiet: bool
+    close: str | None = None
+
+    @property
+    def stored(self) -> bool:
+        """Whether the page is about stored results."""
+        return not self.sources
+
+    def notify(self, kind: str, text: str) -> None:
+        """Say a note or a warning, unless asked to be quiet."""
+        if not self.quiet and kind != "summary":
+            say(kind, text)
+
+
+def _request(
+    subjects: tuple[str, ...], verify_states: int, path: str, quiet: bool, **_: Any
+) -> ReportRequest:
+    from robolin.queries.states import States
+
+    if len(subjects) > 2:
+        hint = "one arm or stored result, or two side by side"
+        raise UsageError(f"{len(subjects)} are too many", where="robolin report", hint=hint)
+    if PurePath(file_name(path)).suffix.lower() not in (".html", ".htm"):
+        raise UsageError("the page is written to .html", where=path, hint="-o report.html")
+    options = given_options(click.get_current_context())
+    if _are_results(subjects, options):
+        return ReportRequest(subjects, (), States(), verify_states, path, quiet)
+    sources = tuple(arm_source(file_name(each), options, _VERB) for each in subjects)
+    given = {
+        label.replace("-", "_"): value
+        for label, value in options.items()
+        if label in _VERB.states or label in _VERB.states_from
+    }
+    if "trajectory" in given:
+        given["trajectory"] = _only(given["trajectory"])
+    states, close = States(**given), options.get("close")
+    return ReportRequest(subjects, sources, states, verify_states, path, quiet, close)
+
+
+def _only(recordings: tuple[str, ...]) -> str:
+    """The one recording that a page is about."""
+    if len(recordings) > 1:
+        hint = "make a page for each"
+        raise UsageError("a page is about one recording", where="--trajectory", hint=hint)
+    return recordings[0]
+
+
+def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
+    """Whether these are stored results, which neither go with arms nor take options of one."""
+    from robolin.io.format_table import FORMATS, format_named
+
+    stored = [format_named(file_name(each)) in FORMATS for each in subjects]
+    if any(stored) and not all(stored):
+        hint = "two arms, or two stored results"
+        raise UsageError("an arm and a stored result", where="robolin report", hint=hint)
+    if any(stored) and options:
+        hint = "a stored result has its states and its model already"
+        raise UsageError("has no effect here", where=f"--{next(iter(options))}", hint=hint)
+    return any(stored)
+
+
+@click.command("report", cls=VerbCommand)
+@bundled("request", _FLAGS, _request)
+def command(request: ReportRequest) -> None:
+    """A page about arms and a motion that opens in any browser.
+
+    One file that loads nothing: the arm to turn and move, torques against limits, the condition
+    of the mass matrix, poles and the linear model along the motion, the contract, what validate
+    found and what verify says.  Of two arms, also what differs and what that does to the torques.
+    ARM may be a stored result instead, or two of them.
+
+    \b
+    Example:
+      robolin report panda --trajectory motion.csv -o panda.html
+      robolin report arm.urdf arm-new.urdf --trajectory motion.csv -o changes.html
+      robolin report before.npz after.npz -o results.html
+    """
+    from robolin.io.atomic import replacing, require_writable
+
+    _require_named(Path(request.path))
+    require_writable(Path(request.path))
+    with replacing(request.path) as stream:
+        page = _page_of_results(request) if request.stored else _page_of_arms(request)
+        stream.write(page.encode())
+    request.notify("note", f"{request.path}: written")
+
+
+def _require_named(path: Path) -> None:
+    """Refuse to replace a page that nobody named."""
+    typed = click.get_current_context().get_parameter_source("path")
+    if typed is not ParameterSource.COMMANDLINE and (path.exists() or path.is_symlink()):
+        hint = f"-o {path} replaces it; -o with another name keeps both"
+        raise FileError("is there already, and -o does not name it", where=str(path), hint=hint)
+
+
+def _page_of_results(request: ReportRequest) -> str:
+    from robolin.display.report.reported_result import reported_result
+    from robolin.display.report.result_page import compared_files, result_page
+
+    results = [reported_result(PurePath(path).name, path) for path in request.subjects]
+    pair = len(request.subjects) == 2
+    return result_page(results, compared_files(*request.subjects) if pair else None)
+
+
+def _page_of_arms(request: ReportRequest) -> str:
+    from robolin.display.report.report_page import report_page
+    from robolin.display.report.reported_arm import ReportOptions
+
+    options = ReportOptions(request.states, request.verify_states, request.notify, request.close)
+    arms = [
+        _reported(*each, options) for each in zip(request.subjects, request.sources, strict=True)
+    ]
+    return report_page(arms)
+
+
+def _reported(name: str, source: ArmSource, options: ReportOptions) -> ReportedArm:
+    from robolin.description.validate.validate import validate
+    from robolin.display.report.reported_arm import reported_arm
+
+    reading = source.reading()
+    arm = source.arm(reading)
+    return reported_arm(PurePath(name).name, arm, validate(reading), options)

@@ -1,0 +1,105 @@
+"""robolin sensitivity: how a motion changes with its beginning, its torques and the arm."""
+
+from __future__ import annotations
+
+import click
+
+from robolin.cli.flags.flag import METHOD, STATE, flag
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.reading_flags import READING_FLAGS
+from robolin.cli.query_command import asking_command, respond
+from robolin.core.choices import TORQUES
+from robolin.io.format_table import extensions, trajectory_formats
+from robolin.queries.request import Inquiry
+
+_FLAGS = [
+    flag(
+        "--trajectory",
+        section=STATE,
+        metavar="FILE",
+        required=True,
+        help=f"The motion: a {extensions(trajectory_formats())} "
+        "file, or - for CSV on standard input, with "
+        "time, positions, velocities, and efforts or accelerations.",
+    ),
+    *READING_FLAGS,
+    flag(
+        "--torques",
+        section=STATE,
+        type=click.Choice(TORQUES),
+        default="continuous",
+        show_default=True,
+        help="How the efforts go from row to row; 'stepwise' holds each until the next row.",
+    ),
+    flag(
+        "--perturb",
+        section=STATE,
+        multiple=True,
+        metavar="KEY=VALUES",
+        help="Change the first row, dq=VALUES or dqd=VALUES, or all efforts, dtau=VALUES; "
+        "repeatable.",
+    ),
+    flag(
+        "--perturb-torque",
+        section=STATE,
+        metavar="FILE",
+        help="Change the efforts by those of this file, in between its rows by what is in between.",
+    ),
+    flag(
+        "--parameter",
+        section=STATE,
+        multiple=True,
+        metavar="NAME=CHANGE",
+        help="Change a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz; a "
+        "joint: JOINT/damping, /armature, /friction, /stiffness, /rest; or where it sits: "
+        "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta; "
+        "repeatable, or with commas.",
+    ),
+    flag(
+        "--payload-change",
+        section=STATE,
+        multiple=True,
+        metavar="LINK:MASS[@X,Y,Z]",
+        help="Add a small point mass to a link, at a place in its frame; repeatable.",
+    ),
+    flag(
+        "--matrices",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with all sensitivities: dx_dx0, dx_dtau and dx_dparameters, with x the "
+        "positions and velocities.",
+    ),
+    flag(
+        "--geometry",
+        section=METHOD,
+        is_flag=True,
+        help="With --matrices: dx_dparameters has the figures of the geometry too.",
+    ),
+    flag(
+        "--cost-slopes",
+        section=METHOD,
+        metavar="FILE",
+        help="Answer with the gradient of a cost, dcost_dq, dcost_dqd, dcost_dtau and "
+        "dcost_dparameters, from its slopes by positions and velocities in every row: columns "
+        "JOINT/position and JOINT/velocity of this file.",
+    ),
+]
+
+
+@asking_command("sensitivity", _FLAGS)
+def command(inquiry: Inquiry, out: Output) -> None:
+    """How a motion changes with its beginning, its torques and the arm.
+
+    Integrates the linearized model along the motion in a file, and answers with dq and dqd in
+    every row: to first order what simulating again would change.  A mass changes with its center
+    and the inertia about it in place; torques stay as they are in the file, also where a
+    controller had chosen them.
+
+    \b
+    Example:
+      robolin sensitivity arm.urdf --trajectory motion.csv --parameter forearm/mass=0.1
+      robolin sensitivity arm.urdf --trajectory motion.csv --perturb dq=elbow=1deg -o change.csv
+      robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
+      robolin sensitivity arm.urdf --trajectory motion.csv --cost-slopes miss.csv -o gradient.npz
+    """
+    respond(inquiry, out)

@@ -1,0 +1,44 @@
+"""robolin simulate: the motion of an arm."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from robolin.cli.flags.forward_flags import (
+    BAUMGARTE,
+    CLOSE_FLAG,
+    PRESCRIBE,
+    PRESCRIBE_FROM,
+    PRESCRIBED_QDD,
+)
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.reading_flags import READING_FLAGS
+from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
+from robolin.cli.query_command import asking_command, respond
+from robolin.queries.request import Inquiry
+
+_TOLD = (PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM)
+_FLAGS = [*START, *READING_FLAGS, *_TOLD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
+
+
+@asking_command("simulate", _FLAGS, state_help=STATE_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
+    """The motion of an arm under torques or a controller, with its energies.
+
+    Answers with a trajectory that every other verb reads: time, positions, velocities,
+    accelerations, efforts, and beside them kinetic and potential energy, and the energy that
+    the integrator has gained or lost.  Joints do not stop at their limits.
+    Closed loops stay closed.
+
+    \b
+    Example:
+      robolin simulate two-link --q 1,0 --duration 2 --every 10 -o fall.csv
+      robolin simulate panda --qd 1,0,0,0,0,0,0 --control rate --gain 2 --duration 1
+      robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
+      robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
+    """
+    from robolin.display.terminal.top_rows import some_rows
+
+    # a table of many motions has their ends
+    one = "initial" not in inquiry.question.asks
+    respond(inquiry, out, partial(out.write, shortened=some_rows) if one else None)

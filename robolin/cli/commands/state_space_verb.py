@@ -1,0 +1,33 @@
+"""robolin state-space: an arm as a linear system."""
+
+from __future__ import annotations
+
+from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.query_command import asking_command, respond
+from robolin.queries.request import Inquiry
+
+_ONLY = flag(
+    "--only",
+    section=METHOD,
+    metavar="NAMES",
+    help="Of A, B, C, D, drift and y, answer with these; the operating point is always there.",
+)
+
+
+@asking_command("state-space", [*LINEAR_MODEL_FLAGS, _ONLY], state_help=POINT_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
+    """An arm as a linear system about a state: A, B, C, D and drift.
+
+    Answers with dx/dt = drift + A x + B u and y + C x + D u: x is the change of positions and
+    velocities, u that of the torques of the joints with a motor; with --dt, from sample to sample.
+    Without --tau and --qdd the torques hold ARM where it is, so that an arm at rest stays there.
+
+    \b
+    Example:
+      robolin state-space acrobot --q 180deg,0
+      robolin state-space panda --outputs q,panda_hand/velocity --dt 0.01 -o model.mat
+      robolin state-space ur5 --trajectory motion.csv --only A,B -o models.npz
+    """
+    respond(inquiry, out)

@@ -1,0 +1,179 @@
+"""robolin validate: what is wrong or doubtful in robot files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, file_name, flag
+from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
+from robolin.cli.flags.output_flags import color_flag
+from robolin.cli.output.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
+from robolin.errors import FOUND_SOMETHING, FileError, UsageError
+
+if TYPE_CHECKING:
+    from robolin.checking.validate_settings import ValidateSettings
+    from robolin.cli.output.validate_report import ValidatedFile
+    from robolin.description.building.options import ModelOptions
+
+_PATTERN = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class ValidateOptions:
+    """Which files, which findings count, and where the report goes."""
+
+    arms: tuple[str, ...]
+    strict: bool
+    ignore: tuple[str, ...]
+    config: str | None
+    write_baseline: str | None
+    xacro_arg: tuple[str, ...]
+    package: tuple[str, ...]
+    path: str | None
+    form: str | None
+    color: str
+
+    def settings(self) -> ValidateSettings:
+        """What the project and the flags want to be ignored."""
+        from robolin.checking.validate_settings import read_settings, require_ids
+
+        config = Path(file_name(self.config)) if self.config is not None else None
+        settings = read_settings(config, Path.cwd())
+        named = [each.strip() for text in self.ignore for each in text.split(",")]
+        more = require_ids(named, "--ignore")
+        return replace(settings, ignore=settings.ignore | more)
+
+    def sources(self) -> list[str]:
+        """Every file once, patterns spelled out."""
+        return list(dict.fromkeys(self._spelled_out()))
+
+    def _spelled_out(self) -> Iterator[str]:
+        for name in self.arms:
+            if _PATTERN.isdisjoint(name) or Path(file_name(name)).exists():
+                yield name
+                continue
+            from glob import glob
+
+            found = sorted(glob(name, recursive=True))
+            if not found:
+                hint = "quote it, and look from which folder it starts"
+                raise FileError("no file matches this pattern", where=name, hint=hint)
+            yield from found
+
+
+_FLAGS = [
+    RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
+    flag("--strict", section=METHOD, is_flag=True, help="Notes count as well."),
+    flag(
+        "--ignore",
+        section=METHOD,
+        multiple=True,
+        metavar="ID",
+        help="Findings that do not count; several with commas, or repeated.  Errors always count.",
+    ),
+    flag(
+        "--config",
+        section=METHOD,
+        metavar="FILE",
+        help="Where [validate] says what to ignore.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+    flag(
+        "--write-baseline",
+        section=METHOD,
+        metavar="FILE",
+        help="Store what is found as known, and exit with 0; `baseline` in [validate] names the "
+        "file, and from then on only what is new counts.",
+    ),
+    *XACRO_FLAGS,
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .txt, .json, .xml (JUnit) or .sarif picks the form.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(VALIDATE_FORMS),
+        help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
+    ),
+    color_flag("Colours on standard output."),
+]
+
+
+@click.command("validate", cls=VerbCommand)
+@bundled("options", _FLAGS, ValidateOptions)
+def command(options: ValidateOptions) -> None:
+    """What is wrong or doubtful in robot files.
+
+    Lists every finding as FILE:LINE: LEVEL ID: MESSAGE, with what to do about it.
+    ARM may be a pattern, such as 'robots/**/*.urdf'.
+    Exits with 1 if there is an error or a warning, with --strict also for a mere note.
+
+    \b
+    Example:
+      robolin validate arm.urdf
+      robolin validate arm.urdf --strict --format json
+      robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
+    """
+    from robolin.cli.output.report import reports_to
+    from robolin.cli.output.validate_report import write_validate_report
+
+    reports = reports_to(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
+    settings = options.settings()
+    sources = options.sources()
+    _require_kept(options, settings, sources)
+    reading = read_with(sources, options.xacro_arg, options.package)
+    files = [_validated(*each, settings) for each in reading]
+    for report in reports:
+        write_validate_report(report, files)
+    if options.write_baseline is not None:
+        _store(files, settings, file_name(options.write_baseline))
+        return
+    telling = ("error", "warning", "note") if options.strict else ("error", "warning")
+    if any(file.counts[level] for file in files for level in telling):
+        click.get_current_context().exit(FOUND_SOMETHING)
+
+
+def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
+    """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
+    from robolin.cli.output.report import require_no_robot
+    from robolin.io.paths import require_output_is_no_input
+
+    if options.path is not None:
+        require_output_is_no_input(options.path, [*sources, *settings.files])
+        require_no_robot(options.path)
+    if options.write_baseline is not None:
+        require_output_is_no_input(options.write_baseline, [*sources, *settings.files[:1]])
+
+
+def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> ValidatedFile:
+    from robolin.cli.output.validate_report import ValidatedFile
+    from robolin.description.load import read
+    from robolin.description.validate.validate import validate
+
+    counted, ignored = settings.split(source, validate(read(source, options)))
+    return ValidatedFile(source, counted, ignored)
+
+
+def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) -> None:
+    from robolin.checking.validate_settings import baseline_text
+    from robolin.io.atomic import replacing
+
+    if any(file.counts["error"] for file in files):
+        broken = next(file.source for file in files if file.counts["error"])
+        hint = "mend it, or leave the file out"
+        raise UsageError(f"'{broken}' has errors, which always count", where=path, hint=hint)
+    # what is ignored by an earlier baseline stays known
+    everything = {file.source: [*file.findings, *file.ignored] for file in files}
+    with replacing(path) as stream:
+        stream.write(baseline_text(everything, settings.folder).encode())

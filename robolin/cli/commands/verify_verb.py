@@ -1,0 +1,65 @@
+"""robolin verify: whether robolin is right about one arm."""
+
+from __future__ import annotations
+
+import click
+
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.model_flags import model_option_flags
+from robolin.cli.output.report import Report, report_options
+from robolin.errors import FOUND_SOMETHING
+from robolin.queries.request import ArmSource
+
+PEERS = ("pinocchio", "mujoco")
+
+_FLAGS = [
+    flag(
+        "--samples",
+        section=METHOD,
+        type=click.IntRange(1),
+        metavar="N",
+        help="States to check in.  [default: 20, fewer for arms of many joints]",
+    ),
+    flag(
+        "--seed",
+        section=METHOD,
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="Which states: the same number gives the same ones.",
+    ),
+    flag(
+        "--against",
+        section=METHOD,
+        type=click.Choice(PEERS),
+        help="Compare with another program as well, if it is installed.",
+    ),
+]
+
+
+@click.command("verify", cls=VerbCommand, params=_FLAGS)
+@model_option_flags
+@report_options
+def command(
+    model: ArmSource, report: Report, samples: int | None, seed: int, against: str | None
+) -> None:
+    """Whether robolin is right about an arm.
+
+    At states inside the joint limits, compares derivatives with complex steps, results with what
+    mechanics demands of them, algorithms with each other, kernels with plain Python, and every
+    result with 50-digit arithmetic.  Exits with 1 if anything is out of bounds, or if ARM itself
+    has a defect, such as a joint that moves nothing.
+
+    \b
+    Example:
+      robolin verify panda
+      robolin verify arm.urdf --samples 100 --against pinocchio --format json
+    """
+    from robolin.checking.verification.verify import verify
+    from robolin.cli.output.verify_report import verify_document, verify_sections
+
+    found = verify(model.arm(), samples=samples, seed=seed, against=against)
+    report.write(verify_sections(found), verify_document(found))
+    if not found.passed:
+        click.get_current_context().exit(FOUND_SOMETHING)

@@ -1,0 +1,123 @@
+"""What differs between two models, as tables, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from robolin.checking.distinguishing_digits import distinguishing_digits, percent
+from robolin.checking.outcome import plain_change
+from robolin.checking.rounding import rounding_of
+from robolin.cli.output.check_report import changes_table
+from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines
+from robolin.core.text import counted, printable
+
+if TYPE_CHECKING:
+    from robolin.analysis.torque_changes import TorqueChange
+    from robolin.checking.model_changes import Change
+
+_TORQUES = ("joint", "row", "old", "new", "unit", "change", "of the peak")
+
+
+def write_diff_report(
+    report: Report,
+    arms: tuple[str, str],
+    changes: Sequence[Change],
+    torques: Sequence[TorqueChange] | None,
+) -> None:
+    """Write the differences of the models, and of their torques if there are any to show."""
+    if report.form == "csv":
+        report.write_text(_csv(changes))
+    elif report.form == "markdown":
+        report.write_text(_markdown(arms, _sections(changes, torques)))
+    else:
+        report.write(_sections(changes, torques), _document(arms, changes, torques))
+
+
+def _sections(
+    changes: Sequence[Change], torques: Sequence[TorqueChange] | None
+) -> list[ReportSection]:
+    sections: list[ReportSection] = [TextLines(["nothing differs"])]
+    if changes:
+        sections = [changes_table(changes), TextLines([counted(len(changes), "difference")])]
+    if torques is not None:
+        sections += _torque_sections(torques)
+    return sections
+
+
+def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
+    changed = [each for each in torques if each.change]
+    if not changed:
+        return [TextLines(["the torques are the same"])]
+    noise = rounding_of(max(each.peak for each in torques))
+    real = [each for each in changed if abs(each.change) > noise]
+    rounded = len(changed) - len(real) if real else 0
+    joints = "joint differs" if rounded == 1 else "joints differ"
+    counts = [f"{rounded} {joints} by rounding only"] if rounded else []
+    rows = [
+        (
+            each.joint,
+            str(each.row + 1),
+            *distinguishing_digits(each.old, each.new),
+            each.unit,
+            f"{each.change:+.3g}",
+            "" if each.share is None else percent(each.share),
+        )
+        for each in sorted(real or changed, key=lambda each: -abs(each.share or 0.0))
+    ]
+    title = "Torques along the motion, each joint where it changes most"
+    numbers = frozenset(_TORQUES) - {"joint", "unit"}
+    return [ReportTable(_TORQUES, rows, numbers, title), *([TextLines(counts)] if counts else [])]
+
+
+def _markdown(arms: tuple[str, str], sections: Sequence[ReportSection]) -> str:
+    lines = [f"### {_cell(arms[0])} → {_cell(arms[1])}", ""]
+    for section in sections:
+        if section.title:
+            lines += [f"**{_cell(section.title)}**", ""]
+        if isinstance(section, TextLines):
+            lines += [_cell(line) for line in section.lines]
+        else:
+            rule = ("---:" if name in section.numbers else ":---" for name in section.header)
+            rows = [tuple(_cell(cell) for cell in row) for row in section.rows]
+            lines += [f"| {' | '.join(row)} |" for row in (section.header, tuple(rule), *rows)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return "".join(f"\\{c}" if c in "\\|`*_<>[]&" else c for c in printable(text))
+
+
+def _csv(changes: Sequence[Change]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("part", "name", "quantity", "old", "new", "unit", "relative"))
+    for change in changes:
+        cells = (change.part, change.name, change.quantity, change.old, change.new, change.unit)
+        writer.writerow((*cells, change.relative))
+    return text.getvalue()
+
+
+def _document(
+    arms: tuple[str, str], changes: Sequence[Change], torques: Sequence[TorqueChange] | None
+) -> dict[str, Any]:
+    document = {"old": arms[0], "new": arms[1], "changes": [plain_change(c) for c in changes]}
+    if torques is None:
+        return document
+    told = [
+        {
+            "joint": each.joint,
+            "row": each.row + 1,
+            "old": each.old,
+            "new": each.new,
+            "unit": each.unit,
+            "change": each.change,
+            "peak": each.peak,
+        }
+        for each in torques
+    ]
+    return {**document, "torques": told}

@@ -1,0 +1,252 @@
+"""Answers in words and tables rather than arrays: plain in a pipe, rich on a terminal, or JSON."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import OUTPUT, bundled, file_name, flag
+from robolin.cli.flags.output_flags import color_flag, standard_output
+from robolin.cli.output.report_forms import EXTENSIONS, FORMS
+from robolin.core.text import printable, printable_json
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.display.terminal.column_blocks import ColumnBlock
+
+# robot files begin with a licence, seldom with a longer one
+_START_OF_A_FILE = 1 << 16
+_ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(?:robot|mujoco)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table; a column of numbers stands to the right.
+
+    keys: how many of the first columns tell the rows apart, and are repeated where a terminal
+          is too narrow for all columns side by side
+    """
+
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    numbers: frozenset[str] = frozenset()
+    title: str = ""
+    keys: int = 1
+
+
+@dataclass(frozen=True)
+class TextLines:
+    """Text that is shown as it stands."""
+
+    lines: Sequence[str]
+    title: str = ""
+
+
+ReportSection = ReportTable | TextLines
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where a report goes, and in which form."""
+
+    path: str | None = None
+    form: str = "table"
+    color: str = "auto"
+
+    def write(self, sections: Sequence[ReportSection], document: Any) -> None:
+        """Show the sections, or the document behind them as JSON."""
+        if self.path is not None:
+            text = _json(document) if self.form == "json" else plain_text(sections)
+            _write_file(self.path, text)
+            return
+        stream = standard_output()
+        terminal = stream.isatty()
+        if self.form == "json":
+            text = _json(document)
+        elif terminal or self.color == "always":
+            text = drawn_report(sections, _width(terminal), self._colored(terminal))
+        else:
+            text = plain_text(sections)
+        _write_text(text, terminal)
+
+    def write_text(self, text: str) -> None:
+        """Write a text that has its form already."""
+        if self.path is not None:
+            _write_file(self.path, text)
+        else:
+            _write_text(text, standard_output().isatty())
+
+    def _colored(self, terminal: bool) -> bool:
+        if self.color == "auto":
+            return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return self.color == "always"
+
+
+_FLAGS = [
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .json or .txt picks the format.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(FORMS),
+        help="Form of the answer.  [default: table]",
+    ),
+    color_flag("Colours on standard output."),
+]
+
+
+def _report(path: str | None, form: str | None, color: str) -> Report:
+    if path is None:
+        return Report(None, form or "table", color)
+    extension = PurePath(file_name(path)).suffix.lower()
+    says = EXTENSIONS.get(extension)
+    if says is None:
+        hint = f"use {' or '.join(EXTENSIONS)}"
+        raise UsageError("the extension does not say what to write", where=path, hint=hint)
+    if form not in (None, says):
+        hint = "leave out --format: the extension picks the form"
+        raise UsageError(f"the extension says {says}, --format says {form}", where=path, hint=hint)
+    return Report(path, says, color)
+
+
+report_options = bundled("report", _FLAGS, _report)
+
+
+def reports_to(
+    path: str | None, form: str | None, color: str, extensions: Mapping[str, str]
+) -> list[Report]:
+    """A report for the file, in the form its extension picks, and one for standard output.
+
+    Without a file there is the latter alone, with one only if a form was asked for.
+    """
+    shown = [Report(None, form or "table", color)] if form or path is None else []
+    if path is None:
+        return shown
+    says = extensions.get(PurePath(file_name(path)).suffix.lower())
+    if says is None:
+        hint = f"use {', '.join(extensions)}"
+        raise UsageError("the extension does not say what to write", where=path, hint=hint)
+    return [Report(path, says, color), *shown]
+
+
+def require_no_robot(path: str) -> None:
+    """Refuse to replace a robot file by a report: the one that is read may include it."""
+    if PurePath(path).suffix.lower() != ".xml":
+        return
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(_START_OF_A_FILE)
+    except OSError:
+        # it is not there yet, or it will be said that it cannot be written
+        return
+    if _ROBOT.match(start):
+        raise UsageError("it is a robot file", where=path, hint="write to another file")
+
+
+def plain_text(sections: Sequence[ReportSection]) -> str:
+    """The sections as text that any pipe can take: nothing cut, nothing wrapped."""
+    blocks = []
+    for section in sections:
+        lines = [section.title] if section.title else []
+        lines += section.lines if isinstance(section, TextLines) else _columns(section)
+        blocks.append("".join(f"{printable(line).rstrip()}\n" for line in lines))
+    return "\n".join(blocks)
+
+
+def _columns(table: ReportTable) -> list[str]:
+    lines = [table.header, *table.rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if name in table.numbers else text.ljust(width)
+            for text, width, name in zip(line, widths, table.header, strict=True)
+        )
+        for line in lines
+    ]
+
+
+def drawn_report(sections: Sequence[ReportSection], width: int, color: bool) -> str:
+    """The sections as a terminal of this width shows them."""
+    blocks = [
+        _blocks(section, width) if isinstance(section, ReportTable) else [] for section in sections
+    ]
+    needed = max((block.width for each in blocks for block in each), default=0)
+
+    from rich.text import Text
+
+    from robolin.display.terminal.column_blocks import drawn_block, wrapped
+    from robolin.display.terminal.console import console_of, drawn_on
+
+    # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
+    console = console_of(max(width, needed), color)
+    for i, (section, columns) in enumerate(zip(sections, blocks, strict=True)):
+        if i:
+            console.print()
+        if section.title:
+            console.print(Text(printable(section.title), style="bold"))
+        if isinstance(section, TextLines):
+            for line in section.lines:
+                for piece in wrapped(printable(line), width):
+                    console.print(Text(piece), soft_wrap=True)
+            continue
+        for j, block in enumerate(columns):
+            if j:
+                console.print()
+            console.print(drawn_block(block, section.header, section.rows, section.numbers))
+    return drawn_on(console)
+
+
+def _blocks(table: ReportTable, width: int) -> list[ColumnBlock]:
+    from robolin.display.terminal.column_blocks import column_blocks
+
+    return list(column_blocks(table.header, table.rows, table.numbers, table.keys, width))
+
+
+def _width(terminal: bool) -> int:
+    return shutil.get_terminal_size().columns if terminal else 10_000
+
+
+def _json(document: Any) -> str:
+    import json
+
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return printable_json(text) + "\n"
+
+
+def _write_file(path: str, text: str) -> None:
+    from robolin.io.atomic import replacing
+
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def _write_text(text: str, terminal: bool) -> None:
+    """A terminal gets what it can show, a pipe the same bytes everywhere."""
+    stream = standard_output()
+    if terminal:
+        from robolin.display.terminal.pager import paged
+
+        if paged(text, stream):
+            return
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(text)
+        return
+    stream.flush()
+    encoding = (stream.encoding or "utf-8") if terminal else "utf-8"
+    buffer.write(text.encode(encoding, errors="replace"))
+    stream.flush()

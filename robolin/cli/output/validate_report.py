@@ -1,0 +1,177 @@
+"""What was found in robot files, as lines, JSON, GitHub's annotations, JUnit's XML or SARIF."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
+from robolin.checking.validate_settings import KNOWN_IDS
+from robolin.cli.output.report import Report, TextLines
+from robolin.core.text import counted, printable, printable_json
+from robolin.description.model import Finding
+from robolin.display.report.shared_findings import shared_finding
+from robolin.io.paths import shared_name
+from robolin.version import __version__
+
+_LEVELS = ("error", "warning", "note")
+_GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+@dataclass(frozen=True)
+class ValidatedFile:
+    """A robot file by the name it was given by, and what was found in it."""
+
+    source: str
+    findings: Sequence[Finding]
+    ignored: Sequence[Finding] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many findings of each level count."""
+        levels = Counter(str(found.level) for found in self.findings)
+        return {level: levels[level] for level in _LEVELS}
+
+
+def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> None:
+    """Write what was found in the form that is asked for."""
+    texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
+    if report.form in texts:
+        # these are passed on: to services, and into pages of others
+        report.write_text(texts[report.form]([_shared(file) for file in files]))
+    else:
+        report.write([TextLines(list(_lines(files)))], validate_document(files))
+
+
+def _shared(file: ValidatedFile) -> ValidatedFile:
+    """The file and its findings without folders of this machine."""
+    findings = map(shared_finding, file.findings)
+    ignored = map(shared_finding, file.ignored)
+    return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
+
+
+def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
+    for file in files:
+        for found in file.findings:
+            yield f"{found.place}: {found.level} {found.id}: {found.message}"
+            if found.hint:
+                yield f"    hint: {found.hint}"
+        yield f"{file.source}: {_summary(file)}"
+    if len(files) > 1:
+        clean = sum(not any(file.counts.values()) for file in files)
+        yield f"{len(files)} files: {clean} without findings"
+
+
+def _summary(file: ValidatedFile) -> str:
+    told = [counted(n, level) for level, n in file.counts.items() if n]
+    told = told or ["nothing found"]
+    return ", ".join([*told, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
+
+
+def validate_document(files: Sequence[ValidatedFile]) -> dict[str, Any]:
+    """One file by itself, or several in a list with the counts of all together."""
+    if len(files) == 1:
+        return _document(files[0])
+    counts: Counter[str] = Counter()
+    for file in files:
+        counts.update(file.counts)
+    totals = {level: counts[level] for level in _LEVELS}
+    return {"counts": totals, "files": [_document(file) for file in files]}
+
+
+def _document(file: ValidatedFile) -> dict[str, Any]:
+    ignored = {"ignored": [_plain(found) for found in file.ignored]} if file.ignored else {}
+    findings = [_plain(found) for found in file.findings]
+    return {"source": file.source, "counts": file.counts, "findings": findings, **ignored}
+
+
+def _plain(found: Finding) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "level": found.level,
+        "file": found.place.file,
+        "line": found.place.line,
+        "column": found.place.column,
+        "message": found.message,
+        "hint": found.hint,
+    }
+
+
+def github_findings(files: Sequence[ValidatedFile]) -> str:
+    """One workflow command for each finding, and a line for each file."""
+    lines = []
+    for file in files:
+        for found in file.findings:
+            text = f"{found.message}\nhint: {found.hint}" if found.hint else found.message
+            title, place = f"robolin validate: {found.id}", found.place
+            where = {"line": place.line, "col": place.column}
+            level = _GITHUB[found.level]
+            lines.append(github_command(level, text, file=place.file, **where, title=title))
+        lines.append(f"{file.source}: {_summary(file)}")
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def junit_findings(files: Sequence[ValidatedFile]) -> str:
+    """A JUnit document with one test case for each file; notes are no failures."""
+    failed = [file for file in files if file.counts["error"] or file.counts["warning"]]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name="robolin validate" tests="{len(files)}" failures="{len(failed)}" '
+        'errors="0">',
+    ]
+    for file in files:
+        head = f'  <testcase name={xml_attribute(file.source)} classname="validate"'
+        if file in failed:
+            message = xml_attribute(_summary(file))
+            lines += [
+                f"{head}>",
+                f"    <failure message={message}>{xml_lines(_lines([file]))}</failure>",
+            ]
+            lines.append("  </testcase>")
+        else:
+            lines.append(f"{head}/>")
+    return "".join(f"{line}\n" for line in (*lines, "</testsuite>"))
+
+
+def sarif(files: Sequence[ValidatedFile]) -> str:
+    """A SARIF 2.1.0 log, as code scanning services read it; what is ignored is suppressed."""
+    ids = sorted({found.id for file in files for found in (*file.findings, *file.ignored)})
+    rules = [
+        {
+            "id": each,
+            "shortDescription": {"text": KNOWN_IDS[each][1]},
+            "defaultConfiguration": {"level": KNOWN_IDS[each][0]},
+        }
+        for each in ids
+    ]
+    results = [_sarif_result(found, ids) for file in files for found in file.findings]
+    for found in (found for file in files for found in file.ignored):
+        results.append({**_sarif_result(found, ids), "suppressions": [{"kind": "external"}]})
+    driver = {"name": "robolin", "semanticVersion": __version__, "rules": rules}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return printable_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
+
+
+def _sarif_result(found: Finding, ids: Sequence[str]) -> dict[str, Any]:
+    text = f"{found.message}\n{found.hint}" if found.hint else found.message
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(found.place.file)}}
+    if found.place.line:
+        region = {"startLine": found.place.line}
+        place["region"] = region | (
+            {"startColumn": found.place.column} if found.place.column else {}
+        )
+    return {
+        "ruleId": found.id,
+        "ruleIndex": ids.index(found.id),
+        "level": found.level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": place}],
+    }

@@ -1,0 +1,118 @@
+"""A question about many recordings answered: a file for each part, or one result of all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from robolin.batch.batch_plan import Division
+from robolin.batch.compute import compute_parts
+from robolin.batch.joined import answered_recordings
+from robolin.batch.looked_file import planned_in
+from robolin.batch.parts_folder import shard
+from robolin.batch.recordings import require_outside
+from robolin.cli.messages import say
+from robolin.cli.query_command import keep_memory
+from robolin.core.text import counted
+from robolin.display.terminal.progress import stderr_is_terminal
+from robolin.errors import UsageError
+from robolin.io.locations import FilePlace, place_named
+from robolin.io.paths import require_output_is_no_input
+from robolin.queries.state_parsing import require_writable_as
+
+if TYPE_CHECKING:
+    from robolin.batch.compute import PartsWork
+    from robolin.batch.part_job import PartDone
+    from robolin.cli.flags.many_flags import ManyRecordings
+    from robolin.cli.flags.output_flags import Output
+    from robolin.queries.request import Inquiry
+
+# seconds between two lines about how far it has come
+_BETWEEN = 2.0
+
+
+def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
+    """Answer for each of the recordings."""
+    keep_memory()
+    if many.folder is None:
+        _respond_with_one(inquiry, out, many)
+    else:
+        _respond_with_parts(inquiry, out, many, place_named(many.folder))
+
+
+def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
+    files = {**inquiry.files, "trajectory": ""}.values()
+    out.require_target([*filter(None, files), *(each.path for each in many.recordings)])
+    require_writable_as(inquiry.states, out.form_written())
+    arm = inquiry.source.arm()
+    out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
+
+
+def _respond_with_parts(
+    inquiry: Inquiry, out: Output, many: ManyRecordings, folder: FilePlace
+) -> None:
+    share = shard(many.shard)
+    require_outside(str(folder), many.recordings)
+    for path in inquiry.question.files.values():
+        require_output_is_no_input(path, [str(folder)])
+    if isinstance(folder, Path) and folder.exists() and not folder.is_dir():
+        hint = "choose another name with -o"
+        raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
+    arm = inquiry.source.arm()
+    plan = planned_in(folder, inquiry, arm, many.recordings, Division(many.part_rows, out.form))
+    settings = replace(out.settings(), notify=out.notify_of_parts)
+    progress = PartsProgress(not out.quiet and stderr_is_terminal())
+    if many.cluster:
+        # a worker is a process of its own, with one thread unless more are asked for
+        settings = replace(settings, jobs=settings.jobs or 1)
+    with _workers(many.cluster) as work:
+        done = compute_parts(
+            plan,
+            inquiry,
+            arm,
+            folder,
+            shard=share,
+            resume=many.resume,
+            settings=settings,
+            work=work,
+            watch=progress.part,
+        )
+    there = f", {done.skipped} there already" if many.resume else ""
+    ended = "" if done.finished else "; others are missing yet"
+    out.note(f"{folder}: {counted(done.written, 'part')} written{there}{ended}")
+
+
+@contextmanager
+def _workers(where: str | None) -> Iterator[PartsWork | None]:
+    """Whoever computes the parts, if not this process."""
+    if where is None:
+        yield None
+        return
+    from robolin.batch.workers import workers
+
+    with workers(where) as work:
+        yield work
+
+
+class PartsProgress:
+    """How far many parts have come, on stderr, now and then."""
+
+    def __init__(self, shown: bool) -> None:
+        self._shown = shown
+        self._begun = self._last = monotonic()
+        self._parts = self._rows = 0
+
+    def part(self, done: PartDone, of: int) -> None:
+        """One more part is done."""
+        self._parts, self._rows = self._parts + 1, self._rows + done.rows
+        now = monotonic()
+        if self._shown and (now - self._last > _BETWEEN) and sys.stderr is not None:
+            self._last = now
+            rate = self._rows / max(now - self._begun, 1e-9)
+            progress = f"{self._parts} of {of} parts, {self._rows:,} rows, {rate:,.0f} rows/s"
+            say("note", progress)

@@ -1,0 +1,235 @@
+"""The header and the source of a generated program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from pathlib import PurePath
+from textwrap import wrap
+from typing import Any
+
+from robolin.codegen.c_function import CFunction, own_function
+from robolin.codegen.c_names import comment_text, function_name, quoted_text
+from robolin.codegen.own_functions import Precision
+from robolin.codegen.single_precision import MeasuredLoss
+from robolin.core.arm import Arm
+from robolin.core.quantity_table import QUANTITIES
+from robolin.core.units import has_units_by_label, joint_unit, unit_of
+from robolin.version import __version__
+
+# bytes for saved registers and for functions of our own
+BESIDES = 1024
+
+# one line for each paragraph, which is broken where the comment ends
+_ABOUT = """\
+Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls \
+no library, and it does the same operations whatever the values are.  Arrays are in the order of \
+the joints below, matrices row by row; results must not overlap arguments.  It returns
+
+   0   all is well
+   k   joint k, counted from 1, moves nothing that has inertia: there is no such result
+  -1   an angle is not a number, or beyond {angle:g} rad
+  -2   the result does not exist in this state: it is singular
+
+and whatever it returns other than 0, all results are NaN.
+
+{bits}
+Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, -mfpmath=387, \
+which is what 32-bit x86 does unless told otherwise (-msse2 -mfpmath=sse), and \
+-ffp-contract=fast, which GCC takes for granted unless -std=c99 is given.  \
+Give -std=c99 -ffp-contract=off.
+"""
+_SAME_BITS = "Results are the same bits as robolin's own, on every machine with IEEE 754 doubles."
+_IN_FLOAT = """\
+Results are robolin's own, worked out in single precision.  How much they were off at the most, \
+at {states} states drawn at random and beside the largest entry of the result there, stands below. \
+The nearer a result comes to vanishing or to not existing, the more of its digits are lost, and \
+where it does not exist, rounding may hide that: most of such states are told, not all."""
+
+
+@dataclass(frozen=True)
+class CProgram:
+    """Functions of one arm, with what they are called and how exactly they compute.
+
+    included:  what is included, in words
+    measured_loss: what is measured of it, in single precision
+    """
+
+    arm: Arm
+    prefix: str
+    precision: Precision
+    functions: tuple[CFunction, ...]
+    tables: tuple[str, ...]
+    included: Mapping[str, Any]
+    measured_loss: MeasuredLoss | None = None
+
+    def name(self, function: CFunction) -> str:
+        return function_name(self.prefix, function.verb)
+
+    @property
+    def contract(self) -> Mapping[str, Any]:
+        said = self.included or {"arm": self.arm.name}
+        if self.measured_loss is None or "inertial_frame" not in said:
+            return said
+        world, seat = said["inertial_frame"].partition(";")[0], self.measured_loss.seat
+        about = f"computed about where link '{seat}' is, which changes nothing but rounding"
+        return {**said, "inertial_frame": f"{world}; {about}"}
+
+    def declaration(self, function: CFunction) -> str:
+        real, n = self.precision.real, self.arm.n
+        takes = [f"const {real} {name}[{n}]" for name in function.needs]
+        gives = [f"{real} {name}[{max(1, prod(shape))}]" for name, shape in function.gives.items()]
+        return f"int {self.name(function)}({', '.join((*takes, *gives))})"
+
+
+def header_contract_lines(contract: Mapping[str, Any]) -> list[str]:
+    """What is included and what is left out, a line for each thing."""
+    return [
+        f"{key}: {value if isinstance(value, str) else ', '.join(map(str, value)) or 'none'}"
+        for key, value in contract.items()
+    ]
+
+
+def header_text(program: CProgram) -> Iterator[str]:
+    """The header: what there is, what it stands on, and what it includes."""
+    upper = program.prefix.upper()
+    yield from _comment(_about(program))
+    yield f"#ifndef {upper}_H"
+    yield f"#define {upper}_H"
+    yield ""
+    yield f"#define {upper}_JOINTS {program.arm.n}"
+    yield f"#define {upper}_CONTRACT_LINES {len(program.contract)}"
+    yield f"#define {upper}_ROBOLIN_VERSION {quoted_text(__version__)}"
+    yield f"#define {upper}_DIGEST {quoted_text(program.arm.digest)}"
+    yield ""
+    yield "/* bytes of stack that a function takes at the most, what it calls included */"
+    for function in program.functions:
+        size = f"({function.numbers} * sizeof({program.precision.real}) + {BESIDES})"
+        yield f"#define {program.name(function).upper()}_STACK {size}"
+    yield ""
+    yield from _losses(program)
+    yield "#ifdef __cplusplus"
+    yield 'extern "C" {'
+    yield "#endif"
+    yield ""
+    yield f"extern const char *const {program.prefix}_joint_names[{upper}_JOINTS];"
+    yield f"extern const char *const {program.prefix}_joint_units[{upper}_JOINTS];"
+    yield f"extern const char *const {program.prefix}_contract[{upper}_CONTRACT_LINES];"
+    for function in program.functions:
+        yield ""
+        yield from _comment(_about_function(program, function))
+        yield f"{program.declaration(function)};"
+    yield ""
+    yield "#ifdef __cplusplus"
+    yield "}"
+    yield "#endif"
+    yield ""
+    yield "#endif"
+
+
+def source_text(program: CProgram) -> Iterator[str]:
+    """The source: data, our own functions as far as they are called, and the functions."""
+    yield f'#include "{program.prefix}.h"'
+    yield ""
+    yield "#ifdef __clang__"
+    yield "#pragma STDC FP_CONTRACT OFF"
+    yield "#endif"
+    yield ""
+    yield from _texts(program, "joint_names", "JOINTS", program.arm.joint_names)
+    units = [joint_unit("position", joint.turns) for joint in program.arm.joints]
+    yield from _texts(program, "joint_units", "JOINTS", units)
+    yield from _texts(
+        program, "contract", "CONTRACT_LINES", header_contract_lines(program.contract)
+    )
+    yield from program.tables
+    for which in sorted({which for function in program.functions for which in function.calls}):
+        yield ""
+        yield from own_function(which, program.precision, f"{program.prefix}_")
+    for function in program.functions:
+        yield ""
+        yield program.declaration(function)
+        yield "{"
+        yield from (f"    {line}".rstrip() for line in function.body)
+        yield "}"
+
+
+def _about(program: CProgram) -> Iterator[str]:
+    arm = program.arm
+    yield f"{arm.name}: {', '.join(function.verb for function in program.functions)}"
+    yield f"robolin {__version__}; robot file {PurePath(arm.source).name or 'none'}"
+    yield f"SHA-256 of the robot file: {arm.digest or 'none'}"
+    yield ""
+    single = program.measured_loss
+    bits = _SAME_BITS if single is None else _IN_FLOAT.format(states=single.states)
+    yield from _ABOUT.format(angle=program.precision.largest_angle, bits=bits).splitlines()
+    yield ""
+    yield "Joints:"
+    for i, joint in enumerate(arm.joints, start=1):
+        yield f"  {i}  {joint.name}  {joint_unit('position', joint.turns)}"
+    yield ""
+    yield "What is included:"
+    yield from (f"  {line}" for line in header_contract_lines(program.contract))
+
+
+def _losses(program: CProgram) -> Iterator[str]:
+    """The errors of single precision, as data."""
+    if program.measured_loss is not None:
+        yield "/* the largest error seen, beside the largest entry of the result */"
+        for function in program.functions:
+            loss = program.measured_loss.losses[function.verb]
+            yield f"#define {program.name(function).upper()}_ERROR {loss!r}"
+        yield ""
+
+
+# given for all joints, and read for some
+_OF_OTHER_JOINTS = {
+    "tau_given": "; any number for joints that move as told",
+    "qdd_given": "; any number for joints that are free",
+}
+
+
+def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
+    yield f"{function.verb}: {function.algorithm}"
+    kinds = [joint.kind for joint in program.arm.joints]
+    shapes = {**dict.fromkeys(function.needs, (program.arm.n,)), **function.gives}
+    for name, shape in shapes.items():
+        size = " x ".join(map(str, shape)) or "1"
+        unit = _unit(name.removesuffix("_given"), kinds)
+        yield f"  {name}: {size}{unit}{_OF_OTHER_JOINTS.get(name, '')}"
+
+
+def _unit(name: str, kinds: Sequence[str]) -> str:
+    """The unit, where all entries have the same one whatever they are about."""
+    parts = QUANTITIES[name].parts if name in QUANTITIES else ("closure",)
+    if any(part.startswith("closure") for part in parts) or has_units_by_label(name):
+        return ""
+    return f", {unit_of(name, kinds)}"
+
+
+def _comment(lines: Iterator[str]) -> Iterator[str]:
+    yield "/*"
+    for line in lines:
+        yield from (f" * {part}".rstrip() for part in _broken(comment_text(line)) or [""])
+    yield " */"
+
+
+def _broken(line: str) -> list[str]:
+    """The line in parts of some 96 characters, the last of which is no lone word if that can be."""
+    indent = len(line) - len(line.lstrip())
+    hanging = " " * (indent + 2 if indent else 0)
+    # words in a row and names in a list are not torn at their hyphens
+    fitted = partial(wrap, line, subsequent_indent=hanging, break_on_hyphens=False)
+    ways = (fitted(width) for width in range(96, 72, -1))
+    return next((parts for parts in ways if not _ends_in_a_word(parts)), fitted(96))
+
+
+def _ends_in_a_word(parts: Sequence[str]) -> bool:
+    return len(parts) > 1 and " " not in parts[-1].strip()
+
+
+def _texts(program: CProgram, name: str, size: str, texts: Sequence[str]) -> Iterator[str]:
+    yield f"const char *const {program.prefix}_{name}[{program.prefix.upper()}_{size}] = {{"
+    yield from (f"    {quoted_text(text)}," for text in texts)
+    yield "};"

@@ -1,0 +1,90 @@
+"""What a program in single precision gives, worked out here for many states at once.
+
+An inertia reckoned from far away is lost in mass times distance squared, and seven digits are few
+for that.  So programs in floats have their inertial frame on the arm's lightest end, wherever that
+is: a light wrist keeps its digits, and what is nearer to the base is heavy enough to bear it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robolin.codegen.functions import ChosenQuestion
+from robolin.codegen.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
+from robolin.core.arrays import Floats
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.engine.direct import DirectChain
+from robolin.engine.parameters import Parameters
+from robolin.engine.run import gathered_array
+
+NamedFloats = Mapping[str, Floats]
+
+
+def parameters_in(precision: Precision, question: ChosenQuestion) -> Parameters:
+    """The arm's numbers as a program of this precision wants them."""
+    parameters = question.parameters
+    return parameters if precision is DOUBLE else on_lightest_end(parameters)
+
+
+def on_lightest_end(parameters: Parameters) -> Parameters:
+    """The same arm with its inertial frame on the end of least mass."""
+    carrying = {row.parent for row in parameters.links}
+    ends = [k for k in range(1, parameters.n + 1) if k not in carrying]
+    return replace(parameters, seat=min(ends, key=lambda k: parameters.links[k - 1].mass))
+
+
+class SinglePrecisionNumbers(np.ndarray):
+    """Single-precision numbers, one per state or for all, with a program's own functions."""
+
+    @classmethod
+    def of(cls, values: Any) -> SinglePrecisionNumbers:
+        made: SinglePrecisionNumbers = np.asarray(values, dtype=np.float32).view(cls)
+        return made
+
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> SinglePrecisionNumbers:
+        return SinglePrecisionNumbers.of(np.where(a < b, yes, no))
+
+    def sin_cos(self) -> tuple[Any, Any]:
+        return sin_cos_in(FLOAT)(self)
+
+    def tanh(self) -> Any:
+        return tanh_in(FLOAT, self)
+
+
+class FloatChain(DirectChain):
+    """Links of one arm in many states, with floats' idea of what is rounding."""
+
+    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().positive(k, value, lambda: size() * FLOAT.less_inertia)
+
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().regular(name, value, least * FLOAT.less_rank)
+
+
+def worked_in_floats(question: ChosenQuestion, given: NamedFloats) -> dict[str, Floats]:
+    """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
+
+    Without loops a program's constants are worked out in double and rounded then; with loops it
+    has these very bits.
+    """
+    parameters, algorithm = on_lightest_end(question.parameters), question.algorithm
+    columns: dict[str, Any] = {
+        name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
+        for name, values in given.items()
+    }
+    chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, algorithm.gives)
+    with np.errstate(all="ignore"):
+        algorithm.run(chain)
+    count, entries = len(next(iter(given.values()))), chain.results
+    found = {
+        name: gathered_array(entries.get(name, {}), (count,), parameters.sizes(shape))
+        for name, shape in algorithm.gives.items()
+    }
+    for shortfall in chain.shortfalls:
+        for values in found.values():
+            values[shortfall.rows] = np.nan
+    return found

@@ -1,0 +1,343 @@
+"""Controllers in joint space: state feedback, PD, and computed torque."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.control.simulation.reference import reference_of
+from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.configuration import change_between
+from robolin.core.notebook import Shown
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import RunOptions, evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackControl(Shown):
+    """τ = τ₀ - K x at the joints with a motor, x the change of q, then of q̇, from q₀ and q̇₀.
+
+    With integral action, integrals z follow in x; they are 0 at first.
+
+    Fields:
+        K: gains (m, N), or (rows, m, N) at times (rows,), on straight lines between them; N is
+            2 n, and one more for every integral
+        q: positions of the operating point (n,) or (rows, n), in rad or m
+        qd: its velocities (n,) or (rows, n), in rad/s or m/s
+        tau: its torques (n,) or (rows, n), in N·m or N
+        actuated: the names of the m joints with a motor; None for all if K has n rows, else for
+            those that the description has
+        time: when each row counts (rows,), in s; None for one operating point
+        basis: (n, d) on arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
+        P: (N, N) or (rows, N, N); with it, xᵀ P x is told along with the motion
+        integrals: (i, N) or (rows, i, N), ż = integrals x; None without integral action
+        dt: the sample time in s of torques that are held from sample to sample, where z grows by
+            dt integrals x; None for torques that always follow
+        Q: weights of x (N, N) in the cost xᵀQx + uᵀRu + 2xᵀNu, u = τ - τ₀ at the joints with a
+            motor, which is counted along with the motion; None for no cost
+        R: weights of u (m, m); needed with Q
+        N: weights of x and u (N, m); None for 0
+        cost_dt: the sample time in s of a cost that is a sum over samples; None for `dt`, and
+            for an integral where that is None too
+        arm: the arm that they are for, where any other is to be refused; None for any
+
+    Example:
+        >>> arm = robolin.load("acrobot")
+        >>> model = robolin.state_space(arm, [np.pi, 0.0])
+        >>> law = robolin.lqr(model, Q={"q": 10, "qd": 1}).feedback()
+        >>> motion = robolin.simulate(arm, [np.pi + 0.05, 0.0], duration=5.0, dt=0.01, control=law)
+        >>> bool(abs(motion.q[-1] - [np.pi, 0.0]).max() < 1e-3)
+        True
+    """
+
+    K: ArrayLike
+    q: JointValues
+    qd: JointValues = 0.0
+    tau: JointValues = 0.0
+    actuated: Sequence[str] | None = None
+    time: ArrayLike | None = None
+    basis: ArrayLike | None = None
+    P: ArrayLike | None = None
+    integrals: ArrayLike | None = None
+    dt: float | None = None
+    Q: ArrayLike | None = None
+    R: ArrayLike | None = None
+    N: ArrayLike | None = None
+    cost_dt: float | None = None
+    arm: Arm | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PDControl(Shown):
+    """τ = kp (q₀ - q) + kd (q̇₀ - q̇), and the torque that carries weight and loads if `hold`.
+
+    Fields:
+        q: where to go, (n,) or (rows, n), in rad or m
+        qd: how fast to be there, (n,) or (rows, n), in rad/s or m/s
+        kp: N·m/rad or N/m, one number or one for each joint (n,)
+        kd: N·m·s/rad or N·s/m, one number or one for each joint (n,)
+        hold: whether weight and loads are carried besides
+        time: when each row counts (rows,), in s; None for one pose
+
+    Example:
+        >>> arm, law = robolin.load("two-link"), robolin.PDControl([0.3, -0.7], kp=50.0, kd=10.0)
+        >>> motion = robolin.simulate(arm, [0.0, 0.0], duration=6.0, dt=0.01, control=law)
+        >>> motion.q[-1].round(3)
+        array([ 0.3, -0.7])
+    """
+
+    q: JointValues
+    qd: JointValues = 0.0
+    kp: ArrayLike = 100.0
+    kd: ArrayLike = 20.0
+    hold: bool = True
+    time: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(Shown):
+    """The torque of inverse dynamics for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
+
+    Each joint then follows ë + kd ė + kp e = 0, whatever the others do.
+
+    Fields:
+        q: where to go, (n,) or (rows, n), in rad or m
+        qd: how fast to be there, (n,) or (rows, n), in rad/s or m/s
+        qdd: how to accelerate there, (n,) or (rows, n), in rad/s² or m/s²
+        kp: 1/s², one number or one for each joint (n,)
+        kd: 1/s, one number or one for each joint (n,)
+        time: when each row counts (rows,), in s; None for one pose
+
+    Example:
+        >>> arm, law = robolin.load("two-link"), robolin.ComputedTorque([0.3, -0.7], kp=4.0, kd=4.0)
+        >>> motion = robolin.simulate(arm, [0.0, 0.0], duration=1.0, control=law)
+        >>> motion.q[-1] / [0.3, -0.7], round(1 - 3 * np.exp(-2), 8)
+        (array([0.59399415, 0.59399415]), np.float64(0.59399415))
+    """
+
+    q: JointValues
+    qd: JointValues = 0.0
+    qdd: JointValues = 0.0
+    kp: ArrayLike = 100.0
+    kd: ArrayLike = 20.0
+    time: ArrayLike | None = None
+
+
+def driven_joints(arm: Arm, law: FeedbackControl) -> Sequence[str]:
+    """The names of the joints that a control law drives."""
+    if law.actuated is not None:
+        return law.actuated
+    rows = np.shape(law.K)[-2:-1]
+    described = [name for name in arm.joint_names if name not in arm.passive_joints]
+    return described if rows == (len(described),) else arm.joint_names
+
+
+class StateFeedback:
+    """Torques of a FeedbackControl.
+
+    memory: how many integrals there are
+    motors: which joints have one, counted from 0
+    dt:     the sample time of torques that are held
+    """
+
+    of_state = True
+
+    def __init__(self, arm: Arm, law: FeedbackControl) -> None:
+        names = driven_joints(arm, law)
+        if unknown := [name for name in names if name not in arm.joint_names]:
+            hint = f"the joints are {', '.join(arm.joint_names)}"
+            raise UsageError(f"'{arm.name}' has no joint '{unknown[0]}' to feed back to", hint=hint)
+        for name, value in (("dt", law.dt), ("cost_dt", law.cost_dt)):
+            if value is not None and not (isfinite(value) and value > 0.0):
+                hint = "a positive number of seconds is needed"
+                raise UsageError(f"{name} is {value!r}", hint=hint)
+        self.dt, self._arm = law.dt, arm
+        self.motors = [arm.joint_names.index(name) for name in names]
+        # a view of them, where all joints have one
+        self._driven = slice(None) if self.motors == [*range(arm.n)] else self.motors
+        self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
+        freedoms = arm.n if self._basis is None else self._basis.shape[-1]
+        self.memory = 0 if law.integrals is None else int(np.shape(law.integrals)[-2])
+        size = 2 * freedoms + self.memory
+        matrices = {"K": _matrix("K", law.K, (len(self.motors), size))}
+        if law.P is not None:
+            matrices["P"] = _matrix("P", law.P, (size, size))
+        if law.integrals is not None:
+            matrices["integrals"] = _matrix("integrals", law.integrals, (self.memory, size))
+        self._weights = _cost_weights(law, size, len(self.motors))
+        self.cost_dt = law.dt if law.cost_dt is None else law.cost_dt
+        motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
+        self._reference = reference_of(arm, law.time, motion, matrices)
+
+    def _state(self, at: dict[str, Floats], q: Floats, qd: Floats, integrals: Floats) -> Floats:
+        dq, dqd = change_between(self._arm, at["q"], q), qd - at["qd"]
+        if self._basis is not None:
+            dq, dqd = dq @ self._basis, dqd @ self._basis
+        return np.concatenate([dq, dqd, integrals], axis=-1)
+
+    def rows(self, end: float) -> dict[str, Floats]:
+        """What it follows and its gains: one of each, or (rows, …) up to the row after the end."""
+        time, arrays = self._reference.time, self._reference.arrays
+        if time is None:
+            return arrays
+        return {name: array[: np.searchsorted(time, end) + 1] for name, array in arrays.items()}
+
+    @property
+    def times(self) -> Floats | None:
+        """When each row of gains counts (rows,), in s; None for one operating point."""
+        return self._reference.time
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether there are weights, and xᵀ P x to compare the cost with."""
+        return self._weights is not None and "P" in self._reference.arrays
+
+    def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
+        """xᵀQx + uᵀRu + 2xᵀNu (...), for the torques tau (..., n) of the motors."""
+        assert self._weights is not None, "only laws with weights have a cost"
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
+        u = (tau - at["tau"])[..., self._driven]
+        both = np.concatenate([x, u], axis=-1)
+        return _quadratic(both, self._weights)
+
+    def cost_to_go(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
+        """xᵀ P x (...)."""
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
+        return _quadratic(x, at["P"])
+
+    def given(self, integrals: Floats) -> GivenIntegrals:
+        """The torque as long as the integrals (..., i) are these."""
+        return GivenIntegrals(self, integrals)
+
+    def memory_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
+        """How fast the integrals (..., i) grow."""
+        if not self.memory:
+            return np.zeros_like(integrals)
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
+        rate = np.zeros_like(integrals)
+        for i in range(x.shape[-1]):
+            rate += at["integrals"][:, i] * x[..., i, None]
+        return rate
+
+    def torque(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
+        tau = np.empty(q.shape)
+        tau[...] = at["tau"]
+        driven = tau[..., self._driven]
+        # sums in a fixed order: a state's bits do not depend on its neighbours
+        for i, gains in enumerate(at["K"].T):
+            driven -= gains * x[..., i, None]
+        tau[..., self._driven] = driven
+        return tau
+
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
+        return self.torque(t, q, qd, np.zeros((*q.shape[:-1], self.memory)))
+
+    def error(self, q: Floats) -> None:
+        return None
+
+    def lyapunov(self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats) -> Any:
+        """xᵀ P x in every row."""
+        if "P" not in self._reference.arrays:
+            return None
+        found = np.empty_like(kinetic)
+        for row, t in enumerate(time.tolist()):
+            found[row] = self.cost_to_go(t, q[row], qd[row], memory[row])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class GivenIntegrals:
+    """A regulator's torque while its integrals stay what they are."""
+
+    law: StateFeedback
+    integrals: Floats
+    of_state: bool = True
+
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
+        return self.law.torque(t, q, qd, self.integrals)
+
+
+class TrackingController:
+    """Torques of PDControl and ComputedTorque."""
+
+    of_state = True
+
+    def __init__(self, arm: Arm, law: PDControl | ComputedTorque, how: RunOptions) -> None:
+        self._arm, self._how, self._law = arm, how, law
+        self._kp, self._kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
+        motion = {"q": law.q, "qd": law.qd}
+        if isinstance(law, ComputedTorque):
+            motion["qdd"] = law.qdd
+        self._reference = reference_of(arm, law.time, motion)
+
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
+        at = self._reference.at(t)
+        wanted = self._kp * change_between(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
+        if isinstance(self._law, ComputedTorque):
+            return self._inverse(q, qd, at["qdd"] + wanted)
+        if self._law.hold:
+            return wanted + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
+        return wanted
+
+    def _inverse(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        values = {"q": q, "qd": qd, "qdd": qdd}
+        return evaluate(self._arm, "inverse", values, **self._how)["tau"]
+
+    def error(self, q: Floats) -> None:
+        return None
+
+    def lyapunov(
+        self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats
+    ) -> None:
+        return None
+
+
+def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise RobolinError(f"{name} is not an array of numbers: {error}") from error
+    if array.ndim not in (2, 3) or array.shape[-2:] != shape:
+        hint = f"this arm and these motors take {shape}; are they the gains of another arm?"
+        raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
+    return array
+
+
+def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | None:
+    """[[Q, N], [Nᵀ, R]], the weights of x and u together; None without Q."""
+    if law.Q is None:
+        if law.R is not None or law.N is not None:
+            raise UsageError("weights of a cost need Q", hint="give Q and R, or none of them")
+        return None
+    if law.R is None:
+        raise UsageError("weights of a cost need R", hint="give Q and R, or none of them")
+    Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
+    N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))
+    if any(each.ndim > 2 for each in (Q, R, N)):
+        raise UsageError("weights of a cost are one matrix each for all times")
+    return np.block([[Q, N], [N.T, R]])
+
+
+def _quadratic(x: Floats, matrix: Floats) -> Floats:
+    """xᵀ matrix x of vectors (..., i)."""
+    found: Floats = np.einsum("...i,ij,...j->...", x, matrix, x)
+    return found
+
+
+def _gain(arm: Arm, name: str, value: ArrayLike) -> Floats:
+    gain = array_of(arm, name, value)
+    if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
+        raise RobolinError(f"{name} is negative or not finite", hint="gains are 0 or more")
+    return gain

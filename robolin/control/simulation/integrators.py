@@ -1,0 +1,143 @@
+"""From rates to motion: Runge–Kutta with fixed steps, and methods that adapt theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from robolin.control.simulation.schedule import Schedule
+from robolin.core.arrays import Floats
+from robolin.errors import RobolinError
+
+# what SciPy calls them
+SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
+
+# writes dy/dt at (t, y) into its last argument
+Rate = Callable[[float, Floats, Floats], None]
+# changes y in place after a step, as a constraint may ask
+Repair = Callable[[Floats], None]
+# looks at (t, y) before the step of a number, counted from 0
+Look = Callable[[int, float, Floats], None]
+
+
+class Failure(Protocol):
+    """Makes the errors of an integration that cannot go on."""
+
+    def __call__(
+        self, t: float, before: Floats, y: Floats, error: RobolinError
+    ) -> RobolinError: ...
+    def diverged(self, y: Floats) -> bool: ...
+    def stopped(self, t: float, y: Floats) -> RobolinError: ...
+
+
+def fixed_steps(
+    rate: Rate,
+    y: Floats,
+    schedule: Schedule,
+    failure: Failure,
+    repair: Repair | None = None,
+    look: Look | None = None,
+) -> Floats:
+    """y at every moment that the schedule keeps, (rows, …), by the classical method of order 4.
+
+    k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
+    k₃ = f(t + h/2, y + h k₂/2)       k₄ = f(t + h, y + h k₃)
+    y(t + h) = y + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
+    """
+    y, kept, row = y.copy(), np.empty((len(schedule.moments()), *y.shape)), 0
+    k, total, moved = (np.empty_like(y) for _ in range(3))
+    before = y.copy()
+    with np.errstate(all="ignore"):
+        for step, (t, h) in enumerate(schedule.stretches()):
+            if schedule.keeps(step):
+                kept[row], row = y, row + 1
+            at, state = t, y
+            try:
+                if look is not None:
+                    look(step, t, y)
+                rate(t, y, k)
+                total[...] = k
+                for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+                    np.multiply(k, share * h, out=moved)
+                    moved += y
+                    at, state = t + share * h, moved
+                    rate(at, moved, k)
+                    np.multiply(k, weight, out=moved)
+                    total += moved
+                total *= h / 6.0
+                before[...] = y
+                y += total
+                state = y
+                if repair is not None:
+                    repair(y)
+            except RobolinError as error:
+                raise failure(at, before, state, error) from error
+        if failure.diverged(y):
+            # no step follows in which the rates of the last state would fail
+            try:
+                rate(schedule.duration, y, k)
+            except RobolinError as error:
+                raise failure(schedule.duration, before, y, error) from error
+    kept[row] = y
+    return kept
+
+
+def adapted_steps(
+    rate: Rate,
+    y: Floats,
+    schedule: Schedule,
+    failure: Failure,
+    along: Callable[[Any], None] | None = None,
+) -> Floats:
+    """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
+
+    Between steps the method's own interpolant gives the rows.
+
+    Args:
+        rate: writes dy/dt
+        y: the first state
+        schedule: duration, tolerances and rows
+        failure: makes the errors
+        along: gets the interpolant, y as a function of t, once all steps are taken
+    """
+    integrate = _solver()
+    k, latest = np.empty_like(y), [(0.0, y)]
+
+    def slope(t: float, y: Floats) -> Floats:
+        try:
+            rate(t, y, k)
+        except RobolinError as error:
+            raise failure(t, latest[0][1], y, error) from error
+        latest[0] = t, y
+        return k.copy()
+
+    with np.errstate(all="ignore"):
+        found = integrate(
+            slope,
+            (0.0, schedule.duration),
+            y,
+            method=SCIPY_INTEGRATORS[schedule.integrator],
+            t_eval=schedule.moments(),
+            rtol=schedule.relative,
+            atol=schedule.absolute,
+            dense_output=along is not None,
+        )
+    if not found.success:
+        raise failure.stopped(*latest[0])
+    if along is not None:
+        along(found.sol)
+    motion: Floats = found.y.T
+    return motion
+
+
+def _solver() -> Any:
+    try:
+        from scipy.integrate import solve_ivp
+    except ImportError as error:
+        raise RobolinError(
+            "steps of adapted size need SciPy, which is not installed",
+            hint="pip install 'robolin[control]', or take steps of fixed size with dt",
+        ) from error
+    return solve_ivp

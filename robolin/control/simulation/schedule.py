@@ -1,0 +1,157 @@
+"""When to step and when to look: the moments of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import ceil, isfinite
+from typing import Any
+
+import numpy as np
+
+from robolin.core.choices import Integrator
+from robolin.core.text import counted
+from robolin.errors import UsageError
+
+INTEGRATOR_NAMES: Mapping[Integrator, str] = {
+    "rk4": "Runge–Kutta of order 4",
+    "dop853": "Dormand–Prince 8(5,3)",
+    "rk45": "Dormand–Prince 5(4)",
+    "radau": "Radau IIA of order 5",
+}
+
+DEFAULT_DT = 1e-3
+DEFAULT_RTOL = 1e-9
+DEFAULT_ROWS = 101
+MOST_STEPS = 100_000_000
+
+# a last step shorter than this share of the others is rounding of duration / dt
+_SLIVER = 1e-9
+# below this a relative tolerance cannot be met in double precision
+_TIGHTEST = 1e-13
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How far to go, by what steps, and which moments to keep.
+
+    dt:    the step of rk4; the time between rows of the others
+    every: rk4 keeps every so many steps, and the first and last moment; None keeps only those
+    rows:  how many rows the others keep
+    """
+
+    duration: float
+    integrator: Integrator = "rk4"
+    dt: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    every: int | None = 1
+    rows: int | None = None
+
+    @property
+    def fixed(self) -> bool:
+        return self.integrator == "rk4"
+
+    @property
+    def steps(self) -> int:
+        """How many steps of dt reach the end, the last one possibly shorter."""
+        return max(1, ceil(self.duration / self._dt - _SLIVER))
+
+    @property
+    def _dt(self) -> float:
+        return DEFAULT_DT if self.dt is None else self.dt
+
+    @property
+    def longest(self) -> float:
+        """The longest step of rk4."""
+        return min(self._dt, self.duration)
+
+    @property
+    def relative(self) -> float:
+        """The tolerance of each step beside the size of the state."""
+        return DEFAULT_RTOL if self.rtol is None else self.rtol
+
+    @property
+    def absolute(self) -> float:
+        """The tolerance of each step where the state is small."""
+        return self.relative if self.atol is None else self.atol
+
+    def with_steps(self, factor: float) -> Schedule:
+        """Steps longer by a factor of 2 or 1/2, or tolerances larger by 10 or 1/10; two rows."""
+        if self.fixed:
+            return replace(self, dt=factor * self._dt, every=None)
+        wider = 5.0 * factor if factor > 1.0 else factor / 5.0
+        rtol = max(_TIGHTEST, wider * self.relative)
+        return replace(self, dt=None, rows=2, rtol=rtol, atol=wider * self.absolute)
+
+    def moments(self) -> Any:
+        """The times of the rows, from 0 to the duration."""
+        if self.fixed or (self.rows is None and self.dt is not None):
+            kept = [step for step in range(self.steps) if self.keeps(step) or not self.fixed]
+            return np.array([*(step * self._dt for step in kept), self.duration])
+        return np.linspace(0.0, self.duration, self.rows or DEFAULT_ROWS)
+
+    def keeps(self, step: int) -> bool:
+        """Whether the moment after so many steps, short of the end, is kept."""
+        return step % self.every == 0 if self.every else step == 0
+
+    def stretches(self) -> Iterator[tuple[float, float]]:
+        """Where each step of fixed size begins, and how long it is."""
+        for step in range(self.steps):
+            start = step * self._dt
+            last = step == self.steps - 1
+            yield start, self.duration - start if last else self._dt
+
+    def settings_text(self) -> str:
+        """The integrator and its settings in words."""
+        name = INTEGRATOR_NAMES[self.integrator]
+        if self.fixed:
+            steps = counted(self.steps, "step")
+            return f"{name}, dt = {self.longest:g} s, {steps}"
+        return f"{name}, rtol = {self.relative:g}, atol = {self.absolute:g}"
+
+
+def scheduled(
+    duration: float,
+    integrator: Integrator | None,
+    dt: float | None,
+    rtol: float | None,
+    atol: float | None,
+    every: int | None,
+    rows: int | None,
+) -> Schedule:
+    """The schedule these settings ask for; a tolerance asks for steps of adapted size."""
+    chosen = integrator or ("rk4" if rtol is None and atol is None else "dop853")
+    if chosen not in INTEGRATOR_NAMES:
+        hint = f"integrators are {', '.join(INTEGRATOR_NAMES)}"
+        raise UsageError(f"there is no integrator '{chosen}'", where="integrator", hint=hint)
+    for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
+        if value is not None and not (isfinite(value) and value > 0.0):
+            raise UsageError(f"{name} is {value:g}", hint="a positive number is needed")
+    for name, count, least in (("every", every, 1), ("rows", rows, 2)):
+        if count is not None and (not isinstance(count, int) or count < least):
+            raise UsageError(f"{name} is {count!r}, not a whole number from {least}")
+    schedule = Schedule(duration, chosen, dt, rtol, atol, every, rows)
+    _require_consistent(schedule)
+    return schedule
+
+
+def _require_consistent(schedule: Schedule) -> None:
+    if schedule.fixed and (schedule.rtol or schedule.atol):
+        hint = "leave out the tolerance, or take dop853, rk45 or radau"
+        raise UsageError("rk4 takes steps of fixed size", where="rtol", hint=hint)
+    if schedule.fixed and schedule.rows:
+        hint = "every = N keeps every N-th step"
+        raise UsageError(
+            "rk4 keeps some of its steps, not a number of rows", where="rows", hint=hint
+        )
+    if not schedule.fixed and schedule.every not in (None, 1):
+        hint = "rows, or dt from row to row, say it where steps adapt"
+        raise UsageError("every counts the steps of rk4", hint=hint)
+    if schedule.rows and schedule.dt:
+        raise UsageError("dt and rows both say which moments to keep", where="rows")
+    if not schedule.fixed and schedule.relative < _TIGHTEST:
+        hint = f"{_TIGHTEST:g} is the least that double precision can keep"
+        raise UsageError(f"rtol is {schedule.relative:g}", hint=hint)
+    if schedule.duration / schedule._dt > MOST_STEPS:
+        raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="take a larger dt")

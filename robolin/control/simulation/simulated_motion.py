@@ -1,0 +1,120 @@
+"""What a simulation answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from robolin.control.simulation.controllers import Law
+from robolin.core.arrays import Floats, Mask
+from robolin.core.notebook import Shown
+
+# a field that is no array of the motion: `robolin.testing` does not store it
+NOT_STORED = {"stored": False}
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackCost(Shown):
+    """The cost of a motion of the nonlinear arm, and the one that the linear model predicts.
+
+    Fields:
+        spent: ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion (...); its sum where there is a dt
+        left: xᵀ P x at its end (...)
+        predicted: xᵀ P x at its beginning (...), which spent + left approach for small x
+
+    Example:
+        >>> arm = robolin.load("acrobot")
+        >>> model = robolin.state_space(arm, [np.pi, 0.0])
+        >>> law = robolin.lqr(model, Q={"q": 10, "qd": 1}).feedback()
+        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, dt=0.01, control=law)
+        >>> cost = motion.cost
+        >>> bool(abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted)
+        True
+    """
+
+    spent: Floats
+    left: Floats
+    predicted: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation(Shown):
+    """A motion, row by row, batch axes first.
+
+    Fields:
+        time: (rows,) in s
+        q: positions (..., rows, n) in rad or m
+        qd: velocities (..., rows, n) in rad/s or m/s
+        qdd: accelerations (..., rows, n) in rad/s² or m/s²
+        tau: torques (..., rows, n) in N·m or N, as they were applied
+        kinetic_energy: (..., rows) in J
+        potential_energy: (..., rows) in J
+        work: what torques and loads have done to the arm, less what friction took (..., rows) in
+            J
+        energy_error: kinetic and potential energy, less their beginning and the work (..., rows)
+            in J
+        saturated: where a torque was cut off at its joint's limit (..., rows, n), True or False
+        lyapunov: what a controller brings down (..., rows): kinetic energy, and ½ eᵀ k e of a
+            pose, in J; xᵀ P x of a regulator; None without one
+        position_error: distance of a frame to its target (..., rows) in m; None without one
+        orientation_error: angle of a frame to its target (..., rows) in rad; None without one
+        integrals: of a regulator with integral action (..., rows, i); None without
+        cost: the `FeedbackCost` of a regulator, integrated along the steps whatever rows are
+            kept; None without weights
+        control: the control law, None without one
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.5, every=250)
+        >>> motion.time, motion.q.shape
+        (array([0.  , 0.25, 0.5 ]), (3, 2))
+        >>> bool(motion.energy_drift < 1e-8)
+        True
+    """
+
+    time: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+    kinetic_energy: Floats
+    potential_energy: Floats
+    work: Floats
+    energy_error: Floats
+    saturated: Mask
+    lyapunov: Floats | None = None
+    position_error: Floats | None = None
+    orientation_error: Floats | None = None
+    integrals: Floats | None = None
+    cost: FeedbackCost | None = field(default=None, metadata=NOT_STORED)
+    control: Law | None = field(default=None, compare=False, metadata=NOT_STORED)
+
+    @property
+    def energy_drift(self) -> Floats:
+        """The largest energy error of each motion, in J."""
+        drift: Floats = np.abs(self.energy_error).max(axis=-1)
+        return drift
+
+
+def stacked_motions(motions: Sequence[Simulation], batch: tuple[int, ...]) -> Simulation:
+    """Motions over the same times, in the order of the batch, as one."""
+    first, arrays = motions[0], {}
+    for each in fields(Simulation):
+        parts = [getattr(motion, each.name) for motion in motions]
+        if each.name in ("time", "control") or parts[0] is None:
+            arrays[each.name] = parts[0]
+        elif each.name == "cost":
+            arrays[each.name] = _stacked_costs(parts, batch)
+        else:
+            arrays[each.name] = np.stack(parts).reshape(*batch, *parts[0].shape)
+    return Simulation(**arrays) if batch else first
+
+
+def _stacked_costs(costs: Sequence[FeedbackCost], batch: tuple[int, ...]) -> FeedbackCost:
+    parts = {
+        each.name: np.stack([getattr(cost, each.name) for cost in costs]).reshape(batch)
+        for each in fields(FeedbackCost)
+    }
+    return FeedbackCost(**parts)

@@ -1,0 +1,70 @@
+"""Whether steps of fixed size are short enough for what gains make of an arm."""
+
+from __future__ import annotations
+
+from math import floor, log10
+
+import numpy as np
+
+from robolin.control.simulation.controllers import Law
+from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
+from robolin.control.simulation.schedule import Schedule
+from robolin.core.arm import Arm
+from robolin.core.arrays import Complexes
+from robolin.errors import RobolinError
+from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.evaluate import RunOptions
+
+# |λ| dt up to which rk4 lets every decaying mode decay; its bound is 2.6157, near 121°
+DAMPED = 2.6
+
+
+def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: RunOptions) -> None:
+    """Refuse steps of rk4 under which a mode grows that the gains let decay.
+
+    Torques that are held from sample to sample close no loop within a step.
+    """
+    if not isinstance(law, FeedbackControl) or law.dt is not None or not schedule.fixed:
+        return
+    poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, how)
+    step = schedule.longest
+    z = step * poles[poles.real < 0.0]
+    grown = 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0)))
+    if not ((np.abs(z) > DAMPED) & (np.abs(grown) > 1.0)).any():
+        return
+    fastest = float(np.abs(z).max()) / step
+    dt = _rounded_down(DAMPED / fastest)
+    raise RobolinError(
+        f"with these gains the arm has a mode that decays at {fastest:.4g} 1/s, and steps of "
+        f"{step:g} s make it grow",
+        where="dt",
+        hint=f"--integrator radau, or --dt {dt:g} or less; in Python integrator='radau', "
+        f"or dt={dt:g}",
+    )
+
+
+def _poles(
+    arm: Arm, feedback: StateFeedback, law: FeedbackControl, duration: float, how: RunOptions
+) -> Complexes:
+    """The poles of the closed loop in 1/s, in every row of its gains until the end."""
+    at = feedback.rows(duration)
+    values = {name: at[name] for name in ("q", "qd", "tau")}
+    model = evaluate_any_arm(arm, "linearize-forward", values, **how)
+    kept = np.eye(arm.n) if law.basis is None else np.asarray(law.basis, dtype=float)
+    n, motors = kept.shape[-1], feedback.motors
+    K, size = at["K"], at["K"].shape[-1]
+    closed = np.zeros((*K.shape[:-2], size, size))
+    closed[..., :n, n : 2 * n] = np.eye(n)
+    closed[..., n : 2 * n, :n] = kept.T @ model["dqdd_dq"] @ kept
+    closed[..., n : 2 * n, n : 2 * n] = kept.T @ model["dqdd_dqd"] @ kept
+    closed[..., n : 2 * n, :] -= kept.T @ model["dqdd_dtau"][..., motors] @ K
+    if size > 2 * n:
+        closed[..., 2 * n :, :] = at["integrals"]
+    poles: Complexes = np.linalg.eigvals(closed).astype(complex)
+    return poles
+
+
+def _rounded_down(value: float) -> float:
+    """Two digits of a positive number."""
+    unit = floor(log10(value)) - 1
+    return float(f"{floor(value / 10.0**unit)}e{unit}")

@@ -1,0 +1,1 @@
+"""Data that every other package uses: the arm, quantities and units, results, and their checks."""

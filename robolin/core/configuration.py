@@ -1,0 +1,291 @@
+"""Where an arm is, when some of its joints have several freedoms: q as a point of a curved space.
+
+A floating or spherical joint keeps roll, pitch and yaw in q because they read well and are three.
+Velocities are those of the body in its own axes, so q̇ is not the rate of q there.  Here q turns
+into numbers whose rate is smooth everywhere (a unit quaternion where a joint turns freely), steps
+are taken along a twist of the body, and the way from one configuration to another is told as such.
+On arms whose joints have one freedom each, every function is the plain thing: identity, sum,
+difference.
+
+All functions work on any leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.core.arm import Arm, Group
+from robolin.core.array_checks import joint_arrays, require_arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.quaternions import (
+    matrix_of,
+    quaternion_from_rpy,
+    quaternion_from_turn,
+    quaternion_product,
+    rpy_from_quaternion,
+    translation_of_twist,
+    turn_from_quaternion,
+    twist_of_translation,
+)
+
+TURN_FREEDOMS, SLIDE_FREEDOMS = ("rx", "ry", "rz"), ("x", "y", "z")
+
+
+def has_groups(arm: Arm) -> bool:
+    """Whether some joint has several freedoms."""
+    return bool(arm.groups)
+
+
+def embedded(arm: Arm, q: JointValues) -> Floats:
+    """q (..., n) as numbers (..., n + joints that turn freely) that never jump: y.
+
+    y is q with the roll, pitch and yaw of each of these joints replaced by the qx, qy, qz of its
+    unit quaternion; their qw come last, one for each.
+    """
+    q = np.array(q, dtype=float)
+    quaternions = [(places, quaternion_from_rpy(q[..., places])) for places in _turns_of_free(arm)]
+    for places, quaternion in quaternions:
+        q[..., places] = quaternion[..., :3]
+    last = [quaternion[..., 3:] for _, quaternion in quaternions]
+    return np.concatenate([q, *last], axis=-1)
+
+
+def coordinates_of(arm: Arm, y: ArrayLike) -> Floats:
+    """q (..., n) of the numbers that `embedded` gives; quaternions may have any length."""
+    y = np.asarray(y, dtype=float)
+    q = y[..., : arm.n].copy()
+    for i, places in enumerate(_turns_of_free(arm)):
+        q[..., places] = rpy_from_quaternion(_quaternion(arm, y, i, places))
+    return q
+
+
+def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
+    """dy/dt (..., n + joints that turn freely) for velocities q̇ (..., n)."""
+    y, qd = np.asarray(y, dtype=float), np.asarray(qd, dtype=float)
+    batch = np.broadcast_shapes(y.shape[:-1], qd.shape[:-1])
+    rates = np.zeros((*batch, y.shape[-1]))
+    rates[..., : arm.n] = qd
+    i = 0
+    for group in arm.groups:
+        at = _places(arm, group)
+        if group.kind == "planar":
+            rates[..., at["xy"]] = _turned(y[..., at["rz"]], qd[..., at["xy"]])
+            continue
+        quaternion = _quaternion(arm, y, i, at["turns"])
+        spin = qd[..., at["turns"]]
+        pure = np.concatenate([spin, np.zeros((*spin.shape[:-1], 1))], axis=-1)
+        turning = 0.5 * quaternion_product(quaternion, pure)
+        rates[..., at["turns"]] = turning[..., :3]
+        rates[..., arm.n + i] = turning[..., 3]
+        if at["slides"]:
+            rates[..., at["slides"]] = _rotated(matrix_of(quaternion), qd[..., at["slides"]])
+        i += 1
+    return rates
+
+
+def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
+    """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        delta: the change (..., n) in rad or m; for a joint with several freedoms a twist of its
+            body
+
+    Returns:
+        positions (..., n) in rad or m
+
+    Raises:
+        RobolinError: a shape that does not fit the arm
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("ur5", floating_base=True)
+        >>> moved = robolin.advanced(arm, np.zeros(12), np.full(12, 0.5))
+        >>> robolin.difference(arm, np.zeros(12), moved).round(9)
+        array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+    start, change = _checked(arm, q=q, delta=delta)
+    after = start + change
+    for group in arm.groups:
+        at = _places(arm, group)
+        if group.kind == "planar":
+            step = planar_translation_of_twist(change[..., at["rz"]], change[..., at["xy"]])
+            after[..., at["xy"]] = start[..., at["xy"]] + _turned(start[..., at["rz"]], step)
+            continue
+        turn, slide = change[..., at["turns"]], change[..., at["slides"]]
+        before = quaternion_from_rpy(start[..., at["turns"]])
+        if at["slides"]:
+            moved = _rotated(matrix_of(before), translation_of_twist(turn, slide))
+            after[..., at["slides"]] = start[..., at["slides"]] + moved
+        after[..., at["turns"]] = rpy_from_quaternion(
+            quaternion_product(before, quaternion_from_turn(turn))
+        )
+    return after
+
+
+def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
+    """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q0, q1: positions (..., n) in rad or m, in the order of `arm.joint_names`
+
+    Returns:
+        the change (..., n) in rad or m; for a joint with several freedoms a twist of its body
+
+    Raises:
+        RobolinError: a shape that does not fit the arm
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.difference(arm, [0.1, 0.2], [0.4, 0.0]).round(9)
+        array([ 0.3, -0.2])
+    """
+    return change_between(arm, *_checked(arm, q0=q0, q1=q1))
+
+
+def change_between(arm: Arm, start: Floats, end: Floats) -> Floats:
+    """The same between arrays (..., n) that need no looking at."""
+    delta = end - start
+    for group in arm.groups:
+        at = _places(arm, group)
+        if group.kind == "planar":
+            way = _turned(-start[..., at["rz"]], delta[..., at["xy"]])
+            delta[..., at["xy"]] = planar_twist_of_translation(delta[..., at["rz"]], way)
+            continue
+        before = quaternion_from_rpy(start[..., at["turns"]])
+        back = before * np.array([-1.0, -1.0, -1.0, 1.0])
+        turn = turn_from_quaternion(
+            quaternion_product(back, quaternion_from_rpy(end[..., at["turns"]]))
+        )
+        delta[..., at["turns"]] = turn
+        if at["slides"]:
+            way = _rotated(matrix_of(back), delta[..., at["slides"]])
+            delta[..., at["slides"]] = twist_of_translation(turn, way)
+    return delta
+
+
+def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
+    """What δq itself adds to its rate: d(δq)/dt = δq̇ + block δq.
+
+    It is -crm(v) for joints with several freedoms and zero for others: the upper left block of the
+    linear system whose other blocks are those of `linearize_forward`.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        qd: velocities (..., n) in rad/s or m/s
+
+    Returns:
+        (..., n, n) in 1/s, m/s or 1
+
+    Raises:
+        RobolinError: a shape that does not fit the arm
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("ur5", floating_base=True)
+        >>> rates = np.zeros(12)
+        >>> rates[2] = 0.5
+        >>> robolin.kinematic_block(arm, rates)[:3, :3] + 0.0
+        array([[ 0. ,  0.5,  0. ],
+               [-0.5,  0. ,  0. ],
+               [ 0. ,  0. ,  0. ]])
+    """
+    (rates,) = _checked(arm, qd=qd)
+    block = np.zeros((*rates.shape, arm.n))
+    for group in arm.groups:
+        at = arm.places(group)
+        twist = [
+            rates[..., at[part]] if part in at else 0.0 for part in TURN_FREEDOMS + SLIDE_FREEDOMS
+        ]
+        for row, column, sign, i in _MOTION_CROSS:
+            if row in at and column in at:
+                block[..., at[row], at[column]] -= sign * twist[i]
+    return block
+
+
+def _checked(arm: Arm, **values: JointValues) -> list[Floats]:
+    """What users give for all joints, as arrays (..., n)."""
+    require_arm(arm)
+    return [*joint_arrays(arm, values).values()]
+
+
+def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:
+    """crm([w; u]) = [[w~, 0], [u~, w~]]: row, column, sign, and which number of the twist."""
+    entries = []
+    for i in range(3):
+        for a, b, sign in ((1, 2, -1.0), (2, 1, 1.0)):
+            row, column = (i + a) % 3, (i + b) % 3
+            entries.append((TURN_FREEDOMS[row], TURN_FREEDOMS[column], sign, i))
+            entries.append((SLIDE_FREEDOMS[row], SLIDE_FREEDOMS[column], sign, i))
+            entries.append((SLIDE_FREEDOMS[row], TURN_FREEDOMS[column], sign, 3 + i))
+    return tuple(entries)
+
+
+_MOTION_CROSS = _cross_entries()
+
+
+def _places(arm: Arm, group: Group) -> Mapping[str, Any]:
+    """Places in q: of the turns and slides together, and of the parts a planar joint has."""
+    at = arm.places(group)
+    if group.kind == "planar":
+        return {"xy": [at["x"], at["y"]], "rz": at["rz"]}
+    slides = [at[part] for part in SLIDE_FREEDOMS if part in at]
+    return {"turns": [at[part] for part in TURN_FREEDOMS], "slides": slides}
+
+
+def _turns_of_free(arm: Arm) -> list[list[int]]:
+    return [_places(arm, group)["turns"] for group in arm.groups if group.kind != "planar"]
+
+
+def _quaternion(arm: Arm, y: Floats, i: int, places: list[int]) -> Floats:
+    """The i-th quaternion, brought to length one."""
+    x, y_, z, w = (*(y[..., place] for place in places), y[..., arm.n + i])
+    quaternion = np.stack([x, y_, z, w], axis=-1)
+    length = np.sqrt(x * x + y_ * y_ + z * z + w * w)
+    unit: Floats = quaternion / length[..., None]
+    return unit
+
+
+def _rotated(R: Floats, v: Floats) -> Floats:
+    """R v, in the same order for one vector and for many."""
+    x, y, z = v[..., 0, None], v[..., 1, None], v[..., 2, None]
+    turned: Floats = (R[..., 0] * x + R[..., 2] * z) + R[..., 1] * y
+    return turned
+
+
+def _turned(angle: Floats, v: Floats) -> Floats:
+    """Vectors of the plane, turned."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1]], axis=-1)
+
+
+def planar_translation_of_twist(angle: Floats, v: Floats) -> Floats:
+    """Where one ends by walking along v while turning steadily by an angle."""
+    a, b = _sine_over(angle), _versine_over(angle)
+    return np.stack([a * v[..., 0] - b * v[..., 1], b * v[..., 0] + a * v[..., 1]], axis=-1)
+
+
+def planar_twist_of_translation(angle: Floats, way: Floats) -> Floats:
+    """The v whose walk, turning steadily by an angle, ends at `way`."""
+    a, b = _sine_over(angle), _versine_over(angle)
+    size = a * a + b * b
+    x, y = way[..., 0], way[..., 1]
+    return np.stack([(a * x + b * y) / size, (a * y - b * x) / size], axis=-1)
+
+
+def _sine_over(angle: Floats) -> Floats:
+    """sin(x) / x."""
+    return np.sinc(angle / np.pi)
+
+
+def _versine_over(angle: Floats) -> Floats:
+    """(1 - cos(x)) / x, without loss where x is small."""
+    half = 0.5 * angle
+    return np.sin(half) * np.sinc(half / np.pi)

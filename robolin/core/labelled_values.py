@@ -1,0 +1,165 @@
+"""Values that come with names, as dicts, tables and series have them: matched, never counted off.
+
+Pandas, Polars, PyArrow and xarray are known by what their objects can do; none is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from robolin.core.quantity_table import QUANTITIES
+from robolin.core.text import did_you_mean, quoted
+from robolin.errors import RobolinError
+
+_ROWS_BY_LABEL = (
+    "bring them into one order, as by qd.loc[q.index], or leave the labels out (.to_numpy()) "
+    "if the rows belong together as they stand"
+)
+_BARE = "leave the labels out (.to_numpy()) if the values are in the order of the joints"
+
+
+class AxisLabels(NamedTuple):
+    """What is known of an axis before the joints: its name, and the labels along it."""
+
+    axis: str | None
+    labels: Any
+
+
+def require_same_rows(
+    values: Mapping[str, Any], *, vectors: Mapping[str, Any] | None = None
+) -> None:
+    """Reject values whose rows have different labels, because they would be matched by position.
+
+    Values without labels fit all others, and so does one row for all.
+
+    Args:
+        values: joint values (..., n) by name
+        vectors: values with one number per row, such as the time, by name
+
+    Raises:
+        RobolinError: two values have other labels, or other dimensions, along the same axis
+    """
+    seen: list[tuple[str, list[AxisLabels]]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            columns = ((f"{name} of joint '{joint}'", _axes(each)) for joint, each in value.items())
+            seen += (column for column in columns if column[1])
+        elif axes := _axes(value)[:-1]:
+            seen.append((name, axes))
+    seen += ((name, axes) for name, value in (vectors or {}).items() if (axes := _axes(value)))
+    for (first, first_axes), (second, second_axes) in combinations(seen, 2):
+        for one, other in zip(reversed(first_axes), reversed(second_axes), strict=False):
+            _require_same_labels(first, one, second, other)
+
+
+def _axes(value: Any) -> list[AxisLabels]:
+    """The axes of a value with labels, in order; none for anything else."""
+    if isinstance(value, (int, float, list, tuple, str)) or hasattr(value, "__array_interface__"):
+        # numbers and arrays of NumPy, which is not imported for the question
+        return []
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        coords = value.coords
+        return [AxisLabels(d, coords[d].values if d in coords else None) for d in value.dims]
+    index = getattr(value, "index", None)
+    if index is None or callable(index):
+        return []
+    rows = AxisLabels(None, index)
+    return [rows, AxisLabels(None, None)] if hasattr(value, "columns") else [rows]
+
+
+def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLabels) -> None:
+    if one.axis and other.axis and one.axis != other.axis:
+        message = f"{first} has rows along '{one.axis}', {second} along '{other.axis}'"
+        raise RobolinError(message, hint=_ROWS_BY_LABEL)
+    if one.labels is None or other.labels is None or one.labels is other.labels:
+        return
+    # one row stands for all, and other lengths are reported as shapes that do not fit
+    if len(one.labels) != len(other.labels) or _equal(one.labels, other.labels):
+        return
+    pairs = zip(list(one.labels), list(other.labels), strict=True)
+    row, (a, b) = next((i, (a, b)) for i, (a, b) in enumerate(pairs) if not _same(a, b))
+    message = f"row {row + 1} is '{a}' in {first} and '{b}' in {second}"
+    raise RobolinError(message, hint=_ROWS_BY_LABEL)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether labels are the same in the same order; NaN is the same as NaN."""
+    if hasattr(one, "equals") and type(one) is type(other):
+        return bool(one.equals(other))
+    return all(map(_same, list(one), list(other)))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a == b or (a != a and b != b))
+
+
+def labelled(name: str, value: Any) -> dict[str, Any] | None:
+    """What each label along the last axis stands for; None where nothing has a name."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    fields = getattr(getattr(value, "dtype", None), "names", None)
+    if fields:
+        return {field: value[field] for field in fields}
+    if hasattr(value, "column_names"):
+        return _named(name, value.column_names, lambda label: value.column(label).to_numpy())
+    if hasattr(value, "columns"):
+        return _named(name, value.columns, lambda label: value[label])
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        return _of_coordinates(name, value)
+    index = getattr(value, "index", None)
+    if index is None or callable(index):
+        return None
+    numbers = list(value)
+    return _named(name, index, lambda label: numbers[list(index).index(label)])
+
+
+def _of_coordinates(name: str, value: Any) -> dict[str, Any] | None:
+    last = value.dims[-1] if value.dims else None
+    if last not in value.coords:
+        return None
+    labels = value.coords[last].values.tolist()
+    return _named(name, labels, lambda label: value.values[..., labels.index(label)])
+
+
+def _named(name: str, labels: Any, column: Any) -> dict[str, Any] | None:
+    """Columns by label, unless the labels only count."""
+    labels = list(labels)
+    if labels in (list(range(len(labels))), [f"column_{i}" for i in range(len(labels))]):
+        return None
+    if not all(isinstance(label, str) for label in labels):
+        message = f"{name} has labels that are no names of joints, such as {labels[0]!r}"
+        raise RobolinError(message, hint=_BARE)
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise RobolinError(f"{name} has the label '{twice}' more than once", hint="keep one")
+    return {label: column(label) for label in labels}
+
+
+def in_joint_order(
+    name: str, given: Mapping[str, Any], joints: Sequence[str], some: bool
+) -> list[Any]:
+    """The values of the joints, in their order, found by their names.
+
+    A joint is `elbow` or `elbow/position`.  With `some`, joints may be left out, which are then 0
+    as on the command line, and no other label may be there; without, it is the other way round.
+    """
+    known = QUANTITIES.get(name)
+    word = known.column if known else None
+    places = {label: joint for joint in joints for label in (joint, f"{joint}/{word}")}
+    found: dict[str, Any] = {}
+    for label, values in given.items():
+        joint = places.get(label)
+        if joint in found:
+            raise RobolinError(f"{name} has joint '{joint}' more than once", hint="keep one")
+        if joint is not None:
+            found[joint] = values
+        elif some:
+            hint = did_you_mean(str(label), joints)
+            raise RobolinError(f"{name} names '{label}', which is no joint here", hint=hint)
+    missing = [joint for joint in joints if joint not in found]
+    if missing and not some:
+        message = f"{name} has labels, but none is joint {quoted(missing)}"
+        raise RobolinError(message, hint=f"its labels are {quoted(list(given))}; {_BARE}")
+    return [found.get(joint, 0.0) for joint in joints]

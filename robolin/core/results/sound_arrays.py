@@ -1,0 +1,72 @@
+"""What a result must be to be written and read again, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from robolin.core.results.result import Array, Result
+from robolin.errors import UsageError
+
+# real, complex, whole and true or false, and moments
+_NUMBERS, _TIMES = "fciubM", "fiuM"
+# what every file says besides its arrays
+RESERVED_NAMES = ("time", "joints", "meta")
+
+
+def require_sound_result(result: Result) -> None:
+    """Arrays of different names with as many rows as each other and as there are times."""
+    if not result.arrays:
+        raise UsageError("the result has no array")
+    given: Iterable[object] = result.arrays
+    for each in given:
+        if not isinstance(each, Array):
+            hint = "robolin.Array(name, values, labels, unit)"
+            raise UsageError(f"{each!r} is no robolin.Array", hint=hint)
+    _require_times(result)
+    names = [name for name, _ in result.stored()]
+    for text in (result.verb, *names, *result.joints):
+        if not isinstance(text, str) or not text:
+            raise UsageError(f"{text!r} is no name", hint="verb, arrays and joints have names")
+    for name in RESERVED_NAMES:
+        if any(array.name == name for array in result.arrays):
+            raise UsageError(f"no array may be called '{name}'", hint="files say that of the whole")
+    if len(set(names)) < len(names):
+        raise UsageError(f"there are two arrays of one name among {', '.join(names)}")
+    for array in result.arrays:
+        _require_sound_array(array)
+    counts = {array.name: array.batch for array in result.arrays}
+    if result.time is not None:
+        counts["time"] = len(result.time)
+    if 0 in counts.values():
+        raise UsageError("the result has no rows", hint="there is nothing to write")
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name}: {rows}" for name, rows in counts.items())
+        hint = "every array has a row for every state, or none where there is one state"
+        raise UsageError(f"the arrays have different numbers of rows: {told}", hint=hint)
+
+
+def _require_times(result: Result) -> None:
+    time = result.time
+    if time is not None and not (
+        isinstance(time, np.ndarray) and time.ndim == 1 and time.dtype.kind in _TIMES
+    ):
+        message = f"the times are {type(time).__name__}, not an array of numbers with one axis"
+        raise UsageError(message, hint="numpy.array([0.0, 0.1, …])")
+
+
+def _require_sound_array(array: Array) -> None:
+    """Numbers in the shape that the labels say, with one axis of rows before them or none."""
+    where, values = f"array '{array.name}'", array.values
+    texts = [*(label for axis in array.labels for label in axis), array.unit]
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise UsageError(f"{wrong[0]!r} is no text", where=where, hint="labels and units are texts")
+    if values.dtype.kind not in _NUMBERS:
+        raise UsageError(f"the values are no numbers but {values.dtype}", where=where)
+    labelled = tuple(map(len, array.labels))
+    rows = values.ndim - len(labelled)
+    if rows not in (0, 1) or values.shape[rows:] != labelled:
+        message = f"the shape is {values.shape}, and the labels are for {labelled}"
+        hint = "one axis of rows may come before those with labels"
+        raise UsageError(message, where=where, hint=hint)

@@ -1,0 +1,66 @@
+"""A result as one table: named columns, one row per state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robolin.core.arrays import Numbers
+from robolin.core.results.number_kind import COMPLEX, INTEGER, kind_of
+
+if TYPE_CHECKING:
+    from robolin.core.results.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns side by side that are all float64, int64 or moments, of shape (rows, columns)."""
+
+    names: list[str]
+    values: Numbers
+
+
+def table_columns(result: Result) -> list[Columns]:
+    """The columns from left to right, in as few groups as their types allow.
+
+    A complex number is two columns, its real and its imaginary part.
+    """
+    groups: list[list[Columns]] = []
+    for columns in _columns(result):
+        if groups and groups[-1][0].values.dtype == columns.values.dtype:
+            groups[-1].append(columns)
+        else:
+            groups.append([columns])
+    return [_side_by_side(group) for group in groups]
+
+
+def column_names(result: Result) -> list[str]:
+    """The names of all columns."""
+    return [name for columns in _columns(result) for name in columns.names]
+
+
+def _columns(result: Result) -> Iterator[Columns]:
+    rows = 1 if result.batch is None else result.batch
+    if result.time is not None:
+        yield Columns(["time"], _real(result.time).reshape(rows, 1))
+    for array in result.arrays:
+        names = array.column_names()
+        yield Columns(names, _real(array.values).reshape(rows, len(names)))
+
+
+def _real(values: Numbers) -> Numbers:
+    kind = kind_of(values)
+    if kind is COMPLEX:
+        # real and imaginary parts in turns
+        return np.ascontiguousarray(values, np.complex128).reshape(-1).view(np.float64)
+    if values.dtype.kind == "M":
+        return values
+    return values.astype(np.int64 if kind is INTEGER else np.float64, copy=False)
+
+
+def _side_by_side(group: list[Columns]) -> Columns:
+    names = [name for columns in group for name in columns.names]
+    return Columns(names, np.concatenate([columns.values for columns in group], axis=1))

@@ -1,0 +1,177 @@
+"""An arm laid open: its tree, joints, masses and contract, as plain data and as lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from robolin.core.arm import Arm, Joint, Mimic, Vector3
+from robolin.description.building.contract import exact_figure
+from robolin.description.model import Description, JointEntry, LinkEntry, Reading
+from robolin.description.tree import PUBLIC_PARTS, group_kind, tree_of, with_base_joint
+from robolin.description.validate.validate import validate
+from robolin.dynamics.algebra.scalar import float_sum
+from robolin.errors import raise_all
+
+Row = dict[str, Any]
+
+
+def inspection(reading: Reading, arm: Arm) -> Row:
+    """Everything `robolin inspect` shows, ready for JSON; `arm` was built from the reading.
+
+    Masses are in kg: what moves includes payloads, what stands is merged into the base.
+    """
+    raise_all([found.error() for found in reading.findings if found.level == "error"])
+    assert reading.description is not None, "a reading without errors has a description"
+    read = reading.description
+    description = with_base_joint(read, arm.groups[0].kind) if arm.floating_base else read
+    moving = float_sum(link.inertia.mass for link in arm.links_tip_to_base)
+    base = _base_mass(description, arm)
+    levels = Counter(found.level for found in validate(reading))
+    return {
+        "name": arm.name,
+        "source": arm.source,
+        "digest": arm.digest,
+        "n": arm.n,
+        "serial": arm.serial,
+        "tree": tree_lines(description, arm),
+        "joints": joint_table(description, arm),
+        "links": link_table(arm),
+        "loops": loop_table(arm),
+        "mass": {"total": moving + base, "moving": moving, "base": base},
+        "contract": dict(arm.contract),
+        "findings": {level: levels[level] for level in ("error", "warning", "note")},
+    }
+
+
+def joint_table(description: Description, arm: Arm) -> list[Row]:
+    """The moving joints, followers included, from base to tip; freedoms as users count them."""
+    entries = {joint.name: joint for joint in description.joints}
+    freedoms = {
+        group.body: [group.freedoms[part] for part in PUBLIC_PARTS[group.kind]]
+        for group in arm.groups
+    }
+    return [
+        _joint_row(arm.link(k).joint, entries[arm.joint_of(k)], k)
+        for body in arm.bodies
+        for k in freedoms.get(body, [body])
+    ]
+
+
+def _joint_row(joint: Joint, entry: JointEntry, number: int) -> Row:
+    return {
+        "name": joint.name,
+        "number": number,
+        "kind": joint.kind,
+        "parent": entry.parent,
+        "child": entry.child,
+        "axis": list(joint.axis),
+        "lower": joint.limits.lower,
+        "upper": joint.limits.upper,
+        "velocity": joint.limits.velocity,
+        "effort": joint.limits.efforts,
+        "damping": joint.damping,
+        "friction": _friction(joint),
+        "armature": joint.armature,
+        **({"stiffness": joint.stiffness, "rest": joint.rest} if joint.stiffness else {}),
+        "mimic": _mimic_row(joint.mimic) if joint.mimic else None,
+        "actuated": joint.actuated and joint.mimic is None,
+    }
+
+
+def _friction(joint: Joint) -> float | dict[str, float]:
+    """One number, or one for each direction as YAML has them."""
+    if joint.friction_negative is None:
+        return joint.friction
+    return {"positive": joint.friction, "negative": joint.friction_negative}
+
+
+def _mimic_row(mimic: Mimic) -> Row:
+    return {"leader": mimic.leader, "ratio": mimic.ratio, "offset": mimic.offset}
+
+
+def link_table(arm: Arm) -> list[Row]:
+    """The moving links from base to tip, each with all that is merged into it.
+
+    `com` is in the link's own axes from its joint, `inertia` about that point.
+    """
+    return [
+        {
+            "name": link.name,
+            "number": k,
+            "joint": arm.joint_of(k),
+            "mass": link.inertia.mass,
+            "com": list(link.inertia.com),
+            "inertia": list(link.inertia.rotary),
+            "merged": list(link.merged),
+        }
+        for k, link in ((k, arm.link(k)) for k in arm.bodies)
+    ]
+
+
+def loop_table(arm: Arm) -> list[Row]:
+    """The closures: what they hold together, and how many equations that is."""
+    return [
+        {
+            "name": loop.name,
+            "kind": loop.kind,
+            "first": loop.first.name,
+            "second": loop.second.name,
+            "equations": 3 if loop.kind == "point" else 6,
+        }
+        for loop in arm.loops
+    ]
+
+
+def _base_mass(description: Description, arm: Arm) -> float:
+    """What the description puts on the base, which no torque depends on."""
+    on_base = (link for link in description.links if arm.frames[link.name].link == arm.base)
+    return float_sum(link.inertia.mass for link in on_base if link.inertia)
+
+
+def tree_lines(description: Description, arm: Arm) -> list[str]:
+    """The description as an indented tree: every link, what it hangs on, and its own mass."""
+    links = {link.name: link for link in description.links}
+    below: dict[str, list[JointEntry]] = {}
+    for joint in tree_of(description).joints:
+        below.setdefault(joint.parent, []).append(joint)
+    moving = {arm.joint_of(k): link.joint for k, link in enumerate(arm.links_tip_to_base, start=1)}
+    lines = [f"{description.root}{_mass(links[description.root])}"]
+    # a stack of joints still to show, each with what stands left of it
+    waiting = list(_branches(below.get(description.root, []), ""))[::-1]
+    while waiting:
+        joint, left, branch, onward = waiting.pop()
+        motion = _motion(joint, moving.get(joint.name))
+        lines.append(f"{left}{branch}{joint.child}{_mass(links[joint.child])}  {motion}")
+        waiting.extend(list(_branches(below.get(joint.child, []), left + onward))[::-1])
+    return lines
+
+
+def _branches(joints: list[JointEntry], left: str) -> Iterator[tuple[JointEntry, str, str, str]]:
+    """Sibling joints with the strokes that lead to each and go on beside what hangs on it."""
+    for joint in joints:
+        last = joint is joints[-1]
+        yield joint, left, "└─ " if last else "├─ ", "   " if last else "│  "
+
+
+def _mass(link: LinkEntry) -> str:
+    return f" {exact_figure(link.inertia.mass)} kg" if link.inertia and link.inertia.mass else ""
+
+
+def _row(axis: Vector3) -> str:
+    return ", ".join(f"{x + 0.0:.4g}" for x in axis)
+
+
+def _motion(entry: JointEntry, joint: Joint | None) -> str:
+    """How a link moves against the one before it."""
+    if joint is None:
+        return "(fixed)" if entry.kind == "fixed" else f"({entry.name}: {entry.kind}, rigid here)"
+    if group_kind(entry):
+        normal = f" across {_row(entry.axis)}" if entry.kind == "planar" else ""
+        return f"({entry.name}: {entry.kind}{normal}{'' if joint.actuated else ', passive'})"
+    how = "about" if joint.turns else "along"
+    axis = _row(joint.axis)
+    follows = f", follows {joint.mimic.leader}" if joint.mimic else ""
+    passive = "" if joint.actuated else ", passive"
+    return f"({entry.name}: {joint.kind} {how} {axis}{follows}{passive})"

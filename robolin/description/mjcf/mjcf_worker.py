@@ -1,0 +1,141 @@
+"""What compiles an MJCF file, in a process of its own: the model's figures, or what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from robolin.description.worker_process import ProcessBounds
+
+# meshes take their time
+BOUNDS = ProcessBounds(seconds=10, memory=4 << 30)
+
+_PER_BODY = ("parentid", "pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "jntadr")
+_PER_JOINT = (
+    *("type", "pos", "axis", "limited", "range", "actfrclimited", "actfrcrange"),
+    *("qposadr", "dofadr", "stiffness", "bodyid"),
+)
+_PER_DOF = ("armature", "damping", "frictionloss")
+# actuators have inertia and damping of their own since MuJoCo 4
+_PER_ACTUATOR = ("trntype", "trnid", "gear", "armature", "damping")
+_PER_EQUALITY = ("type", "obj1id", "obj2id", "objtype", "active0", "data")
+
+
+def prepare() -> None:
+    """Import MuJoCo before memory is bounded."""
+    import_module("mujoco")
+
+
+def reply(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of the model in a file, as MuJoCo compiles them."""
+    mujoco: Any = import_module("mujoco")
+    warned: list[str] = []
+    # it would write them into a file where the user is
+    mujoco.set_mju_user_warning(warned.append)
+    try:
+        model = mujoco.MjModel.from_xml_path(request["file"])
+    except Exception as error:  # MuJoCo raises errors of several classes
+        return {"error": str(error)}
+    return {
+        "name": model.names[: model.names.index(b"\0")].decode(errors="replace"),
+        "gravity": _plain(model.opt.gravity),
+        "qpos0": _plain(model.qpos0),
+        "qpos_spring": _plain(model.qpos_spring),
+        "body": list(_rows(model, "body", model.nbody, _PER_BODY)),
+        "joint": list(_rows(model, "jnt", model.njnt, _PER_JOINT)),
+        "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
+        "actuator": list(_rows(model, "actuator", _acting(model), _PER_ACTUATOR)),
+        "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
+        "warned": warned,
+        "left_out": list(_left_out(model)),
+        "from_outside": list(_from_outside(model)),
+        "actuated": _actuated_joints(mujoco, model),
+        "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],
+    }
+
+
+def _acting(model: Any) -> int:
+    """The number of actuators, 0 in versions whose actuators have neither inertia nor damping."""
+    return model.nu if hasattr(model, "actuator_armature") else 0
+
+
+def _switches(mujoco: Any) -> Iterator[tuple[str, int]]:
+    """What a model can switch off, by MuJoCo's names in small letters."""
+    for name, member in mujoco.mjtDisableBit.__members__.items():
+        yield name.removeprefix("mjDSBL_").lower(), int(member)
+
+
+def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Iterator[Any]:
+    """One mapping per object: its name where it has one, and its quantities."""
+    named = {
+        "body": model.body,
+        "jnt": model.joint,
+        "eq": model.equality,
+        "actuator": model.actuator,
+    }.get(kind)
+    for k in range(count):
+        row = {quantity: _plain(getattr(model, f"{kind}_{quantity}")[k]) for quantity in quantities}
+        yield row if named is None else {"name": named(k).name, **row}
+
+
+def _left_out(model: Any) -> Iterator[str]:
+    """What acts on the model and has no place in an arm."""
+    options = model.opt
+    if options.density or options.viscosity:
+        yield "drag of the medium (option density or viscosity)"
+    if any(options.wind):
+        yield "wind"
+    for quantity, what in (
+        ("tendon_stiffness", "springs of tendons"),
+        ("tendon_stiffnesspoly", "nonlinear springs of tendons"),
+        ("tendon_damping", "damping of tendons"),
+        ("tendon_dampingpoly", "nonlinear damping of tendons"),
+        ("tendon_frictionloss", "friction of tendons"),
+        ("tendon_armature", "armature of tendons"),
+        ("dof_dampingpoly", "nonlinear damping of joints"),
+        ("jnt_stiffnesspoly", "nonlinear springs of joints"),
+        ("actuator_dampingpoly", "nonlinear damping of actuators"),
+    ):
+        # versions differ in what they have
+        if getattr(model, quantity, options.wind[:0]).any():
+            yield what
+    if getattr(model, "nflex", 0):
+        yield "flexible bodies"
+    if model.npluginstate or model.nplugin:
+        yield "plugins"
+
+
+def _from_outside(model: Any) -> Iterator[str]:
+    """What exerts forces on the model that are given to an arm from outside."""
+    if model.nu:
+        yield f"actuators ({model.nu})"
+    if model.geom_contype.any() and model.geom_conaffinity.any():
+        yield "contacts"
+
+
+def _actuated_joints(mujoco: Any, model: Any) -> list[int] | None:
+    """The numbers of the joints that actuators drive, None where the model does not say.
+
+    A joint or a fixed tendon names its joints.  Sites, spatial tendons and cranks drive whatever
+    joints are on the way, in a measure that changes with the pose: they say nothing of a joint.
+    """
+    names = {int(kind): name for name, kind in mujoco.mjtTrn.__members__.items()}
+    driven: set[int] = set()
+    for kind, (target, _) in zip(model.actuator_trntype, model.actuator_trnid, strict=True):
+        name = names[int(kind)]
+        if name in ("mjTRN_JOINT", "mjTRN_JOINTINPARENT"):
+            driven.add(int(target))
+        elif name == "mjTRN_TENDON":
+            first, count = model.tendon_adr[target], model.tendon_num[target]
+            wraps = slice(first, first + count)
+            if (model.wrap_type[wraps] != int(mujoco.mjtWrap.mjWRAP_JOINT)).any():
+                return None
+            driven |= {int(joint) for joint in model.wrap_objid[wraps]}
+        elif name != "mjTRN_BODY":
+            return None
+    return sorted(driven) or None
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,0 +1,222 @@
+"""What expands a xacro file, in a process of its own: the URDF it stands for, or what is wrong.
+
+Xacro files are programs: they contain Python expressions and include other files.  Expressions are
+evaluated from an allow-list.  The process has bounds on time and memory and opens only files of the
+robot's packages; where the system allows, it gives up the right to do anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import ChainMap
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Never, cast
+
+from robolin.description.process_rights import give_up_rights
+from robolin.description.worker_process import ProcessBounds
+from robolin.description.xacro.expression_rules import (
+    ForbiddenError,
+    math_names,
+    safe_builtins,
+    safe_symbols,
+)
+from robolin.description.xacro.expressions import Evaluator
+
+# the largest arms that are published take a tenth of a second
+BOUNDS = ProcessBounds(seconds=4, memory=1 << 29)
+MOST_WARNINGS = 50
+
+# events of Python's audit that no robot file has a use for
+_FORBIDDEN = ("os.", "socket.", "subprocess.", "shutil.", "ctypes.", "signal.", "pty.", "ftplib.")
+_LISTING = ("os.listdir", "os.scandir")
+
+# functions that the xacro package defines for expressions
+_XACRO_FUNCTIONS = frozenset(
+    (
+        *("abs_filename", "arg", "dotify", "error", "fatal", "load_yaml", "message"),
+        *("print_location", "range", "sorted", "tokenize", "warning"),
+    )
+)
+# an expression takes more frames here than in Python's own `eval`
+_RECURSION_LIMIT = 3000
+
+
+class Roots:
+    """The folders that may be read, packages among them as they are found."""
+
+    def __init__(self, file: Path, packages: Mapping[str, str]) -> None:
+        from robolin.description.xacro.ros_packages import package_of
+
+        self._file, self._given = file, packages
+        self._roots = {os.path.realpath(package_of(file) or file.parent)}
+        self._roots |= {os.path.realpath(folder) for folder in packages.values()}
+        self._found: dict[str, str] = {}
+        self._searching = False
+
+    def find(self, name: str) -> str:
+        """The folder of a package, which may be read from then on."""
+        from robolin.description.xacro.ros_packages import find_package, is_package_name
+
+        if not is_package_name(name):
+            raise ForbiddenError(f"package '{name}' is not found: this is no name of a package")
+        self._searching = True
+        try:
+            folder = find_package(name, self._file, self._given)
+        finally:
+            self._searching = False
+        if folder is None or not folder.is_dir():
+            raise ForbiddenError(f"package '{name}' is not found")
+        self._roots.add(os.path.realpath(folder))
+        self._found[str(folder)] = f"package://{name}"
+        return str(folder)
+
+    def without_places(self, text: str) -> str:
+        """The text without the folders of this machine: elsewhere it is the same."""
+        places = {str(self._file.parent): ".", **self._found}
+        for folder in sorted(places, key=len, reverse=True):
+            text = text.replace(folder + "/", places[folder] + "/")
+        return text
+
+    def guard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook that lets nothing be opened, listed or started but what may be read."""
+        if self._searching:
+            return
+        if event == "open" or event in _LISTING:
+            self._require_inside(arguments[0])
+        elif event.startswith(_FORBIDDEN):
+            raise ForbiddenError(f"the file wants to use {event}")
+
+    def _require_inside(self, path: Any) -> None:
+        if isinstance(path, int):
+            return
+        real = os.path.realpath(os.fsdecode("." if path is None else path))
+        if not any(os.path.commonpath((root, real)) == root for root in self._roots):
+            raise ForbiddenError(f"'{os.fsdecode(path)}' lies outside the robot's packages")
+
+
+class Arguments(dict[str, str]):
+    """The arguments given, which know whether the file ever asked for them."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.unused = dict.fromkeys(given)
+
+    def __contains__(self, name: object) -> bool:
+        self.unused.pop(cast(str, name), None)
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.unused.pop(name, None)
+        return super().__getitem__(name)
+
+
+def prepare() -> None:
+    """Import whatever is needed: once the guard stands, not even Python's files can be opened."""
+    modules = ("encodings.idna", "encodings.latin_1", "glob", "xml.dom.expatbuilder", "yaml")
+    for name in (*modules, "xacro", "xacro.substitution_args"):
+        import_module(name)
+
+
+def reply(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The text of the expansion and xacro's warnings, arguments without effect, or an error."""
+    return _expanded(Path(request["file"]), request["arguments"], request["packages"])
+
+
+def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> dict[str, Any]:
+    from robolin.description.xacro.ros_packages import searched_folders
+
+    roots = Roots(file, packages)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+    give_up_rights(searched_folders(file, packages))
+    xacro = _guarded(roots)
+    arguments = Arguments(given)
+    warnings: list[str] = []
+    xacro.warning = lambda *texts, **_: warnings.append(" ".join(map(str, texts)))
+    try:
+        xacro.init_stacks(str(file))
+        document = xacro.parse(None, str(file))
+        xacro.process_doc(document, mappings=arguments)
+        text = document.toprettyxml(indent="  ")
+    except Exception as error:
+        return _wrong(xacro, error)
+    if arguments.unused:
+        return {"unused": list(arguments.unused), "known": [*arguments]}
+    return {"text": roots.without_places(text), "warnings": warnings[:MOST_WARNINGS]}
+
+
+def _guarded(roots: Roots) -> Any:
+    """The package, with our evaluator in place of Python's and behind the guard."""
+    xacro: Any = import_module("xacro")
+    substitution: Any = import_module("xacro.substitution_args")
+    xacro.verbosity = 0
+    functions = safe_symbols(xacro._global_symbols, xacro.NameSpace, _XACRO_FUNCTIONS)
+    evaluate = Evaluator(functions, xacro.NameSpace, xacro.YamlDictWrapper)
+    _replace(xacro, "safe_eval", lambda text, names, more=None: evaluate(text, names))
+    _replace(substitution, "_eval_find", roots.find)
+    _replace(substitution, "_eval", lambda text, context: _eval(substitution, text, context))
+    for module in (xacro, substitution):
+        # a path to Python's own evaluator that was overlooked ends here
+        module.eval = module.exec = module.compile = _no_eval
+    sys.addaudithook(roots.guard)
+    return xacro
+
+
+def _replace(module: Any, name: str, value: Any) -> None:
+    """Replace a function of the package; a version without it would not be confined."""
+    if not callable(getattr(module, name, None)):
+        raise ForbiddenError(f"this version of the package xacro has no function {name}")
+    setattr(module, name, value)
+
+
+def _no_eval(*_: object, **__: object) -> Never:
+    raise ForbiddenError("the package xacro evaluates an expression by itself")
+
+
+def _eval(substitution: Any, expression: str, context: dict[str, Any]) -> str:
+    """The text of `$(eval EXPRESSION)`: functions come before arguments, as in roslaunch."""
+    if "__" in expression:
+        raise ForbiddenError("$(eval ...) may not contain double underscores")
+    arguments = context.setdefault("arg", {})
+
+    def arg(name: str) -> Any:
+        return substitution.convert_value(substitution._eval_arg(name, arguments), "auto")
+
+    def dirname() -> str:
+        return cast(str, substitution._eval_dirname(context["filename"]))
+
+    functions = {"arg": arg, "dirname": dirname, "find": substitution._eval_find}
+    functions |= {"env": substitution._eval_env, "optenv": substitution._eval_optenv}
+    functions |= math_names()
+    constants = {"true": True, "false": False}
+    converted = substitution._DictWrapper(arguments, {})
+    names: Any = ChainMap({**functions, **constants}, converted, safe_builtins())
+    allowed = (*functions.values(), *safe_builtins().values())
+    return str(Evaluator(allowed, _Nothing, _Nothing)(expression, names))
+
+
+class _Nothing:
+    """A type without instances: `$(eval ...)` has neither namespaces nor dotted dictionaries."""
+
+
+def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
+    """What is wrong, in which file, and how the file came to be read."""
+    cause = error
+    while isinstance(inner := getattr(cause, "exc", None), Exception):
+        # xacro wraps whatever goes wrong in errors of its own
+        cause = inner
+    told = cause if isinstance(cause, ForbiddenError) else error
+    message = str(told).strip() or type(error).__name__
+    files = [str(file) for file in xacro.filestack or () if file]
+    if isinstance(cause, ForbiddenError) and f"'{files[-1]}'" in message:
+        # the mistake stands in the file that wanted it
+        files.pop()
+    macros = [macro.body.getAttribute("name") for macro in xacro.macrostack or ()]
+    line = getattr(error, "lineno", None)
+    if isinstance(cause, MemoryError):
+        message = "it grows beyond all bounds"
+    if isinstance(cause, RecursionError):
+        message = "its macros or includes go round in a circle"
+    return {"error": message, "files": files, "macros": macros, "line": line}

@@ -1,1 +1,0 @@
-"""XML as a tree that knows its lines."""

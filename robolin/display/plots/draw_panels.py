@@ -1,0 +1,235 @@
+"""One panel on the axes of matplotlib, in colours that survive grey and colour blindness."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robolin.core.arrays import Numbers
+from robolin.core.text import printable
+from robolin.display.plots.joint_bounds import Bounds
+from robolin.display.plots.panels import (
+    BarPanel,
+    CurvePanel,
+    MatrixPanel,
+    Panel,
+    PlanePanel,
+    Rounding,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# of Okabe and Ito, from dark to bright; dashes tell them apart where colours do not
+_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
+_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 1)), (0, (1, 2)))
+_LIMIT = "#aa3377"
+_LONGEST_NAME = 40
+# matrices up to this size have their numbers written into them
+_WRITTEN = 8
+_MOST_NAMES = 45
+# in inches: a name beside the next, a letter of one, and what stands around a panel
+_NAME, _LETTER, _FRAME = 0.115, 0.045, 1.0
+_FEW_POINTS = 12
+_LEAST_SHARE = 0.05
+_LEAST_SPREAD = 1e-3
+# a curve that changes by less than this share of itself is a level line
+_ROUNDING = 1e-12
+_MARGIN = 0.05
+
+
+def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
+    """A name that a picture can show: one line, not too long, and never a hidden one."""
+    shown = printable(text)
+    shown = shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    # matplotlib leaves names out that begin with an underscore
+    return f" {shown}" if shown.startswith("_") else shown
+
+
+def room_for_names(panel: Panel) -> tuple[float, float]:
+    """The least width and height in inches with which no name stands on another."""
+    under: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    match panel:
+        case BarPanel():
+            under = panel.names
+        case MatrixPanel():
+            under, beside = panel.columns, panel.rows
+    wide, high = (_NAME * min(len(names), _MOST_NAMES) for names in (under, beside))
+    return wide + _longest(beside) + _FRAME, high + _longest(under) + _FRAME
+
+
+def _longest(names: tuple[str, ...]) -> float:
+    return _LETTER * max((len(text_of_name(name)) for name in names), default=0)
+
+
+def draw_panel(figure: Figure, axes: Axes, panel: Panel) -> None:
+    """Draw one panel of any kind."""
+    axes.set_title(text_of_name(panel.title, 60))
+    match panel:
+        case CurvePanel():
+            _draw_curves(panel, axes)
+        case BarPanel():
+            _draw_bars(panel, axes)
+        case MatrixPanel():
+            _draw_matrix(panel, figure, axes)
+        case PlanePanel():
+            _draw_plane(panel, figure, axes)
+
+
+def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
+    axes.set_xlabel(text_of_name(panel.x_label))
+    axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
+    lines = []
+    for i, curve in enumerate(panel.curves):
+        style: dict[str, Any] = {"color": _COLOURS[i % 8], "linestyle": _DASHES[i % 8]}
+        # what is between a few rows or swept values nobody has computed
+        marker = "." if len(curve.x) <= _FEW_POINTS else ""
+        lines += axes.plot(curve.x, curve.y, marker=marker, **style)
+    if panel.log_x:
+        _set_log(axes.set_xscale, axes.xaxis)
+    if panel.log_y and _spans_decades(panel):
+        _set_log(axes.set_yscale, axes.yaxis)
+    values = np.concatenate([curve.y for curve in panel.curves])
+    _level_line(values, axes)
+    _level_rounding(values, panel.rounding, axes)
+    if len(lines) > 1:
+        axes.legend(lines, [text_of_name(curve.name) for curve in panel.curves])
+    _draw_limits(panel, axes)
+
+
+def _level_rounding(values: Numbers, rounding: Rounding, axes: Axes) -> None:
+    """Show what is only rounding as nothing beside what it comes from, and say how large it is."""
+    fine = values[np.isfinite(values)]
+    largest = float(np.abs(fine).max(initial=0.0))
+    if rounding.covers(largest):
+        axes.set_ylim(-rounding.beside, rounding.beside)
+        axes.text(0.02, 0.9, rounding.words(largest), transform=axes.transAxes, fontsize=6)
+
+
+def _level_line(values: Numbers, axes: Axes) -> None:
+    """Show curves that change by rounding alone as the level lines they are."""
+    fine = values[np.isfinite(values)]
+    largest = float(np.abs(fine).max(initial=0.0))
+    if len(fine) and 0.0 < float(np.ptp(fine)) < _ROUNDING * largest:
+        axes.set_ylim(fine.min() - _MARGIN * largest, fine.max() + _MARGIN * largest)
+
+
+def _spans_decades(panel: CurvePanel) -> bool:
+    """Whether a scale of powers of ten shows more than a plain one."""
+    values = np.concatenate([curve.y for curve in panel.curves])
+    values = values[np.isfinite(values)]
+    return bool(len(values) and values.min() > 0.0 and values.max() > 10.0 * values.min())
+
+
+def _set_log(set_scale: Any, axis: Any) -> None:
+    """Powers of ten, written plainly."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    set_scale("log")
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _draw_limits(panel: CurvePanel, axes: Axes) -> None:
+    """Both limits, and a cross with the margin where the curve comes closest to one.
+
+    Limits so far away that the curve would be a flat line beside them are told in words.
+    """
+    limits = [each for each in (panel.bounds.lower, panel.bounds.upper) if isfinite(each)]
+    near = _is_seen_beside(panel.curves[0].y, limits)
+    for limit in limits if near else ():
+        axes.axhline(limit, color=_LIMIT, linestyle=(0, (4, 2)), linewidth=0.8)
+    if panel.closest is not None:
+        axes.plot([panel.closest_x], [panel.closest.value], marker="x", color=_LIMIT)
+        far = "" if near else f"limit {' and '.join(f'{each:g}' for each in limits)}, "
+        text = f"{far}{panel.closest.words} at {panel.closest_x:.4g}"
+        axes.text(0.02, 0.1, text, transform=axes.transAxes, color=_LIMIT, fontsize=6)
+
+
+def _is_seen_beside(values: Numbers, limits: list[float]) -> bool:
+    """Whether a curve takes up enough of a panel that has the limits as well."""
+    fine = values[np.isfinite(values)]
+    if not limits or not len(fine):
+        return True
+    low, high = float(fine.min()), float(fine.max())
+    return high - low >= _LEAST_SHARE * (max(high, *limits) - min(low, *limits))
+
+
+def _draw_bars(panel: BarPanel, axes: Axes) -> None:
+    places = np.arange(len(panel.names))
+    axes.bar(places, panel.values, color=_COLOURS[1], edgecolor="black", linewidth=0.5)
+    for place, bounds in zip(places, panel.bounds, strict=True):
+        _mark_bounds(axes, float(place), bounds)
+    _level_rounding(panel.values, panel.rounding, axes)
+    _name_ticks(axes.xaxis, panel.names, rotation=60)
+    axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
+    axes.axhline(0.0, color="black", linewidth=0.6)
+
+
+def _mark_bounds(axes: Axes, place: float, bounds: Bounds) -> None:
+    for limit in (bounds.lower, bounds.upper):
+        if isfinite(limit):
+            axes.plot([place - 0.4, place + 0.4], [limit, limit], color=_LIMIT, linewidth=1.2)
+
+
+def _draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
+    axes.grid(False)
+    # from dark to bright, so that grey tells the same
+    image = axes.imshow(panel.values, cmap="cividis", aspect="auto", interpolation="none")
+    rounding, largest = panel.rounding, float(np.nanmax(np.abs(panel.values), initial=0.0))
+    if rounding.covers(largest):
+        image.set_clim(-rounding.beside, rounding.beside)
+        axes.set_xlabel(rounding.words(largest), fontsize=6)
+    bar = figure.colorbar(image, ax=axes)
+    bar.set_label(f"[{text_of_name(panel.unit)}]")
+    _name_ticks(axes.xaxis, panel.columns, rotation=60)
+    _name_ticks(axes.yaxis, panel.rows)
+    if max(panel.values.shape) > _WRITTEN:
+        return
+    middle = (np.nanmin(panel.values) + np.nanmax(panel.values)) / 2.0
+    for (i, j), value in np.ndenumerate(panel.values):
+        color = "black" if value > middle else "white"
+        text = "~0" if rounding.covers(abs(value)) else f"{value:.2g}"
+        axes.text(j, i, text, ha="center", va="center", color=color, fontsize=5)
+
+
+def _name_ticks(axis: Any, names: tuple[str, ...], rotation: float = 0.0) -> None:
+    """Every name, or every so many-th where there are too many to read."""
+    step = -(-len(names) // _MOST_NAMES)
+    places = range(0, len(names), step)
+    axis.set_ticks(list(places), [text_of_name(names[i]) for i in places])
+    axis.set_tick_params(labelsize=5, labelrotation=rotation)
+
+
+def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
+    axes.axhline(0.0, color="black", linewidth=0.6)
+    axes.axvline(0.0, color="black", linewidth=0.6)
+    axes.set_xlabel(f"real [{text_of_name(panel.unit)}]")
+    axes.set_ylabel(f"imaginary [{text_of_name(panel.unit)}]")
+    flat = np.asarray(panel.values).ravel()
+    _level_scales(flat, axes)
+    largest = float(np.nanmax(np.abs(flat), initial=0.0))
+    if panel.rounding.covers(largest):
+        axes.set_xlim(-panel.rounding.beside, panel.rounding.beside)
+        _level_rounding(np.abs(flat), panel.rounding, axes)
+    if panel.x is None:
+        axes.scatter(flat.real, flat.imag, marker="x", color=_COLOURS[2], s=25)
+        return
+    when = np.repeat(panel.x, panel.values.shape[1])
+    dots = axes.scatter(
+        flat.real, flat.imag, c=when, cmap="cividis", s=5, rasterized=len(flat) > 5000
+    )
+    figure.colorbar(dots, ax=axes).set_label(text_of_name(panel.x_label))
+
+
+def _level_scales(flat: Numbers, axes: Axes) -> None:
+    """Give an axis that all poles stand on the scale of the other, not that of rounding."""
+    across, up = (float(np.nanmax(np.abs(part), initial=0.0)) for part in (flat.real, flat.imag))
+    if up < _LEAST_SPREAD * across:
+        axes.set_ylim(-across, across)
+    elif across < _LEAST_SPREAD * up:
+        axes.set_xlim(-up, up)

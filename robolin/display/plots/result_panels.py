@@ -1,0 +1,224 @@
+"""Which panels show a result: small multiples of curves, bars, heat maps and planes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from robolin.core.arrays import Numbers
+from robolin.core.results.result import Array, Result
+from robolin.core.results.swept_verbs import is_swept
+from robolin.core.units import entry_units, slides_in, unit_of
+from robolin.display.plots.decimation import MOST_POINTS, kept_rows
+from robolin.display.plots.joint_bounds import NO_BOUNDS, Bounds, closest_approach, joint_bounds
+from robolin.display.plots.panels import (
+    NO_ROUNDING,
+    BarPanel,
+    Curve,
+    CurvePanel,
+    MatrixPanel,
+    Panel,
+    PlanePanel,
+    Rounding,
+    array_rounding,
+    motion_scales,
+)
+from robolin.errors import UsageError
+from robolin.queries.verbs import VERBS, answering_verb
+
+_CURVES_TOGETHER = 8
+# more joints than this share panels, and then have no room for limits
+_OWN_PANELS = 12
+_SLICES = 12
+MOST_PANELS = 60
+# two computations of the same differ by many roundings of what they began with
+_NOISE_OF_DIFFERENCES = 1e-12
+
+
+def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
+    """The panels that show these arrays, or those of the verb that are looked at first."""
+    known = [array.name for array in result.arrays]
+    for name in only:
+        if name not in known:
+            hint = f"arrays here are {', '.join(known)}"
+            raise UsageError(f"there is no array '{name}'", hint=hint)
+    verb = answering_verb(result.verb)
+    wanted = tuple(only) or (verb and verb.pictured) or known
+    axis = _Axis(result)
+    chosen = [array for array in result.arrays if array.name in wanted]
+    panels = tuple(
+        panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
+    )
+    if len(panels) > MOST_PANELS:
+        hint = f"choose some (--only NAME, plot(NAME)): {', '.join(known)}"
+        raise UsageError(f"{len(panels)} panels are too many for one picture", hint=hint)
+    if not panels:
+        raise UsageError("there is nothing to draw: one number has no picture")
+    return panels
+
+
+def _without_scalars(arrays: Sequence[Array]) -> Iterator[Array]:
+    """Arrays of a state that are more than one number; everything along a motion."""
+    yield from (array for array in arrays if array.rank or array.batch is not None)
+
+
+class _Axis:
+    """What curves are drawn over: frequencies, times or rows."""
+
+    def __init__(self, result: Result) -> None:
+        self.log = "omega" in result and result.batch is not None
+        swept = result.arrays[0] if is_swept(result.verb) else None
+        if swept is not None:
+            self.label, self.x = f"{swept.name} [{swept.unit}]", swept.values
+        elif self.log:
+            self.label, self.x = f"frequency [{unit_of('omega', ())}]", result["omega"]
+        elif result.time is not None:
+            self.label, self.x = _times(result.time)
+        else:
+            self.label, self.x = "row", np.arange(1.0, (result.batch or 0) + 1.0)
+
+
+def _times(time: Numbers) -> tuple[str, Numbers]:
+    if time.dtype.kind != "M":
+        return "time [s]", time
+    seconds = (time - time[0]) / np.timedelta64(1, "s")
+    return f"time since {time[0]} [s]", seconds
+
+
+def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
+    if array.batch is None:
+        yield from _of_one_state(array, result)
+    elif array.name == "omega" or (is_swept(result.verb) and array is result.arrays[0]):
+        return
+    elif array.rank == 0:
+        values, rounding = array.values[:, None], _rounding(array, result)
+        yield _curves(array.name, array, axis, [array.name], values, rounding=rounding)
+    elif array.values.dtype.kind == "c" and array.rank == 1:
+        kept = kept_rows(array.values.real, MOST_POINTS)
+        x, rounding = np.asarray(axis.x)[kept], _rounding(array, result)
+        yield PlanePanel(array.name, array.unit, array.values[kept], axis.label, x, rounding)
+    elif array.rank == 1:
+        yield from _joint_curves(array, result, axis)
+    elif array.name in VERBS["response"].pictured:
+        yield from _responses(array, axis, _rounding(array, result))
+    else:
+        yield from _matrices_along(array, result, axis)
+
+
+def _rounding(array: Array, result: Result) -> Rounding:
+    """What is rounding beside the values of the array, or beside the two of a difference."""
+    if result.compared is not None:
+        return Rounding(result.compared[array.name], _NOISE_OF_DIFFERENCES)
+    known = dict(result.stored()) if result.batch is not None else {}
+    scales = motion_scales(result.model, result.contract, known.get("qd"), known.get("qdd"))
+    return array_rounding(array.name, array.unit, array.values, scales)
+
+
+def _bounds(array: Array, result: Result) -> tuple[Bounds, ...]:
+    """The limits of every joint; a difference of two results has none."""
+    model = result.model if result.compared is None else None
+    return tuple(joint_bounds(model, array.name, name) for name in array.labels[0])
+
+
+def _of_one_state(array: Array, result: Result) -> Iterator[Panel]:
+    title, rounding = array.name, _rounding(array, result)
+    if array.rank == 1 and array.values.dtype.kind == "c":
+        yield PlanePanel(title, array.unit, array.values, rounding=rounding)
+    elif array.rank == 1:
+        bounds = _bounds(array, result)
+        yield BarPanel(title, array.unit, array.labels[0], array.values, bounds, rounding)
+    else:
+        yield from _slices(title, array, array.values, rounding)
+
+
+def _slices(title: str, array: Array, values: Numbers, rounding: Rounding) -> Iterator[Panel]:
+    """A matrix, or the first matrices of an array with more axes."""
+    rows, columns, *along = array.labels
+    sizes = np.abs(values) if values.dtype.kind == "c" else values
+    places = list(product(*(range(len(names)) for names in along)))
+    for place in places[:_SLICES]:
+        by = "".join(f", {names[i]}" for names, i in zip(along, place, strict=True))
+        at: Any = (slice(None), slice(None), *place)
+        yield MatrixPanel(f"{title}{by}", array.unit, rows, columns, sizes[at], rounding)
+
+
+def _joint_curves(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
+    """One panel per joint where it has limits, else several curves to a panel."""
+    names, bounds, rounding = array.labels[0], _bounds(array, result), _rounding(array, result)
+    units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
+    if len(names) <= _OWN_PANELS and any(each.given for each in bounds):
+        for i, name in enumerate(names):
+            title, values = f"{array.name}, {name}", array.values[:, i : i + 1]
+            yield _curves(
+                title, array, axis, [name], values, bounds[i], unit=units[i], rounding=rounding
+            )
+        return
+    for first in range(0, len(names), _CURVES_TOGETHER):
+        part = slice(first, first + _CURVES_TOGETHER)
+        values, unit = array.values[:, part], units[first]
+        if any(other != unit for other in units[part]):
+            unit = array.unit
+        yield _curves(array.name, array, axis, names[part], values, unit=unit, rounding=rounding)
+
+
+def _curves(
+    title: str,
+    array: Array,
+    axis: _Axis,
+    names: Sequence[str],
+    values: Numbers,
+    bounds: Bounds = NO_BOUNDS,
+    *,
+    unit: str | None = None,
+    log_y: bool = False,
+    rounding: Rounding = NO_ROUNDING,
+) -> CurvePanel:
+    closest = closest_approach(values[:, 0], bounds) if bounds.given else None
+    curves = []
+    for name, column in zip(names, values.T, strict=True):
+        kept = kept_rows(column)
+        curves.append(Curve(name, np.asarray(axis.x)[kept], column[kept]))
+    return CurvePanel(
+        title,
+        axis.label,
+        array.unit if unit is None else unit,
+        tuple(curves),
+        bounds,
+        closest,
+        0.0 if closest is None else float(axis.x[closest.row]),
+        axis.log,
+        log_y,
+        rounding,
+    )
+
+
+def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:
+    """For every input, how each output answers: size and angle over frequencies, or over time."""
+    outputs, inputs = array.labels
+    for i, name in enumerate(inputs):
+        values = array.values[:, :, i]
+        title = f"{array.name}, from {name}"
+        for first in range(0, len(outputs), _CURVES_TOGETHER):
+            part = slice(first, first + _CURVES_TOGETHER)
+            shown, names = values[:, part], outputs[part]
+            if values.dtype.kind != "c":
+                yield _curves(title, array, axis, names, shown, rounding=rounding)
+                continue
+            yield _curves(f"{title}, size", array, axis, names, np.abs(shown), log_y=True)
+            angle = np.degrees(np.unwrap(np.angle(shown), axis=0))
+            yield _curves(f"{title}, angle", array, axis, names, angle, unit="°")
+
+
+def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
+    """Matrices at the first, the middle and the last row; of mass matrices also the condition."""
+    rows = array.batch or 0
+    if array.name == "mass_matrix" and result.compared is None:
+        condition = np.linalg.cond(array.values)[:, None]
+        yield _curves("cond(M)", array, axis, ["cond(M)"], condition, unit="1", log_y=True)
+    rounding = _rounding(array, result)
+    for row in dict.fromkeys((0, rows // 2, rows - 1)):
+        title = f"{array.name}, row {row + 1} of {rows}"
+        yield from _slices(title, array, array.values[row], rounding)

@@ -1,0 +1,134 @@
+"""The part of a page about the linear model: open-loop poles, matrices at an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from robolin.control.poles import UNSTABLE
+from robolin.core.natural_scales import ROUNDING
+from robolin.core.units import unit_of
+from robolin.display.plots.panels import Rounding
+from robolin.display.report.motion_section import refusal
+from robolin.display.report.page_figures import PageFigures
+from robolin.display.report.page_files import filled
+from robolin.display.report.page_markup import (
+    PageTable,
+    figure_cell,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.display.report.reported_arm import ReportedArm
+from robolin.display.report.reported_model import ReportedModel, states_of
+from robolin.display.report.reported_motion import ReportedMotion
+from robolin.errors import RobolinError
+
+# a matrix with more states than this does not fit a page that has no program
+MOST_STATES = 24
+
+
+def model_section(arms: Sequence[ReportedArm], figures: PageFigures) -> tuple[str, list[Any]]:
+    """The models of all arms, and what the program needs of each."""
+    parts, told = [], []
+    for each in arms:
+        if isinstance(each.model, RobolinError) or isinstance(each.motion, RobolinError):
+            why = each.model if isinstance(each.model, RobolinError) else each.motion
+            assert isinstance(why, RobolinError), "one of them is missing"
+            parts.append(markup(paragraph(refusal(each.name, why))))
+            continue
+        told.append(_numbers(each.model, each.motion, figures))
+        parts.append(_part(each.name, each.model, each.motion, figures, told))
+    return "\n".join(parts), told
+
+
+def _numbers(model: ReportedModel, motion: ReportedMotion, figures: PageFigures) -> dict[str, Any]:
+    """Times, poles and matrices, each array by its place on the page."""
+    matrices, numbers = states_of(model), figures.numbers
+    return {
+        "times": numbers.add(motion.time[model.rows]),
+        "chosen": numbers.add(motion.time[model.rows[model.chosen]]),
+        "real": numbers.add(model.poles.real),
+        "imaginary": numbers.add(model.poles.imag),
+        "poles": model.poles.shape[-1],
+        "matrices": numbers.add(matrices),
+        "states": matrices.shape[-2],
+        "columns": matrices.shape[-1],
+    }
+
+
+def _part(
+    name: str,
+    model: ReportedModel,
+    motion: ReportedMotion,
+    figures: PageFigures,
+    told: list[Any],
+) -> str:
+    own = told[-1]
+    figures.drawn.append(
+        {
+            "x": own["times"],
+            "repeat": own["poles"],
+            "series": [{"label": "real part", "y": own["real"]}],
+            "points": True,
+            "unit": unit_of("poles", ()),
+            **_reach(model),
+        }
+    )
+    caption = f"Real parts of all open-loop poles at {len(model.rows)} of {motion.rows} rows."
+    return filled(
+        "model.html",
+        number=str(len(told) - 1),
+        name=escape(shown_name(name)),
+        summary=markup(paragraph(_summary(model))),
+        figure=str(len(figures.drawn) - 1),
+        caption=caption,
+        told=f"Matrices at the first of {len(model.chosen)} instants on this page.",
+        matrices=_matrices(model),
+    )
+
+
+def _reach(model: ReportedModel) -> dict[str, float]:
+    """The scale of the figure, where real parts are nothing but rounding of the poles."""
+    rounding = Rounding(float(np.abs(model.poles).max(initial=0.0)), ROUNDING)
+    covered = rounding.covers(float(np.abs(model.poles.real).max(initial=0.0)))
+    return {"reach": rounding.beside} if covered else {}
+
+
+def _summary(model: ReportedModel) -> str:
+    """The stability of the open loop; a controller that made the motion is not part of it."""
+    growing = (model.stability == UNSTABLE).sum(axis=-1)
+    fastest = float(model.poles.real.max())
+    most = int(growing.max())
+    if most:
+        found = (
+            f"up to {most} of {model.poles.shape[-1]} poles grow, in "
+            f"{int((growing > 0).sum())} of {len(growing)} instants; the fastest at {fastest:.4g}/s"
+        )
+    else:
+        found = f"no pole grows at any instant; the largest real part is {fastest:.4g}/s"
+    return (
+        f"Open loop, the arm with its torques held at those of the motion: {found}. Feedback is "
+        "not included: with the gains of a regulator, `robolin lqr` lists the closed-loop poles."
+    )
+
+
+def _matrices(model: ReportedModel) -> str:
+    """A and B of the first instant; the program puts those of others in their place."""
+    system = model.model
+    if len(system.states) > MOST_STATES:
+        told = f"A and B have {len(system.states)} rows: `robolin state-space` writes them."
+        return markup(paragraph(told))
+    columns = [*system.states, *system.inputs]
+    header = ("d/dt of", *map(shown_name, columns))
+    first = np.concatenate([system.A[0], system.B[0]], axis=-1)
+    rows = [
+        (shown_name(state), *map(figure_cell, map(float, row)))
+        for state, row in zip(system.states, first, strict=True)
+    ]
+    title = "A and B: change of each state per change of states and torques"
+    return markup(table(PageTable(title, header, rows, frozenset(header[1:]), "model")))

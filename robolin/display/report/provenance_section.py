@@ -1,0 +1,98 @@
+"""The parts of a page that say what its numbers include and how far they can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from robolin.checking.verification.verify import Verification
+from robolin.core.text import counted
+from robolin.description.model import Finding
+from robolin.display.report.contract_table import cell_text, contract_table
+from robolin.display.report.page_markup import (
+    PageTable,
+    element,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.display.report.reported_arm import ReportedArm
+from robolin.display.report.shared_findings import shared_finding
+from robolin.errors import RobolinError
+from robolin.io.paths import last_name
+
+_MOST_FINDINGS = 200
+
+
+def contract_section(arms: Sequence[ReportedArm]) -> str:
+    """What every result on the page includes, side by side."""
+    return markup(contract_table([each.name for each in arms], [_contract(a) for a in arms]))
+
+
+def findings_section(arms: Sequence[ReportedArm]) -> str:
+    """What `validate` found in the files."""
+    return markup(*(part for each in arms for part in _findings(each)))
+
+
+def verify_section(arms: Sequence[ReportedArm]) -> str:
+    """What `verify` says of the arms."""
+    return markup(*(part for each in arms for part in _verified(each)))
+
+
+def _contract(told: ReportedArm) -> dict[str, Any]:
+    motion = {} if isinstance(told.motion, RobolinError) else told.motion.contract
+    inputs = {} if isinstance(told.motion, RobolinError) else told.motion.inputs
+    files = {f"SHA-256 of {shown_name(name)}": digest for name, digest in inputs.items()}
+    return {**told.arm.contract, **motion, **files}
+
+
+def _findings(told: ReportedArm) -> Iterator[Element]:
+    name = shown_name(told.name)
+    if told.findings is None:
+        yield paragraph(f"{name}: there is no file to look at.")
+        return
+    if not told.findings:
+        yield element("p", f"{name}: ", element("span", "nothing found", class_="good"))
+        return
+    rows = [_finding(shared_finding(each, last_name)) for each in told.findings[:_MOST_FINDINGS]]
+    more = len(told.findings) - len(rows)
+    title = f"{counted(len(told.findings), 'finding')} in {name}"
+    yield table(PageTable(title, ("finding", "level", "where", "what", "hint"), rows))
+    if more:
+        yield paragraph(f"{more} more: `robolin validate` lists them all.")
+
+
+def _finding(found: Finding) -> tuple[str, ...]:
+    return (
+        found.id,
+        found.level,
+        cell_text(str(found.place)),
+        cell_text(found.message),
+        cell_text(found.hint),
+    )
+
+
+def _verified(told: ReportedArm) -> Iterator[Element]:
+    name, found = shown_name(told.name), told.verified
+    if found is None:
+        yield paragraph(f"{name}: not asked.")
+        return
+    verdict = "passed" if found.passed else "failed"
+    word = element("span", verdict, class_="good" if found.passed else "bad")
+    states = counted(len(found.condition), "state")
+    yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
+    yield from (paragraph(cell_text(defect), "bad") for defect in found.defects)
+    header = ("check", "verdict", "error", "bound")
+    rows = list(_checks(found))
+    title = f"Checks of {name}, the nearest to their bounds first"
+    shown = table(PageTable(title, header, rows, frozenset(header[2:])))
+    yield element("details", element("summary", counted(len(rows), "check")), shown)
+
+
+def _checks(found: Verification) -> Iterator[tuple[str, ...]]:
+    for check in sorted(found.checks, key=lambda each: -each.share):
+        error = "" if check.error is None else f"{check.error:.1e}"
+        bound = "" if check.bound is None else f"{check.bound:.1e}"
+        yield f"{check.family}: {check.name}", check.verdict, error, bound

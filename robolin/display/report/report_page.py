@@ -1,0 +1,163 @@
+"""A page put together: its sections, its numbers, and the program that moves it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from robolin.core.text import counted
+from robolin.display.report.arm_section import arm_section
+from robolin.display.report.arm_shape import shape
+from robolin.display.report.changes_section import changes_section
+from robolin.display.report.model_section import model_section
+from robolin.display.report.motion_section import motion_section
+from robolin.display.report.page_figures import PageFigures
+from robolin.display.report.page_files import (
+    content_policy,
+    curve_library,
+    filled,
+    page_program,
+    page_style,
+)
+from robolin.display.report.page_markup import element, markup, paragraph, shown_name
+from robolin.display.report.page_numbers import PageNumbers
+from robolin.display.report.provenance_section import (
+    contract_section,
+    findings_section,
+    verify_section,
+)
+from robolin.display.report.reported_arm import ReportedArm
+from robolin.display.report.reported_model import spread_rows
+from robolin.display.report.reported_motion import ReportedMotion, telling_rows
+from robolin.dynamics.algebra.scalar import float_sum
+from robolin.errors import RobolinError
+from robolin.version import __version__
+
+# how many instants the slider stops at
+MOST_FRAMES = 600
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: its anchor, its heading, and its markup."""
+
+    key: str
+    heading: str
+    content: str
+
+
+def report_page(arms: Sequence[ReportedArm]) -> str:
+    """The page about one arm, or about two side by side."""
+    figures = PageFigures(PageNumbers())
+    models, told = model_section(arms, figures)
+    sections = [Section("arm", "The arm" if len(arms) == 1 else "The arms", arm_section(arms))]
+    if len(arms) == 2:
+        sections.append(Section("changes", "What differs", changes_section(*arms)))
+    sections += [
+        Section("motion", "Torques and limits", motion_section(arms, figures)),
+        Section("model", "Linear model", models),
+        Section("contract", "Contract", contract_section(arms)),
+        Section("findings", "What validate found", findings_section(arms)),
+        Section("verify", "What verify says", verify_section(arms)),
+    ]
+    data = _data(arms, figures) | {"models": told}
+    title = " and ".join(shown_name(each.name) for each in arms)
+    return assembled_page(title, _summary(arms), sections, data, _frames(arms))
+
+
+def assembled_page(
+    title: str, summary: str, sections: Sequence[Section], data: dict[str, Any], frames: int
+) -> str:
+    """Everything in one text, with a policy that fits it."""
+    style_text, library, own = page_style(), curve_library(), page_program()
+    parts = [
+        filled("section.html", key=each.key, heading=each.heading, content=each.content)
+        for each in sections
+    ]
+    links = [element("li", element("a", each.heading, href=f"#{each.key}")) for each in sections]
+    return filled(
+        "page.html",
+        policy=content_policy(style_text, library, own),
+        version=__version__,
+        title=escape(title),
+        summary=markup(paragraph(summary)),
+        contents=markup(*links),
+        sections="\n".join(parts),
+        clock=filled("clock.html", last=str(max(frames - 1, 0))) if frames > 1 else "",
+        style=style_text,
+        data=_json(data),
+        drawing=library,
+        program=own,
+    )
+
+
+def _json(data: dict[str, Any]) -> str:
+    """The data as JSON in which nothing can end the script it stands in."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _motions(arms: Sequence[ReportedArm]) -> list[ReportedMotion]:
+    return [each.motion for each in arms if not isinstance(each.motion, RobolinError)]
+
+
+def _frame_rows(arms: Sequence[ReportedArm]) -> Any:
+    """The rows that the slider stops at: spread evenly, and every telling one."""
+    motions = _motions(arms)
+    if not motions:
+        return np.zeros(1, np.int64)
+    telling = [row for motion in motions for row in telling_rows(motion)]
+    return spread_rows(motions[0].rows, MOST_FRAMES, np.array(telling))
+
+
+def _frames(arms: Sequence[ReportedArm]) -> int:
+    return len(_frame_rows(arms))
+
+
+def _data(arms: Sequence[ReportedArm], figures: PageFigures) -> dict[str, Any]:
+    rows, numbers, motions = _frame_rows(arms), figures.numbers, _motions(arms)
+    told = [_arm(each, rows, numbers) for each in arms]
+    frames = None
+    if motions:
+        times = numbers.add(motions[0].time[rows])
+        frames = {"times": times, "rows": [int(row) + 1 for row in rows]}
+    clock = motions[0].clock if motions else ""
+    return {
+        "clock": clock,
+        "frames": frames,
+        "arms": told,
+        "figures": figures.drawn,
+        "count": numbers.count,
+        "arrays": numbers.texts,
+    }
+
+
+def _arm(told: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
+    """What is drawn of an arm, and its positions, velocities and torques at every frame."""
+    if isinstance(told.motion, RobolinError):
+        values = [told.first_pose[None, :]]
+    else:
+        values = [told.motion.values[name][rows] for name in ("q", "qd", "tau")]
+    return {
+        "name": shown_name(told.name),
+        "shape": shape(told.arm, numbers),
+        "joints": told.arm.n,
+        "values": [numbers.add(each) for each in values],
+    }
+
+
+def _summary(arms: Sequence[ReportedArm]) -> str:
+    parts = [
+        f"{shown_name(each.name)}: {counted(each.arm.n, 'joint')}, "
+        f"{float_sum(link.inertia.mass for link in each.arm.links):.4g} kg moving"
+        for each in arms
+    ]
+    motions = _motions(arms)
+    if motions:
+        parts.append(counted(motions[0].rows, "row" if motions[0].rows > 1 else "state"))
+    return "; ".join(parts) + "."

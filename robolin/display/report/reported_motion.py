@@ -1,0 +1,133 @@
+"""The motion a page is about: every row of it, its torques, margins and the condition of 𝓜."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robolin.analysis.limits import ClosestApproach, JointLimits
+from robolin.api.mass_matrices import mass_matrix
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, Numbers
+from robolin.core.natural_scales import NaturalScales
+from robolin.core.results.result import Result
+from robolin.display.plots.panels import motion_scales
+from robolin.queries.answer import answer_stream
+from robolin.queries.query_context import Notify
+from robolin.queries.states import States
+from robolin.queries.values import Values
+
+MOTION_QUANTITIES = ("q", "qd", "qdd")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedClosures:
+    """What the closures of loops bear and how well they are met, row by row.
+
+    names:   of the equations, closure and component
+    forces:  (rows, equations) in N, and N·m for moments
+    open_by: (rows,) in m or rad, of the equation that is met worst
+    rank:    (rows,) how many equations are independent
+    """
+
+    names: tuple[str, ...]
+    forces: Floats
+    open_by: Floats
+    rank: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedMotion:
+    """Rows of a motion, or the one state there is.
+
+    time:      (rows,) in s from the first row, or the number of the row
+    clock:     what the time axis is called
+    values:    q, qd, qdd and tau, each (rows, n)
+    condition: cond(𝓜) of every row, with closed loops that of the inertia of free motions
+    contract:  what the torques include
+    scales:    natural scales of the arm in this motion
+    closures:  what closed loops bear, None where there are none
+    """
+
+    time: Floats
+    clock: str
+    values: Mapping[str, Floats]
+    condition: Floats
+    margins: JointLimits
+    contract: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    scales: NaturalScales
+    closures: ReportedClosures | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.time)
+
+
+def reported_motion(arm: Arm, states: States, notify: Notify) -> ReportedMotion:
+    """Torques of all rows, kept in memory with the state they belong to."""
+    approach, parts = ClosestApproach(arm), []
+
+    def watch(values: Values, part: Result) -> None:
+        # copies, for the next part may come in the same memory
+        tau = np.array(np.atleast_2d(part.arrays[0].values))
+        zero = np.zeros(arm.n)
+        motion = {
+            name: np.array(np.broadcast_to(np.atleast_2d(values.get(name, zero)), tau.shape))
+            for name in MOTION_QUANTITIES
+        }
+        approach.add(motion["q"], motion["qd"], tau, part.time)
+        parts.append((motion | {"tau": tau}, part.time))
+
+    with answer_stream(arm, "inverse", states, notify=notify, watch=watch) as stream:
+        for _part in stream.parts:
+            pass
+        ending = stream.ending(sum(len(values["tau"]) for values, _ in parts))
+    values = {name: np.concatenate([each[name] for each, _ in parts]) for name in parts[0][0]}
+    times = [time for _, time in parts if time is not None]
+    time, clock = seconds_from_first(np.concatenate(times) if times else None, len(values["tau"]))
+    condition = _conditions(arm, values["q"])
+    scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
+    return ReportedMotion(
+        time, clock, values, condition, approach.found(), ending.contract, ending.inputs, scales
+    )
+
+
+def seconds_from_first(time: Numbers | None, rows: int) -> tuple[Floats, str]:
+    """Times from the first one on, so that float32 tells neighbours apart, and their name."""
+    if time is None:
+        return np.arange(1.0, rows + 1.0), "row"
+    if time.dtype.kind == "M":
+        since = (time - time[0]) / np.timedelta64(1, "s")
+        return since.astype(np.float64), f"s after {np.datetime_as_string(time[0])}"
+    since = (time - time[0]).astype(np.float64)
+    return since, "s" if not time[0] else f"s after {float(time[0]):.9g} s"
+
+
+def _conditions(arm: Arm, q: Floats) -> Floats:
+    """The largest eigenvalue of 𝓜 beside the smallest, NaN where there is no telling."""
+    found = np.full(len(q), np.nan)
+    fine = np.isfinite(q).all(axis=1)
+    if fine.any():
+        found[fine] = condition_of(mass_matrix(arm, q[fine]))
+    return found
+
+
+def condition_of(M: Floats) -> Floats:
+    """The condition of inertias (rows, d, d)."""
+    values = np.linalg.eigvalsh(M)
+    # rounding alone can make the smallest one 0 or negative, and then there is no telling
+    low = np.where(values[:, 0] > 0.0, values[:, 0], np.nan)
+    found: Floats = values[:, -1] / low
+    return found
+
+
+def telling_rows(motion: ReportedMotion) -> list[int]:
+    """The rows worth a look: nearest to a limit, largest torque, worst condition."""
+    tau, condition = motion.values["tau"], motion.condition
+    rows = [margin.row for margin in motion.margins.margins]
+    rows += [int(row) for row in np.argmax(np.nan_to_num(np.abs(tau)), axis=0)]
+    return sorted({*rows, int(np.argmax(np.nan_to_num(condition))), 0, motion.rows - 1})

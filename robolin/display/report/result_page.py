@@ -1,0 +1,171 @@
+"""A page about stored results: their numbers over time, and what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from robolin.checking.compare import Comparison, compare_with_stored
+from robolin.checking.outcome import shown_entries
+from robolin.checking.tolerance import Tolerances
+from robolin.core.text import counted
+from robolin.display.plots.panels import NO_ROUNDING
+from robolin.display.report.contract_table import contract_table
+from robolin.display.report.page_figures import PageFigures, curve_figure
+from robolin.display.report.page_markup import (
+    PageTable,
+    element,
+    figure_cell,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.display.report.page_numbers import PageNumbers
+from robolin.display.report.report_page import MOST_FRAMES, Section, assembled_page
+from robolin.display.report.reported_model import spread_rows
+from robolin.display.report.reported_result import ReportedResult
+from robolin.io.stored import open_stored
+
+# more than anybody looks at; a page that draws them all would be slow to open
+MOST_FIGURES = 60
+_MOST_ENTRIES = 500
+
+
+def result_page(results: Sequence[ReportedResult], comparison: Comparison | None) -> str:
+    """The page about one stored result, or about two side by side."""
+    figures = PageFigures(PageNumbers())
+    sections = []
+    if comparison is not None:
+        sections.append(Section("changes", "What differs", _differences(comparison)))
+    numbers = "Numbers" if results[0].rows is None else "Numbers over time"
+    shown = _values(results) if results[0].rows is None else _curves(results, figures)
+    sections.append(Section("numbers", numbers, shown))
+    names = [each.name for each in results]
+    contracts = [each.contract for each in results]
+    sections.append(Section("contract", "Contract", markup(contract_table(names, contracts))))
+    rows = spread_rows(len(results[0].time), MOST_FRAMES, np.empty(0, np.int64))
+    data = _data(results[0], rows, figures)
+    title = " and ".join(map(shown_name, names))
+    return assembled_page(title, _summary(results), sections, data, len(rows))
+
+
+def compared_files(first: str, second: str) -> Comparison:
+    """What differs between two stored results, number by number."""
+    with open_stored(first) as stored, open_stored(second) as other:
+        return compare_with_stored(other.result_stream(), stored, Tolerances({}))
+
+
+def _summary(results: Sequence[ReportedResult]) -> str:
+    told = (
+        f"{shown_name(each.name)}: {each.verb}, "
+        f"{counted(each.rows, 'row') if each.rows is not None else 'one state'}, "
+        f"{counted(len(each.columns), 'column')}"
+        for each in results
+    )
+    return "; ".join(told) + "."
+
+
+def _differences(comparison: Comparison) -> str:
+    said = (*comparison.structure, *map(str, comparison.changes), *comparison.notes)
+    parts = [paragraph(shown_name(line)) for line in said]
+    if not comparison.beyond:
+        parts.append(paragraph("No number differs.", "good"))
+        return markup(*parts)
+    shown, counts = shown_entries(comparison, everything=False, rest="", most=_MOST_ENTRIES)
+    header = ("entry", "row", "first", "second", "unit", "change")
+    rows = [
+        (
+            shown_name(each.entry),
+            "" if each.row is None else str(each.row),
+            *each.values,
+            each.unit,
+            each.change,
+        )
+        for each in shown
+    ]
+    numbers = frozenset(("row", "first", "second", "change"))
+    title = "Every entry that differs, in the row where it differs most"
+    if shown:
+        parts.append(table(PageTable(title, header, rows, numbers, "margins")))
+    return markup(*parts, *map(paragraph, counts))
+
+
+def _values(results: Sequence[ReportedResult]) -> str:
+    """The numbers of one state, side by side."""
+    names = list(dict.fromkeys(name for each in results for name in each.columns))
+    header = ("entry", *(shown_name(each.name) for each in results), "unit")
+    if len(results) == 1:
+        header = ("entry", "value", "unit")
+    rows = [
+        (shown_name(name), *(_number(each, name) for each in results), _unit(results, name))
+        for name in names
+    ]
+    numbers = frozenset(header[1:-1])
+    return markup(table(PageTable("Every number", header, rows, numbers)))
+
+
+def _number(result: ReportedResult, name: str) -> str:
+    return figure_cell(float(result.columns[name][0]), 9) if name in result.columns else ""
+
+
+def _unit(results: Sequence[ReportedResult], name: str) -> str:
+    return next(each.units[name] for each in results if name in each.units)
+
+
+def _curves(results: Sequence[ReportedResult], figures: PageFigures) -> str:
+    """One figure per column; both results in one where they have the same times."""
+    parts = list(_figures(results, figures))
+    known = {name for each in results for name in each.columns}
+    shown: list[Element] = [element("div", *parts, class_="plots")]
+    if len(known) > MOST_FIGURES:
+        told = f"The first {len(parts)} figures; the results have {len(known)} columns."
+        shown.insert(0, paragraph(told, "note"))
+    return markup(*shown)
+
+
+def _figures(results: Sequence[ReportedResult], figures: PageFigures) -> Iterator[Element]:
+    together = all(np.array_equal(each.time, results[0].time) for each in results)
+    for name in list(dict.fromkeys(n for each in results for n in each.columns))[:MOST_FIGURES]:
+        having = [(i, each) for i, each in enumerate(results) if name in each.columns]
+        for group in [having] if together else [[each] for each in having]:
+            curves = {_label(results, i): each.columns[name] for i, each in group}
+            first = group[0][1]
+            bounds = first.limits.get(name)
+            ends = () if bounds is None else (bounds.lower, bounds.upper)
+            limits = [end for end in ends if isfinite(end)]
+            unit = first.units[name]
+            caption: list[Element | str] = [element("bdi", shown_name(name)), f" in {unit}; "]
+            yield curve_figure(
+                first.time,
+                curves,
+                caption,
+                figures,
+                rounding=first.rounding.get(name, NO_ROUNDING),
+                unit=unit,
+                limits=limits,
+            )
+
+
+def _label(results: Sequence[ReportedResult], number: int) -> str:
+    return "value" if len(results) == 1 else ("first", "second")[number]
+
+
+def _data(result: ReportedResult, rows: Any, figures: PageFigures) -> dict[str, Any]:
+    frames = None
+    if result.rows is not None:
+        times = figures.numbers.add(result.time[rows])
+        frames = {"times": times, "rows": [int(row) + 1 for row in rows]}
+    return {
+        "clock": result.clock,
+        "frames": frames,
+        "arms": [],
+        "models": [],
+        "figures": figures.drawn,
+        "count": figures.numbers.count,
+        "arrays": figures.numbers.texts,
+    }

@@ -1,0 +1,246 @@
+"""Tables for people: joint names on both axes, units in the titles, the contract above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, product
+from typing import TYPE_CHECKING, Any
+
+from robolin.core.notebook import ROUNDED_ZERO, phrase
+from robolin.core.quantity_table import QUANTITIES
+from robolin.core.results.number_kind import moment_texts
+from robolin.core.results.result import Array, Result
+from robolin.core.results.swept_verbs import is_swept
+from robolin.core.text import printable
+from robolin.core.units import entry_units, has_units_by_label, slides_in
+from robolin.display.terminal.column_blocks import wrapped
+from robolin.display.terminal.console import console_of, drawn_on
+from robolin.display.terminal.grid import (
+    GAP,
+    TIE,
+    Grid,
+    drawn_grid,
+    grid_width,
+    numbered,
+    pieces_of,
+)
+from robolin.display.terminal.numbers import aligned, aligned_complex
+from robolin.display.terminal.top_rows import SHOWN
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_MATRIX_ROWS = 2
+# the letters of the axes behind those of a matrix
+_SLICED = "klmnop"
+_ROUNDING_NOTE = f"{ROUNDED_ZERO}: rounding, less than 1e-15 of the largest entry of its table"
+
+
+def render_table(
+    result: Result,
+    console_width: int | None,
+    color: bool,
+    precision: int = 6,
+    rows: int | None = None,
+) -> str:
+    """The result as text; columns that do not fit into the width go into further tables.
+
+    Without a width nothing is split, as for a pipe.
+
+    rows: how many there are, if the result holds only the first ones
+    """
+    total = result.batch if rows is None else rows
+    pieces, legends = _fitting(grids_of(result, precision, total or 0), console_width)
+    needed = max(map(grid_width, pieces), default=0)
+    # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
+    console = console_of(max(needed, console_width or 10_000), color)
+    if result.contract:
+        console.print(_contract_block(result.contract))
+    for legend in legends:
+        console.print()
+        for line in wrapped(f"columns: {legend}", console_width or needed):
+            console.print(printable(line.replace(TIE, " ")), style="dim", soft_wrap=True)
+    for piece in pieces:
+        console.print()
+        if piece.title:
+            console.print(printable(piece.title), style="bold")
+        console.print(drawn_grid(piece), soft_wrap=True)
+        if piece.note:
+            console.print(piece.note, style="dim")
+    if any(cell.strip() == ROUNDED_ZERO for piece in pieces for row in piece.cells for cell in row):
+        console.print(f"\n{_ROUNDING_NOTE}", style="dim")
+    return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
+
+
+def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list[str]]:
+    """All tables in pieces that fit, and the legends of those whose headings became numbers."""
+    pieces: list[Grid] = []
+    legends: dict[str, None] = {}
+    for grid in grids:
+        shown, legend = numbered(grid, width)
+        pieces += pieces_of(shown, width)
+        if legend:
+            legends[legend] = None
+    return pieces, list(legends)
+
+
+def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
+    """Every array as the tables that show it; of many rows, the first."""
+    # the values of a sweep are what its rows are called
+    shown = result.arrays[1:] if is_swept(result.verb) else result.arrays
+    for labels, group in groupby(shown, key=lambda array: array.labels):
+        arrays, rank = list(group), len(labels)
+        if rank == 1 and result.batch is None and has_units_by_label(arrays[0].name):
+            yield from (_with_units(array, result, precision) for array in arrays)
+        elif rank == 0 or (rank == 1 and result.batch is None):
+            grid = _side_by_side(arrays, labels, result, precision)
+            yield replace(grid, note=_more_rows(total)) if rank == 0 else grid
+        elif rank == 1:
+            note = _more_rows(total)
+            yield from (replace(_vector_rows(a, result, precision), note=note) for a in arrays)
+        else:
+            for array in arrays:
+                yield from _matrices(array, result, precision, total)
+
+
+def _side_by_side(
+    arrays: Sequence[Array], labels: tuple[tuple[str, ...], ...], result: Result, precision: int
+) -> Grid:
+    """Vectors over the same joints as the columns of one table; scalars as a single row."""
+    batch = labels == () and result.batch is not None
+    shown = [array.values.ravel()[: SHOWN if batch else None] for array in arrays]
+    columns = [_texts(values.tolist(), precision) for values in shown]
+    row_names = _row_names(result) if batch else labels[0] if labels else ("",)
+    return Grid(
+        title="",
+        corner=_row_corner(result) if batch else _corner(arrays[0], result),
+        rows=tuple(row_names),
+        columns=tuple(_titled(array) for array in arrays),
+        cells=tuple(zip(*columns, strict=True)),
+    )
+
+
+def _with_units(array: Array, result: Result, precision: int) -> Grid:
+    """A vector whose entries have units of their own, beside these."""
+    units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
+    return Grid(
+        title="",
+        corner=_corner(array, result),
+        rows=array.labels[0],
+        columns=(array.name, "unit"),
+        cells=tuple(zip(_texts(array.values.tolist(), precision), units, strict=True)),
+    )
+
+
+def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
+    """A vector that changes from row to row: one line per row, one column per joint."""
+    return Grid(
+        title=_titled(array),
+        corner=_row_corner(result),
+        rows=_row_names(result),
+        columns=array.labels[0],
+        cells=_matrix_cells(array.values[:SHOWN].tolist(), precision),
+    )
+
+
+def _matrices(array: Array, result: Result, precision: int, total: int) -> Iterator[Grid]:
+    # beside the names of the rows
+    kind = array.axis_kind(0)
+    title = f"{_titled(array)}{_derived(array)}"
+    if array.batch is None:
+        yield from _slices(title, array.values, array.labels, precision, kind)
+        return
+    shown = min(array.batch, SHOWN if is_swept(result.verb) else _MATRIX_ROWS)
+    for row in range(shown):
+        heading = f"{title}, row {row + 1} of {total}"
+        if is_swept(result.verb):
+            heading += f": {_row_corner(result)} {_row_names(result)[row]}"
+        yield from _slices(heading, array.values[row], array.labels, precision, kind)
+
+
+def _derived(array: Array) -> str:
+    """What each slice of an array with more than two axes is, in symbols, if it has one."""
+    known = QUANTITIES.get(array.name)
+    if array.rank <= 2 or known is None:
+        return ""
+    symbol = known.symbol.replace("(i,j)", "")
+    for letter in _SLICED:
+        symbol = symbol.replace(f"({letter})", f"_{letter}")
+    return f", {symbol}"
+
+
+def _slices(
+    title: str, values: Any, labels: tuple[tuple[str, ...], ...], precision: int, corner: str
+) -> Iterator[Grid]:
+    """A matrix as one table; its derivatives, along the further axes, as one table each."""
+    rows, columns, *along = labels
+    for place in product(*(range(len(names)) for names in along)):
+        by = [f"{_SLICED[i]} = {along[i][at]}" for i, at in enumerate(place)]
+        cells = _matrix_cells(values[(..., *place)].tolist(), precision)
+        yield Grid(", ".join([title, *by]), corner, rows, columns, cells)
+
+
+def _matrix_cells(rows: list[list[float]], precision: int) -> tuple[tuple[str, ...], ...]:
+    """All entries in the same format, so that a table can be compared by eye."""
+    texts = iter(_texts([value for row in rows for value in row], precision))
+    return tuple(tuple(next(texts) for _ in row) for row in rows)
+
+
+def _texts(values: Sequence[float | complex], precision: int) -> list[str]:
+    """Numbers of one kind in the same format; whole ones in all their digits."""
+    if any(isinstance(value, complex) for value in values):
+        return aligned_complex([complex(value) for value in values], precision)
+    if all(isinstance(value, int) for value in values):
+        return [str(value) for value in values]
+    return aligned([value for value in values if not isinstance(value, complex)], precision)
+
+
+def _corner(array: Array, result: Result) -> str:
+    """What the rows of a table of vectors are."""
+    if array.rank == 0:
+        return ""
+    return array.axis_kind(0) or ("joint" if array.labels == (result.joints,) else "")
+
+
+def _titled(array: Array) -> str:
+    return f"{array.name} [{array.unit}]"
+
+
+def _row_names(result: Result) -> tuple[str, ...]:
+    count = min(result.batch or 0, SHOWN)
+    if is_swept(result.verb):
+        return tuple(f"{value:.15g}" for value in result.arrays[0].values[:count].tolist())
+    if result.time is None:
+        return tuple(str(row + 1) for row in range(count))
+    if result.time.dtype.kind == "M":
+        return tuple(moment_texts(result.time[:count]))
+    moments = result.time[:count].tolist()
+    return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in moments)
+
+
+def _row_corner(result: Result) -> str:
+    if is_swept(result.verb):
+        return _titled(result.arrays[0])
+    if result.time is None:
+        return "row"
+    return "time" if result.time.dtype.kind == "M" else "time [s]"
+
+
+def _more_rows(total: int) -> str:
+    more = total - SHOWN
+    if more <= 0:
+        return ""
+    return f"… {more} more {'row' if more == 1 else 'rows'}; -o FILE keeps them all"
+
+
+def _contract_block(contract: Mapping[str, Any]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    block = Table.grid(padding=(0, GAP, 0, 0))
+    block.add_column(style="dim", no_wrap=True)
+    block.add_column(style="dim", overflow="fold")
+    for key, value in contract.items():
+        block.add_row(Text(printable(str(key))), Text(printable(phrase(value))))
+    return block

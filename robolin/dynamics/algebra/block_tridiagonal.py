@@ -1,0 +1,70 @@
+"""Block-tridiagonal systems: L(k) x(k-1) + D(k) x(k) + U(k) x(k+1) = r(k), over any scalar.
+
+Eliminated one after the other, N blocks take N steps, each waiting for the one before.  Cyclic
+reduction takes out every other block at once, all of them independent of each other, and leaves a
+system of the same kind with half as many: ⌈log₂(N+1)⌉ steps for as many processors as blocks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.small_matrices import (
+    Matrix,
+    divided,
+    matrix_times,
+    minus,
+    times_vector,
+    transposed,
+)
+from robolin.dynamics.algebra.vectors import sub
+
+
+class BlockRow(NamedTuple):
+    """L, D and U of one row, and its right-hand side; the first has L = 0 and the last U = 0."""
+
+    L: Matrix
+    D: Matrix
+    U: Matrix
+    r: Vector
+
+
+def by_cyclic_reduction(rows: list[BlockRow]) -> tuple[list[Vector], int]:
+    """x, and how many steps it took in which all work can be done at once."""
+    if len(rows) == 1:
+        return [_solution(rows[0], rows[0].r)], 1
+    found, steps = by_cyclic_reduction([_reduced(rows, k) for k in range(1, len(rows), 2)])
+    size = len(rows[0].r)
+    nothing: Vector = (0.0,) * size
+    x: list[Vector] = [nothing] * len(rows)
+    x[1::2] = found
+    for k in range(0, len(rows), 2):
+        before = x[k - 1] if k else nothing
+        after = x[k + 1] if k + 1 < len(rows) else nothing
+        known = sub(rows[k].r, times_vector(rows[k].L, before))
+        x[k] = _solution(rows[k], sub(known, times_vector(rows[k].U, after)))
+    return x, steps + 1
+
+
+def _reduced(rows: list[BlockRow], k: int) -> BlockRow:
+    """Row k with both its neighbours eliminated."""
+    row, D, r = rows[k], rows[k].D, rows[k].r
+    zero = [tuple(x * 0.0 for x in line) for line in row.D]
+    L, U = zero, zero
+    for side, other in ((row.L, k - 1), (row.U, k + 1)):
+        if other >= len(rows):
+            continue
+        # side D⁻¹ of the neighbour
+        near = rows[other]
+        share = transposed(divided(transposed(near.D), transposed(side)))
+        r = sub(r, times_vector(share, near.r))
+        if other < k:
+            D, L = minus(D, matrix_times(share, near.U)), minus(zero, matrix_times(share, near.L))
+        else:
+            D, U = minus(D, matrix_times(share, near.L)), minus(zero, matrix_times(share, near.U))
+    return BlockRow(L, D, U, r)
+
+
+def _solution(row: BlockRow, right: Vector) -> Vector:
+    return tuple(x for (x,) in divided(row.D, [(b,) for b in right]))

@@ -1,0 +1,62 @@
+"""Small square matrices as rows of numbers, multiplied and divided by, over any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import add, dot, scale, sub
+
+Matrix = Sequence[Vector]
+
+
+def flat(A: Matrix) -> Vector:
+    """All rows one after the other."""
+    return tuple(x for row in A for x in row)
+
+
+def matrix_rows(numbers: Vector, width: int) -> list[Vector]:
+    """The rows of a matrix that was laid flat."""
+    return [numbers[i : i + width] for i in range(0, len(numbers), width)]
+
+
+def transposed(A: Matrix) -> list[Vector]:
+    return [tuple(row[i] for row in A) for i in range(len(A[0]))]
+
+
+def matrix_times(A: Matrix, B: Matrix) -> list[Vector]:
+    """A B."""
+    columns = transposed(B)
+    return [tuple(dot(row, column) for column in columns) for row in A]
+
+
+def times_vector(A: Matrix, x: Vector) -> Vector:
+    """A x."""
+    return tuple(dot(row, x) for row in A)
+
+
+def plus(A: Matrix, B: Matrix) -> list[Vector]:
+    return [add(a, b) for a, b in zip(A, B, strict=True)]
+
+
+def minus(A: Matrix, B: Matrix) -> list[Vector]:
+    return [sub(a, b) for a, b in zip(A, B, strict=True)]
+
+
+def divided(
+    A: Matrix, right: Matrix, checked: Callable[[int, Scalar], Scalar] | None = None
+) -> list[Vector]:
+    """A⁻¹ times the rows on the right, by elimination without exchanging rows.
+
+    checked: looks at every pivot before it is divided by
+    """
+    work = [tuple(a) + tuple(b) for a, b in zip(A, right, strict=True)]
+    size = len(work)
+    for s in range(size):
+        pivot = work[s][s]
+        one = 1.0 / (checked(s, pivot) if checked else pivot)
+        work[s] = scale(work[s], one)
+        for r in range(size):
+            if r != s:
+                work[r] = sub(work[r], scale(work[s], work[r][s]))
+    return [row[size:] for row in work]

@@ -1,0 +1,111 @@
+"""Sine and cosine from + - * and comparison alone, so that every machine gives the same bits.
+
+The argument is brought to |r| ≤ π/4 by subtracting k π/2, with π/2 in four parts of which the
+first three have 33 bits: k times each of them is exact for |x| ≤ 2²⁰.  What the subtraction
+rounds away is kept in a second number and put back by the first terms of the series.
+Polynomials are minimax fits of (sin r - r)/r³ and (cos r - 1 + r²/2)/r⁴ in r², with errors below
+2⁻⁵⁶ and 2⁻⁵⁸ of the result, coefficients rounded to doubles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from robolin.dynamics.algebra.comparison import if_less
+
+if TYPE_CHECKING:
+    from robolin.dynamics.algebra.scalar import Scalar
+
+LARGEST_ANGLE = 2.0**20
+
+TWO_OVER_PI = 0.6366197723675814
+HALF_PI = (
+    float.fromhex("0x1.921fb544p+0"),
+    float.fromhex("0x1.0b4611a6p-34"),
+    float.fromhex("0x1.3198a2ep-69"),
+    float.fromhex("0x1.b839a252049c1p-104"),
+)
+SINE = (
+    -0.16666666666666632,
+    0.008333333333322285,
+    -0.00019841269829700022,
+    2.755731365296509e-06,
+    -2.5050751789264593e-08,
+    1.5896416637948092e-10,
+)
+COSINE = (
+    0.0416666666666666,
+    -0.001388888888887395,
+    2.4801587289368326e-05,
+    -2.7557314318022854e-07,
+    2.0875718429184764e-09,
+    -1.1359388203636749e-11,
+)
+
+TINY = 2.0**-54
+
+# adding and subtracting this rounds to the nearest whole number
+ROUNDER = 1.5 * 2.0**52
+
+
+def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:
+    """(sin x, cos x) for |x| ≤ 2²⁰, each within one unit of its last place."""
+    k = nearest_whole(x * TWO_OVER_PI)
+    r, tail = _reduced(x, k)
+    sine, cosine = turned_by_quarters(_sine(r, tail), _cosine(r, tail), k)
+
+    # a tiny angle is its own sine, down to the sign of zero
+    return if_less(x * x, TINY, x, sine), cosine
+
+
+def turned_by_quarters(
+    s: Scalar, c: Scalar, k: Scalar, rounder: float = ROUNDER
+) -> tuple[Scalar, Scalar]:
+    """Sine and cosine of an angle k quarter turns further."""
+    # quarter turns left over: 0, ±1 or ±2; odd ones swap sine and cosine
+    quarter = k - 4.0 * nearest_whole(k * 0.25, rounder)
+    size = quarter * quarter
+    odd, sign = (size - 1.0) * (size - 1.0), 1.0 - 0.5 * size
+    sine = if_less(odd, 0.5, c, s) * if_less(odd, 0.5, quarter, sign)
+    cosine = if_less(odd, 0.5, s, c) * if_less(odd, 0.5, -quarter, sign)
+    return sine, cosine
+
+
+def nearest_whole(x: Scalar, rounder: float = ROUNDER) -> Scalar:
+    return (x + rounder) - rounder
+
+
+def _reduced(x: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
+    """x - k π/2 as a number and the part of it that does not fit."""
+    first = x - k * HALF_PI[0]
+    second, lost = _difference(first, k * HALF_PI[1])
+    third, lost_again = _difference(second, k * HALF_PI[2])
+    tail = (lost + lost_again) - k * HALF_PI[3]
+    r = third + tail
+    return r, (third - r) + tail
+
+
+def _difference(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
+    """a - b rounded, and exactly what rounding lost, whichever is larger."""
+    total = a - b
+    part = total - a
+    return total, (a - (total - part)) - (b + part)
+
+
+def _sine(r: Scalar, tail: Scalar) -> Scalar:
+    z = r * r
+    return r + (z * r * polynomial(SINE, z) + (tail - 0.5 * z * tail))
+
+
+def _cosine(r: Scalar, tail: Scalar) -> Scalar:
+    z = r * r
+    half = 0.5 * z
+    whole = 1.0 - half
+    return whole + (((1.0 - whole) - half) + (z * z * polynomial(COSINE, z) - r * tail))
+
+
+def polynomial(coefficients: tuple[float, ...], z: Scalar) -> Scalar:
+    value: Scalar = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * z + coefficient
+    return value

@@ -1,0 +1,240 @@
+"""What the verbs answer on an arm with closed loops, row by row, and what is wrong with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+import numpy as np
+
+from robolin.core.arm import Arm
+from robolin.core.array_checks import batch_of, joint_arrays, require_sound, require_tree
+from robolin.core.arrays import Arrays, Floats, JointValues
+from robolin.core.units import joint_unit
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import RunOptions, evaluate, evaluate_rows, require_known
+from robolin.evaluation.loops.closure_arrays import Closures, row_names
+from robolin.evaluation.loops.loop_dynamics import (
+    LoopSolution,
+    Mechanism,
+    loop_solution,
+    without_closures,
+)
+from robolin.evaluation.loops.solve import LOOP_SOLVERS
+from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
+
+# metres, radians, and the same per second, by which a state may miss its closures
+CLOSURE_TOLERANCE = 1e-6
+
+LOOP_STATE = ("q", "qd", "tau")
+PERTURBED_STATE = ("dq", "dqd", "dtau")
+NEEDED_STATE = {
+    "forward": LOOP_STATE,
+    "linearize-forward": LOOP_STATE,
+    "perturb-forward": (*LOOP_STATE, *PERTURBED_STATE),
+    "loop-forces": LOOP_STATE,
+    "linearize-loops": LOOP_STATE,
+    # the torque that keeps every joint's acceleration, closures bearing nothing
+    "hold": ("q", "qd", "qdd"),
+}
+FORWARD_RESULTS = ("qdd",)
+LINEARIZED = tuple(ALGORITHMS["linearize-forward"].gives)
+
+# what a command asks for, and the fuller answer that arms with loops have
+FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
+
+CLOSE_HINT = "--close least brings a state onto its closures, as robolin.close does"
+CLOSE_CHANGE = (
+    "--close JOINTS keeps the changes of those and lets the others follow, "
+    "as robolin.close_change does"
+)
+
+
+class Trouble(IntEnum):
+    """Why a state has no answer, the first that holds."""
+
+    NONE = 0
+    UNSOUND = 1
+    OPEN = 2
+    OPENING = 3
+    NO_INERTIA = 4
+    DEAD_POINT = 5
+    INCONSISTENT_CHANGE = 6
+    TOO_LARGE = 7
+
+
+def closed_rows(
+    arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
+) -> tuple[Arrays, Floats]:
+    """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
+    require_known(how)
+    if verb not in NEEDED_STATE:
+        require_tree(arm, verb)
+    _require_method(how)
+    if verb == "hold":
+        return evaluate_rows(without_closures(arm), "inverse", values, **_of_tree(how))
+    arrays = joint_arrays(arm, {name: values[name] for name in NEEDED_STATE[verb]})
+    batch = batch_of(arrays)
+    flat = {
+        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
+        for name, array in arrays.items()
+    }
+    unsound = unsound_rows(arm, flat, (len(flat["q"]),))
+    for array in flat.values():
+        array[unsound] = 0.0
+    with np.errstate(all="ignore"):
+        found, solution = _answers(arm, verb, flat, how)
+        trouble = np.where(unsound, Trouble.UNSOUND, _troubles(arm, flat, solution, found))
+    return {name: each.reshape((*batch, *each.shape[1:])) for name, each in found.items()}, trouble
+
+
+def _answers(
+    arm: Arm, verb: str, flat: Mapping[str, Floats], how: RunOptions
+) -> tuple[Arrays, LoopSolution]:
+    q, qd, tau = (flat[name] for name in LOOP_STATE)
+    method = how.get("loop_method")
+    solution = loop_solution(arm, q, qd, tau, method, _of_tree(how))
+    found = {
+        "qdd": solution.qdd,
+        "lam": solution.lam,
+        "rank": solution.kept.sum(axis=-1).astype(float),
+        "kept": solution.kept,
+    }
+    if verb in ("forward", "loop-forces"):
+        return (found if verb == "loop-forces" else _only(found, FORWARD_RESULTS)), solution
+    mechanism = Mechanism(arm, q, qd, tau, method or "null-space", _of_tree(how))
+    found |= vars(mechanism.gradients(solution))
+    if verb == "perturb-forward":
+        along = {"dq": "dqdd_dq", "dqd": "dqdd_dqd", "dtau": "dqdd_dtau"}
+        parts = [found[name] @ flat[change][..., None] for change, name in along.items()]
+        return {"dqdd": sum(parts)[..., 0]}, solution
+    return (_only(found, LINEARIZED) if verb == "linearize-forward" else found), solution
+
+
+def _only(found: Arrays, names: tuple[str, ...]) -> Arrays:
+    return {name: found[name] for name in names}
+
+
+def _of_tree(how: RunOptions) -> RunOptions:
+    """How the tree's own algorithms run."""
+    return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+
+
+def _troubles(
+    arm: Arm, flat: Mapping[str, Floats], solution: LoopSolution, found: Arrays
+) -> Floats:
+    """The first trouble of every row."""
+    slack = _slack(flat["qd"])[:, None]
+    reasons = {
+        Trouble.OPEN: (np.abs(solution.open_by) > CLOSURE_TOLERANCE).any(axis=-1),
+        Trouble.OPENING: (np.abs(solution.opening) > slack).any(axis=-1),
+        Trouble.NO_INERTIA: solution.no_inertia,
+        Trouble.DEAD_POINT: solution.dead_point,
+        Trouble.INCONSISTENT_CHANGE: _inconsistent_changes(arm, flat),
+        Trouble.TOO_LARGE: infinite_rows(found, (len(slack),)),
+    }
+    return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
+
+
+def _inconsistent_changes(arm: Arm, flat: Mapping[str, Floats]) -> Floats:
+    """(B,): where a change that was given does not keep the closures, beside its own size."""
+    if "dq" not in flat:
+        return np.zeros(len(flat["q"]), dtype=bool)
+    opened_by = Closures(arm, flat["q"], flat["qd"]).change(flat["dq"], flat["dqd"])
+    dq, dqd, qd = (np.abs(flat[name]).max(axis=-1) for name in ("dq", "dqd", "qd"))
+    # velocities also change with positions, as much as these move the closures
+    sizes = np.stack([dq, dqd + dq * (1.0 + qd)])
+    return np.asarray((np.abs(opened_by).max(axis=-1) > CLOSURE_TOLERANCE * sizes).any(axis=0))
+
+
+def _slack(qd: Floats) -> Floats:
+    """What a velocity may miss by: fast ones are known less exactly."""
+    return np.asarray(CLOSURE_TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
+
+
+def why_closed_unanswered(
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: RunOptions
+) -> RobolinError | None:
+    """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    arrays = joint_arrays(arm, {name: values[name] for name in NEEDED_STATE[verb]})
+    batch = batch_of(arrays)
+    state = row_of(arm, arrays, batch, row)
+
+    def require_answer() -> None:
+        require_sound(arm, state)
+        _require_answer(arm, verb, state, how)
+
+    return error_in(row, batch, require_answer)
+
+
+def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: RunOptions) -> None:
+    """Raise the trouble of a single sound state."""
+    if verb == "hold":
+        evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
+        return
+    trouble = Trouble(int(closed_rows(arm, verb, state, how)[1][0]))
+    closures = Closures(arm, state["q"][None], state["qd"][None])
+    if trouble == Trouble.OPEN:
+        raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE_HINT)
+    if trouble == Trouble.OPENING:
+        told = _farthest(arm, closures.opening[0], "is torn open at", "/s")
+        raise RobolinError(told, hint=CLOSE_HINT)
+    if trouble == Trouble.INCONSISTENT_CHANGE:
+        raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
+    if trouble == Trouble.TOO_LARGE and how.get("loop_method") == "schur":
+        evaluate(without_closures(arm), "mass-matrix-inverse", {"q": state["q"]})
+    if trouble in EXPLAINED:
+        message, hint, placed = EXPLAINED[trouble]
+        raise RobolinError(message, where=arm.source if placed else "", hint=hint)
+
+
+# message and hint of troubles that speak for themselves, and whether they say where the arm is from
+EXPLAINED = {
+    Trouble.NO_INERTIA: (
+        "nothing resists some motion that the closures leave free",
+        "give the links mass or the joints armature",
+        True,
+    ),
+    Trouble.DEAD_POINT: (
+        "the closures contradict each other here: the linkage is at a dead point and moves on",
+        "start beside the dead point, or with velocity 0",
+        True,
+    ),
+    Trouble.TOO_LARGE: (
+        "the answer is too large for a double",
+        "check the values given",
+        False,
+    ),
+}
+
+
+def _farthest(arm: Arm, gaps: Floats, verb: str = "stands open by", per: str = "") -> str:
+    """The closure that misses most, and by how much."""
+    at = int(np.abs(gaps).argmax())
+    loop, component = row_names(arm)[at].rsplit("/", 1)
+    unit = joint_unit("position", turns=not component.startswith("f"))
+    others = (np.abs(gaps) > CLOSURE_TOLERANCE).sum()
+    more = f" ({others} of {len(gaps)} equations are not met)" if others > 1 else ""
+    return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
+
+
+def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
+    """Which closure the change opens most, by its positions or else by its velocities."""
+    dq, dqd = state["dq"], state["dqd"]
+    by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))
+    if np.abs(by_q).max() > CLOSURE_TOLERANCE * np.abs(dq).max():
+        return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
+    told = _farthest(arm, by_qd, "is torn open at", "/s")
+    return f"dqd does not keep the closures: {told}"
+
+
+def _require_method(how: RunOptions) -> None:
+    hint = f"loop methods are {', '.join(LOOP_SOLVERS)}"
+    method = how.get("loop_method")
+    if method is not None and method not in LOOP_SOLVERS:
+        raise UsageError(f"there is no loop method '{method}'", hint=hint)
+    recursion = how.get("method", "auto")
+    if recursion != "auto":
+        message = f"'{recursion}' is a method for trees, and the arm has closed loops"
+        raise UsageError(message, where="method", hint=f"{hint}; they go with --loop-method")

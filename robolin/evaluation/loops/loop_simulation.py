@@ -1,0 +1,117 @@
+"""Arms with closed loops in motion: accelerations, and what keeps the closures from drifting.
+
+Integrated accelerations keep L q̈ = c, so the gaps themselves grow slowly with rounding and step
+size.  Either every step ends with a projection onto the closures, or Baumgarte's terms draw the
+gaps shut all the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import LoopMethod
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows
+from robolin.evaluation.loops.assemble import assemble, closed_nearby
+from robolin.evaluation.loops.loop_dynamics import (
+    Baumgarte,
+    Mechanism,
+    has_kernel,
+    without_closures,
+)
+from robolin.evaluation.quick_calls import quick_call
+
+
+@dataclass(frozen=True)
+class LoopMotion:
+    """q̈ (..., n) of an arm with loops, for states that may have drifted off their closures."""
+
+    arm: Arm
+    how: RunOptions
+    method: LoopMethod = "null-space"
+    baumgarte: Baumgarte | None = None
+
+    def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
+        if self.baumgarte is None and has_kernel(self.arm, self.method):
+            quick = quick_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
+            answered: tuple[Floats, ...] | None = quick(q, qd, tau)
+            if answered is not None:
+                return answered[0]
+            values = {"q": q, "qd": qd, "tau": tau}
+            found, unanswered = evaluate_rows(self.arm, "forward-closed", values, **self.how)
+            if not unanswered.any():
+                return found["qdd"]
+        return self._by_lapack(q, qd, tau)
+
+    def _by_lapack(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
+        batch, n = q.shape[:-1], self.arm.n
+        q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
+        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
+        qdd, _, dead_point = mechanism.motion(self.baumgarte)
+        if dead_point.any():
+            raise RobolinError(
+                "the closures contradict each other: the linkage has run into a dead point",
+                hint="no motion is determined there; begin elsewhere, or end before",
+            )
+        return qdd.reshape((*batch, n))
+
+
+@dataclass(frozen=True)
+class Projection:
+    """q and q̇ (..., n) brought back onto the closures."""
+
+    arm: Arm
+    how: RunOptions
+
+    def __call__(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+        nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
+        if nearby is not None:
+            return nearby
+        n = self.arm.n
+        found = assemble(self.arm, q.reshape(-1, n), qd.reshape(-1, n), how=self.how)
+        return found.q.reshape(q.shape), found.qd.reshape(qd.shape)
+
+
+@dataclass(frozen=True)
+class SimulatedLoops:
+    """What a simulation needs to know of an arm with loops: its tree, and what constrains it."""
+
+    tree: Arm
+    accelerations: LoopMotion
+    project: Projection | None
+
+
+def simulated_loops(
+    arm: Arm,
+    q: JointValues,
+    qd: JointValues,
+    how: RunOptions,
+    baumgarte: tuple[float, float] | None = None,
+    fixed_steps: bool = True,
+) -> SimulatedLoops:
+    """The arm ready to be simulated from a state that is closed.
+
+    baumgarte: alpha and beta in 1/s, in place of a projection after each step
+    """
+    # a state that is open, or that no motion belongs to, is an error here
+    evaluate_any_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
+    if baumgarte is None and not fixed_steps:
+        hint = "give baumgarte=(alpha, beta), for example (10, 10), or take steps of fixed size"
+        raise UsageError("closures are projected after steps of fixed size only", hint=hint)
+    terms = None if baumgarte is None else _terms(baumgarte)
+    how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    project = Projection(arm, how) if terms is None else None
+    return SimulatedLoops(without_closures(arm), LoopMotion(arm, how, baumgarte=terms), project)
+
+
+def _terms(baumgarte: tuple[float, float]) -> Baumgarte:
+    alpha, beta = (float(each) for each in baumgarte)
+    if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
+        hint = "alpha = beta lets gaps die out as fast as they can without swinging"
+        raise UsageError(f"baumgarte: {alpha:g}, {beta:g} are not two rates ≥ 0", hint=hint)
+    return Baumgarte(alpha, beta)

@@ -1,0 +1,106 @@
+"""Three ways to solve the equations of motion of a tree with closures.
+
+    [[M, L*], [L, 0]] [x; -λ] = [top; bottom],   L with independent rows
+
+With top = τ - C and bottom = c, x is the acceleration and λ the forces of the closures; with
+derivatives on the right, their derivatives.  Right-hand sides are columns: (B, n, k), (B, r, k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robolin.core.arrays import Floats
+from robolin.core.choices import LoopMethod
+
+LoopSystemSolution = tuple[Floats, Floats]
+
+# smallest over largest inertia against the motions left free, below which there is none
+NEGLIGIBLE_FREE_INERTIA = 1e-14
+
+
+@dataclass(frozen=True)
+class System:
+    """Mass matrix M (B, n, n) and closures L (B, r, n) of states that keep the same rows.
+
+    mass_matrix_inverse: asked for by the one method that needs it
+    """
+
+    M: Floats
+    L: Floats
+    mass_matrix_inverse: Callable[[], Floats]
+
+
+def by_kkt(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
+    """Method 1: all unknowns at once."""
+    M, L = system.M, system.L
+    batch, r, n = L.shape
+    whole = np.zeros((batch, n + r, n + r))
+    whole[:, :n, :n], whole[:, :n, n:], whole[:, n:, :n] = M, L.swapaxes(-1, -2), L
+    found = solved_or_nan(whole, np.concatenate([top, bottom], axis=1))
+    return found[:, :n], -found[:, n:]
+
+
+def by_schur(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
+    """Method 2: the forces first, L M⁻¹ L* λ = bottom - L M⁻¹ top; then x = M⁻¹ (top + L* λ)."""
+    L, inverse = system.L, system.mass_matrix_inverse()
+    Lt = L.swapaxes(-1, -2)
+    lam = solved_or_nan(L @ inverse @ Lt, bottom - L @ (inverse @ top))
+    return inverse @ (top + Lt @ lam), lam
+
+
+def by_null_space(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
+    """Method 3: x = K y + x₀ with L K = 0 and L x₀ = bottom; K* M K y = K* (top - M x₀).
+
+    From L* = [Q₁ K] [R; 0]: x₀ = Q₁ R⁻* bottom, and R λ = Q₁* (M x - top) in the end.
+    """
+    M, r = system.M, system.L.shape[1]
+    Q1, K, R = orthogonal(system.L)
+    Kt = K.swapaxes(-1, -2)
+    x0 = Q1 @ solved_or_nan(R.swapaxes(-1, -2), bottom) if r else np.zeros_like(top)
+    x = x0 + K @ solved_or_nan(Kt @ M @ K, Kt @ (top - M @ x0))
+    lam = solved_or_nan(R, Q1.swapaxes(-1, -2) @ (M @ x - top)) if r else np.zeros_like(bottom)
+    return x, lam
+
+
+LOOP_SOLVERS: Mapping[LoopMethod, Callable[[System, Floats, Floats], LoopSystemSolution]] = {
+    "kkt": by_kkt,
+    "schur": by_schur,
+    "null-space": by_null_space,
+}
+
+
+def orthogonal(L: Floats) -> tuple[Floats, Floats, Floats]:
+    """Q₁ (B, n, r), K (B, n, n-r) and R (B, r, r) of L* = [Q₁ K] [R; 0]."""
+    batch, r, n = L.shape
+    if r == 0:
+        none = np.zeros((batch, n, 0))
+        return none, np.broadcast_to(np.eye(n), (batch, n, n)), np.zeros((batch, 0, 0))
+    Q, R = np.linalg.qr(L.swapaxes(-1, -2), mode="complete")
+    return Q[..., :r], Q[..., r:], R[:, :r]
+
+
+def without_inertia(system: System) -> Floats:
+    """(B,): whether some motion that the closures leave free meets no inertia."""
+    K = orthogonal(system.L)[1]
+    if K.shape[-1] == 0:
+        return np.zeros(len(K), dtype=bool)
+    sizes = np.linalg.eigvalsh(K.swapaxes(-1, -2) @ system.M @ K)
+    return np.asarray(sizes[:, 0] <= NEGLIGIBLE_FREE_INERTIA * sizes[:, -1])
+
+
+def solved_or_nan(A: Floats, b: Floats) -> Floats:
+    """A⁻¹ b (B, k, c), NaN in the states whose A has no inverse."""
+    try:
+        return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        found = np.full(b.shape, np.nan)
+        for i in range(len(A)):
+            try:
+                found[i] = np.linalg.solve(A[i], b[i])
+            except np.linalg.LinAlgError:
+                continue
+        return found

@@ -1,1 +1,0 @@
-"""CSV, read and written."""

@@ -1,1 +1,0 @@
-"""JSON, read and written."""

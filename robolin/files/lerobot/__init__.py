@@ -1,1 +1,0 @@
-"""Datasets of LeRobot: Parquet files beside a page that describes them."""

@@ -1,1 +1,0 @@
-"""NPZ, read and written."""

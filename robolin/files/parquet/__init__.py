@@ -1,1 +1,0 @@
-"""Parquet, read and written."""

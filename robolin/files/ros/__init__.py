@@ -1,1 +1,0 @@
-"""Recordings of ROS: bags of both generations, and MCAP files."""

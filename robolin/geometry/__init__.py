@@ -1,1 +1,0 @@
-"""Turns and poses in space, and configurations whose joints have several freedoms."""

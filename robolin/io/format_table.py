@@ -1,0 +1,222 @@
+"""The one table of file formats: what each of them can do, and where that is written.
+
+A new format is a folder with its functions and one entry here.  Functions are named by module,
+so that the table can be read without importing any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.core.results.result import ResultStream
+    from robolin.io.provenance_reader import Meta
+    from robolin.io.stored_file import StoredFile
+    from robolin.io.table_file import TableFile, TableSource
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format; every function is written 'module:function'.
+
+    writer:        (ResultStream, path) writes a file, complete or not at all
+    result_opener: (path) opens a stored result as a StoredFile, within a `with`
+    stream_writer: (ResultStream, binary stream) writes into a pipe, where that can be done
+    table_opener:  (TableSource) opens a trajectory as a TableFile, where that can be done
+    read_piped:    whether a trajectory can come through a pipe
+    read_in_parts: whether a part of a trajectory can be read without the rest, as from a store
+    holds_nan:     whether a row without an answer can be written
+    holds_infinity: whether a number beyond all others can be written
+    text:          whether numbers are written in digits
+    sealed:        whether the end of a file tells that all of it is there
+    companion:     what the name of a file ends in besides, where its provenance lies beside it
+    provenance_reader: (binary stream, name for messages) reads the provenance, and nothing else
+    """
+
+    writer: str
+    result_opener: str
+    stream_writer: str | None = None
+    table_opener: str | None = None
+    read_piped: bool = False
+    read_in_parts: bool = False
+    holds_nan: bool = True
+    holds_infinity: bool = True
+    text: bool = False
+    sealed: bool = False
+    companion: str = ""
+    provenance_reader: str | None = None
+
+    def write(self, result: ResultStream, path: str | Path) -> None:
+        """Write a result as a file."""
+        _function(self.writer)(result, path)
+
+    def write_to(self, result: ResultStream, stream: BinaryIO) -> None:
+        """Write a result into an open stream."""
+        assert self.stream_writer is not None, "the format can be streamed"
+        _function(self.stream_writer)(result, stream)
+
+    def open_result(self, path: Path) -> AbstractContextManager[StoredFile]:
+        """Open a stored result; its provenance is verified at once."""
+        opened: AbstractContextManager[StoredFile] = _function(self.result_opener)(path)
+        return opened
+
+    def read_provenance(self, stream: BinaryIO, where: str) -> Meta:
+        """The provenance in an open file whose numbers need not be read for it."""
+        assert self.provenance_reader is not None, "the format can be asked for it alone"
+        meta: Meta = _function(self.provenance_reader)(stream, where)
+        return meta
+
+    def open_table(self, source: TableSource) -> TableFile:
+        """Open a trajectory; its columns are known at once."""
+        assert self.table_opener is not None, "the format has trajectories"
+        table: TableFile = _function(self.table_opener)(source)
+        return table
+
+
+# by the extension of the file
+FORMATS: dict[str, Format] = {
+    "csv": Format(
+        writer="robolin.io.formats.csv_writer:write_csv",
+        stream_writer="robolin.io.formats.csv_writer:write_csv_to",
+        result_opener="robolin.io.formats.stored_csv:open_csv",
+        table_opener="robolin.io.formats.csv_reader:csv_table",
+        read_piped=True,
+        read_in_parts=True,
+        holds_infinity=False,
+        text=True,
+        companion=".meta.json",
+    ),
+    "json": Format(
+        writer="robolin.io.formats.json_writer:write_json",
+        stream_writer="robolin.io.formats.json_writer:write_json_to",
+        result_opener="robolin.io.formats.stored_json:open_json",
+        holds_nan=False,
+        holds_infinity=False,
+        text=True,
+    ),
+    "npz": Format(
+        writer="robolin.io.formats.npz_writer:write_npz",
+        result_opener="robolin.io.formats.stored_npz:open_npz",
+        table_opener="robolin.io.formats.npz_reader:npz_table",
+        sealed=True,
+    ),
+    "parquet": Format(
+        writer="robolin.io.formats.parquet_writer:write_parquet",
+        result_opener="robolin.io.formats.stored_parquet:open_parquet",
+        table_opener="robolin.io.formats.parquet_reader:parquet_table",
+        read_in_parts=True,
+        sealed=True,
+        provenance_reader="robolin.io.formats.stored_parquet:parquet_provenance",
+    ),
+    "mat": Format(
+        writer="robolin.io.formats.mat_results:write_mat_result",
+        result_opener="robolin.io.formats.mat_results:open_mat",
+    ),
+}
+
+# recordings of other programs, which are read and never written: (place, part, file, joints)
+# opens one of them as a TableFile, within a `with`
+RECORDINGS: dict[str, str] = dict.fromkeys(
+    ("bag", "mcap", "db3"), "robolin.io.formats.bag_reader:open_bag"
+)
+# folders that are recordings: (path) whether it is one, and what opens it
+RECORDED_FOLDERS: dict[str, str] = {
+    "robolin.io.formats.bag_reader:is_bag_folder": "robolin.io.formats.bag_reader:open_bag",
+    "robolin.io.formats.lerobot_reader:is_dataset": "robolin.io.formats.lerobot_reader:open_dataset",
+}
+
+# the form of an answer for people, which is no file format
+TABLE = "table"
+# what comes through a pipe without a word about its form
+PIPED = "csv"
+
+
+def format_named(path: str | Path) -> str:
+    """The name of the format that a path's extension says, which need not be one of ours."""
+    return Path(path).suffix.lower().removeprefix(".")
+
+
+def with_companion(path: str | Path) -> list[str]:
+    """The file, and the one beside it with its provenance where the format has one."""
+    known = FORMATS.get(format_named(path))
+    return [str(path), f"{path}{known.companion}"] if known and known.companion else [str(path)]
+
+
+def trajectory_formats() -> list[str]:
+    """The formats that trajectories can have."""
+    return [name for name, each in FORMATS.items() if each.table_opener]
+
+
+def recording_opener(
+    place: str,
+) -> Callable[[str, str, str, Sequence[str]], AbstractContextManager[TableFile]] | None:
+    """What opens a recording of another program as a table; None for what is none."""
+    path = Path(place)
+    if not path.is_dir():
+        opener = RECORDINGS.get(format_named(place))
+        return None if opener is None else _function(opener)
+    for recognizes, opener in RECORDED_FOLDERS.items():
+        if _function(recognizes)(path):
+            return _function(opener)
+    return None
+
+
+def stream_formats() -> list[str]:
+    """The formats that answers can have in a pipe."""
+    return [name for name, each in FORMATS.items() if each.stream_writer]
+
+
+def with_nan() -> list[str]:
+    """The formats that can hold a row without an answer."""
+    return [name for name, each in FORMATS.items() if each.holds_nan]
+
+
+def extensions(names: Iterable[str], last: str = " or ") -> str:
+    """Formats by their extensions, as in '.csv, .json or .npz'."""
+    *first, end = (f".{name}" for name in names)
+    return f"{', '.join(first)}{last}{end}" if first else end
+
+
+def require_known_format(
+    path: str | Path, names: Iterable[str], what: str, hint: str, where: str = ""
+) -> str:
+    """The format of a path if it is one of these; `what` they are is said if it is not."""
+    name = format_named(path)
+    if name not in names:
+        problem = f"'.{name}' is no {what}" if name else "the name has no extension"
+        raise UsageError(problem, where=where or str(path), hint=hint)
+    return name
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+def format_of(path: str, fmt: str | None) -> str:
+    """The format that a file is written in."""
+    extension = format_named(path)
+    if extension not in FORMATS:
+        if fmt is not None:
+            return fmt
+        problem = f"the extension '.{extension}'" if extension else "a name without extension"
+        raise UsageError(
+            f"{problem} does not say what to write",
+            where=path,
+            hint=f"use one of {extensions(FORMATS, ', ')}",
+        )
+    if fmt is not None and fmt != extension:
+        raise UsageError(
+            f"the file's extension says {extension}, --format says {fmt}",
+            where=path,
+            hint="leave out --format: the extension picks the writer",
+        )
+    return extension

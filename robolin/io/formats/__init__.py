@@ -1,0 +1,1 @@
+"""Readers and writers, one or two modules for each file format."""

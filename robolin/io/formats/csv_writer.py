@@ -1,0 +1,128 @@
+"""CSV: one row per state, every number in as few digits as bring back the same bits."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from robolin.core.results.number_kind import moment_texts
+from robolin.core.results.result import Result, ResultStream
+from robolin.core.results.table_columns import Columns, column_names, table_columns
+from robolin.core.threads import after_short_answer, prefetch
+from robolin.io.atomic import is_stream, replacing
+from robolin.io.formats.json_writer import laid_out
+from robolin.io.formats.stored_csv import belongs, companion_of
+from robolin.io.paired_files import replacing_pair
+from robolin.io.polars_memory import memory_suffices_for_polars
+from robolin.io.provenance_writer import Digests
+
+# below this the time to import polars is longer than the time it saves
+_LARGE_TABLE = 300_000
+# text takes more memory than numbers, so that it is made of fewer of them at a time
+_NUMBERS_AT_ONCE = 1 << 18
+
+# about, with the comma
+_BYTES_OF_A_NUMBER = 20
+
+
+def write_csv(result: ResultStream, path: str | Path) -> None:
+    """Write the table, and its provenance beside it as `<path>.meta.json`.
+
+    A pipe or a device gets the table alone.
+    """
+    if is_stream(path):
+        with replacing(path) as table:
+            write_csv_to(result, table)
+        return
+    with replacing_pair(companion_of(path), path, belongs) as (beside, table):
+        digests = write_csv_to(result, table)
+        beside.write(f"{laid_out(digests.meta(result))}\n".encode())
+
+
+def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
+    """Write the table into an open stream, as UTF-8."""
+    digests = Digests()
+    made = _texts_at_once if result.live else _texts
+    goes_on = after_short_answer(_numbers_in)
+    with closing(prefetch(made(digests.passing(result.parts)), goes_on)) as texts:
+        for text in texts:
+            stream.write(text)
+            if result.live:
+                stream.flush()
+    return digests
+
+
+def _texts_at_once(parts: Iterable[Result]) -> Iterator[bytes]:
+    """The table with a text for each part, of which nobody knows when the next one comes."""
+    for number, part in enumerate(parts):
+        head = b"" if number else _lines([column_names(part)])
+        yield head + _by_python(table_columns(part), slice(None))
+
+
+def _numbers_in(text: bytes) -> float:
+    """About how many there are in a piece of the table."""
+    return len(text) / _BYTES_OF_A_NUMBER
+
+
+def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
+    """The table piece by piece; how it is divided into parts does not show."""
+    rest = iter(parts)
+    held: list[Result] = []
+    size = 0
+    for part in rest:
+        held.append(part)
+        size += sum(values.size for _, values in part.stored())
+        if size >= _LARGE_TABLE:
+            break
+    yield _lines([column_names(held[0])])
+    by_polars = size >= _LARGE_TABLE and memory_suffices_for_polars()
+    written = _by_polars if by_polars else _by_python
+    for part in chain(held, rest):
+        groups = table_columns(part)
+        at_once = max(_NUMBERS_AT_ONCE // sum(len(group.names) for group in groups), 1)
+        for first in range(0, len(groups[0].values), at_once):
+            yield written(groups, slice(first, first + at_once))
+
+
+def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
+    import polars
+
+    frames = [
+        polars.DataFrame({g.names[0]: moment_texts(g.values[rows])})
+        if g.values.dtype.kind == "M"
+        else polars.from_numpy(g.values[rows], schema=g.names, orient="row")
+        for g in groups
+    ]
+    text = io.BytesIO()
+    polars.concat(frames, how="horizontal").write_csv(text, include_header=False)
+    return text.getvalue()
+
+
+def _by_python(groups: Sequence[Columns], rows: slice) -> bytes:
+    lists = [
+        [[text] for text in moment_texts(group.values[rows])]
+        if group.values.dtype.kind == "M"
+        else group.values[rows].tolist()
+        for group in groups
+    ]
+    return _lines(
+        [_shown(value) for part in row for value in part] for row in zip(*lists, strict=True)
+    )
+
+
+def _shown(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    # as polars writes it
+    return repr(value) if value == value else "NaN"
+
+
+def _lines(rows: Iterable[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

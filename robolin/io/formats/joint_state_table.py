@@ -1,0 +1,138 @@
+"""A topic with joint states as a table: a column for every joint and quantity, a row a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+
+from robolin.core.arrays import Floats, Integers, Numbers
+from robolin.core.quantity_table import column_name
+from robolin.core.text import quoted
+from robolin.errors import RobolinError
+from robolin.io.formats.joint_states import MessageLayout, as_table, layout_of
+from robolin.io.formats.topic import Topic
+from robolin.io.table_file import ReadRequest, TableBlock, TableFile, require_finite_cells
+
+TIME = "time"
+# how many messages are looked at to see who writes to the topic, and how many kinds there may be
+_LOOKED_AT, _MOST_KINDS = 200, 64
+
+
+def joint_state_table(topic: Topic, joints: Sequence[str], digest: Callable[[], str]) -> TableFile:
+    """Look at the first messages for the names; messages about other joints are left aside."""
+    seen = list(islice(topic.messages(), _LOOKED_AT))
+    if not seen:
+        raise RobolinError(f"the topic '{topic.name}' has no message", where=topic.file)
+    kinds = _kinds([data for _, data in seen], topic)
+    ours = [kind for kind in kinds if set(kind.joints) & set(joints)]
+    table = _JointStates(topic, (ours or kinds)[0], [k for k in kinds if ours and k not in ours])
+    return TableFile(
+        table.names,
+        table.blocks,
+        size=topic.count,
+        most_rows=lambda: None,
+        digest=digest,
+        whole=lambda i: i == 0,
+        notes=tuple(table.notes()),
+        time_unit="ns",
+    )
+
+
+def _kinds(messages: Sequence[bytes], topic: Topic) -> list[MessageLayout]:
+    """Every kind of message among these, in the order of their appearance."""
+    found: dict[tuple[str, ...], MessageLayout] = {}
+    for number, data in enumerate(messages, 1):
+        kind = layout_of(data, topic.ros1, f"{topic.file}, message {number}")
+        found.setdefault(kind.joints, kind)
+    return list(found.values())
+
+
+class _JointStates:
+    """The messages of one topic on their way into columns."""
+
+    def __init__(self, topic: Topic, first: MessageLayout, aside: Sequence[MessageLayout]) -> None:
+        self._topic, self._first = topic, first
+        self._aside = {kind.joints for kind in aside}
+        self._kinds: set[tuple[object, ...]] = set()
+        self._columns = [(q, joint) for q in first.numbers for joint in first.joints]
+        self.names = [TIME, *(column_name(q, joint) for q, joint in self._columns)]
+        sample = as_table([first.sample])
+        self._by_bag = int(first.stamps(sample)[0]) == 0
+
+    def notes(self) -> Iterator[str]:
+        """What is assumed or left aside."""
+        yield f"rows are the messages of '{self._topic.name}'"
+        if self._by_bag:
+            yield "messages have no time of their own, so it is that of their recording"
+        if self._aside:
+            names = quoted(sorted({joint for joints in self._aside for joint in joints}))
+            yield f"messages about other joints are left aside: {names}"
+
+    def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
+        """Some messages at a time."""
+        before = 0
+        for batch in self._topic.batches(request.rows):
+            stamps, values, kept = self._decoded(batch, before)
+            before += len(batch)
+            if not len(kept):
+                continue
+            numbers = [before - len(batch) + i + 1 for i in kept.tolist()]
+            whole = {0: stamps[kept]}
+            table = np.column_stack([stamps[kept].astype(float), values[kept]])
+            block = TableBlock(table[:, request.indices], self._place(numbers), before, whole)
+            if not request.gaps:
+                topic = self._topic
+                require_finite_cells(block, self.names, request, topic.file, topic.count)
+            yield block
+
+    def _place(self, numbers: Sequence[int]) -> Callable[[int], str]:
+        return lambda row: f"{self._topic.file}, message {numbers[row]}"
+
+    def _decoded(
+        self, batch: Sequence[tuple[int, bytes]], before: int
+    ) -> tuple[Integers, Floats, Integers]:
+        """Times, numbers in the order of the columns, and which messages are about our joints."""
+        stamps = np.array([stamp for stamp, _ in batch], dtype=np.int64)
+        values = np.full((len(batch), len(self._columns)), np.nan)
+        kept = np.zeros(len(batch), bool)
+        lengths = np.array([len(data) for _, data in batch])
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            while len(rows):
+                kind = self._kind(batch[int(rows[0])][1], before + int(rows[0]) + 1)
+                table = as_table([batch[row][1] for row in rows.tolist()])
+                fits = kind.fits(table)
+                if kind.joints not in self._aside:
+                    mine, table = rows[fits], table[fits]
+                    kept[mine] = True
+                    values[mine] = self._in_order(kind, table)
+                    if not self._by_bag:
+                        stamps[mine] = kind.stamps(table)
+                rows = rows[~fits]
+        return stamps, values, np.flatnonzero(kept)
+
+    def _kind(self, data: bytes, number: int) -> MessageLayout:
+        """Where everything stands in a message, which is about joints that were seen before."""
+        where = f"{self._topic.file}, message {number}"
+        kind = layout_of(data, self._topic.ros1, where)
+        if kind.joints in self._aside:
+            return kind
+        missing = [name for name in self._first.joints if name not in kind.joints]
+        if missing or set(kind.numbers) != set(self._first.numbers):
+            what = f"has no {quoted(missing)}" if missing else "has other quantities"
+            message = f"this message {what}, unlike the first one"
+            hint = "every message has to be about the same joints: record them by themselves"
+            raise RobolinError(message, where=where, hint=hint)
+        self._kinds.add((kind.joints, kind.constant))
+        if len(self._kinds) > _MOST_KINDS:
+            hint = "joints have to keep their names and their order"
+            raise RobolinError("messages change from one to the next", where=where, hint=hint)
+        return kind
+
+    def _in_order(self, kind: MessageLayout, table: Numbers) -> Floats:
+        """Numbers of a kind of message where the first kind has them."""
+        order = [kind.joints.index(joint) for joint in self._first.joints]
+        parts = [kind.values(table, quantity)[:, order] for quantity in self._first.numbers]
+        return np.concatenate(parts, axis=1) if parts else np.empty((len(table), 0))

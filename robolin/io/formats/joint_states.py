@@ -1,0 +1,147 @@
+"""Messages of type sensor_msgs/JointState, many at once.
+
+Message after message has the same names and lengths, and then every number stands at the same
+place.  That place is found once for each kind of message; all messages that agree with it in
+every byte that is no number are read there.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from robolin.core.arrays import Floats, Integers, Mask, Numbers
+from robolin.errors import RobolinError
+
+JOINT_STATE_QUANTITIES = ("q", "qd", "tau")
+LITTLE_ENDIAN_CDR = b"\x00\x01\x00\x00"
+_SECOND = 10**9
+_LONGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class MessageLayout:
+    """Where everything stands in messages of one kind.
+
+    sample:   one of them
+    joints:   the names in it
+    stamp:    where its time begins: seconds and nanoseconds of 32 bits each
+    numbers:  where each quantity begins; the ones that are not there are left out
+    constant: from where to where all of them are the same
+    """
+
+    sample: bytes
+    joints: tuple[str, ...]
+    stamp: int
+    numbers: dict[str, int]
+    constant: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def _same(self) -> Integers:
+        return np.concatenate([np.arange(*each) for each in self.constant])
+
+    def fits(self, table: Numbers) -> Mask:
+        """Which of the messages, one in a row of bytes, are of this kind."""
+        sample = np.frombuffer(self.sample, np.uint8)
+        found: Mask = (table[:, self._same] == sample[self._same]).all(axis=1)
+        return found
+
+    def values(self, table: Numbers, quantity: str) -> Floats:
+        """A quantity of all joints in every message."""
+        begin = self.numbers[quantity]
+        part = np.ascontiguousarray(table[:, begin : begin + 8 * len(self.joints)])
+        return np.asarray(part.view("<f8"), dtype=np.float64)
+
+    def stamps(self, table: Numbers) -> Integers:
+        """The time of every message in nanoseconds."""
+        part = np.ascontiguousarray(table[:, self.stamp : self.stamp + 8]).view("<u4")
+        seconds = part[:, 0].astype(np.int64)
+        stamps: Integers = seconds * _SECOND + part[:, 1]
+        return stamps
+
+
+class _Cursor:
+    """Goes through a message and remembers what it passed that other messages share."""
+
+    def __init__(self, data: bytes, at: int, origin: int, aligned: bool) -> None:
+        self.data, self.at = data, at
+        self._origin, self._aligned = origin, aligned
+        self.passed: list[tuple[int, int]] = [(0, origin)] if origin else []
+
+    def skip_to(self, size: int) -> None:
+        if self._aligned:
+            self.at += -(self.at - self._origin) % size
+
+    def count(self) -> int:
+        self.skip_to(4)
+        (found,) = struct.unpack_from("<I", self.data, self.at)
+        self._pass(4)
+        if found > _LONGEST:
+            raise ValueError(f"a list of {found} entries")
+        return int(found)
+
+    def text(self) -> str:
+        size = self.count()
+        found = self.data[self.at : self.at + size]
+        if len(found) != size:
+            raise ValueError("a text that goes on behind the end")
+        self._pass(size)
+        return found.rstrip(b"\0").decode()
+
+    def numbers(self) -> tuple[int, int]:
+        """How many there are and where the first one stands."""
+        size = self.count()
+        if size:
+            self.skip_to(8)
+        begin = self.at
+        self.at += 8 * size
+        if self.at > len(self.data):
+            raise ValueError("numbers that go on behind the end")
+        return size, begin
+
+    def _pass(self, size: int) -> None:
+        self.passed.append((self.at, self.at + size))
+        self.at += size
+
+
+def layout_of(data: bytes, ros1: bool, where: str) -> MessageLayout:
+    """Where everything stands in this message; our error if it is none."""
+    try:
+        return _layout(data, ros1)
+    except (struct.error, ValueError, UnicodeDecodeError) as error:
+        message = f"this is no joint state: {error}"
+        raise RobolinError(message, where=where, hint="the recording is damaged") from error
+
+
+def _layout(data: bytes, ros1: bool) -> MessageLayout:
+    if ros1:
+        # a number of the message, then its time
+        stamp, cursor = 4, _Cursor(data, 12, 0, aligned=False)
+    elif data[:4] != LITTLE_ENDIAN_CDR:
+        raise ValueError(f"it is written as {data[:4].hex()}, not as little-endian CDR")
+    else:
+        stamp, cursor = 4, _Cursor(data, 12, 4, aligned=True)
+    if len(data) < 12:
+        raise ValueError("it is too short")
+    cursor.text()
+    joints = tuple(cursor.text() for _ in range(cursor.count()))
+    if len(set(joints)) != len(joints):
+        raise ValueError("a joint is named twice")
+    numbers: dict[str, int] = {}
+    for quantity in JOINT_STATE_QUANTITIES:
+        size, begin = cursor.numbers()
+        if size not in (0, len(joints)):
+            raise ValueError(f"{size} numbers for {len(joints)} joints")
+        if size:
+            numbers[quantity] = begin
+    return MessageLayout(data, joints, stamp, numbers, tuple(cursor.passed))
+
+
+def as_table(messages: Sequence[bytes]) -> Numbers:
+    """Messages of one length, one in a row of bytes."""
+    table: Numbers = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+    return table

@@ -1,0 +1,137 @@
+"""JSON: names, nested lists, units and provenance in one document."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from math import prod
+from operator import attrgetter
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+
+from robolin.core.arrays import Numbers
+from robolin.core.results.number_kind import (
+    COMPLEX,
+    NumberKind,
+    kind_of,
+    moment_texts,
+    stored_values,
+)
+from robolin.core.results.result import ResultStream
+from robolin.core.text import printable_json
+from robolin.core.threads import after_short_answer, prefetch
+from robolin.errors import RobolinError
+from robolin.io.atomic import replacing
+from robolin.io.provenance_writer import Digests
+
+_HELD_IN_MEMORY = 1 << 24
+_NUMBERS_AT_ONCE = 1 << 16
+
+
+def write_json(result: ResultStream, path: str | Path) -> None:
+    """Write the document as a file."""
+    with replacing(path) as stream:
+        write_json_to(result, stream)
+
+
+def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
+    """Write the document into an open stream, as UTF-8.
+
+    It has one array after the other, all rows of each, so they wait until the last row is there.
+    """
+    digests = Digests()
+    spools: dict[str, IO[bytes]] = {}
+    with ExitStack() as opened:
+        goes_on = after_short_answer(attrgetter("size"))
+        with closing(prefetch(digests.passing(result.parts), goes_on)) as parts:
+            for part in parts:
+                for name, values in part.stored():
+                    if name not in spools:
+                        spools[name] = opened.enter_context(
+                            tempfile.SpooledTemporaryFile(_HELD_IN_MEMORY)
+                        )
+                    spools[name].write(stored_values(values).tobytes())
+        for text in _document(result, digests, spools):
+            stream.write(printable_json(text).encode())
+
+
+def _document(
+    result: ResultStream, digests: Digests, spools: dict[str, IO[bytes]]
+) -> Iterator[str]:
+    part = digests.last
+    kinds = {name: kind_of(values) for name, values in part.stored()}
+    yield f'{{\n  "joints": {_compact(list(part.joints))},\n'
+    if "time" in spools:
+        yield '  "time": '
+        yield from _list(spools["time"], digests.shapes["time"], kinds["time"], "  ")
+        yield ",\n"
+    yield '  "results": {'
+    for i, array in enumerate(part.arrays):
+        yield f"{',' if i else ''}\n    {_compact(array.name)}: "
+        kind, shape = kinds[array.name], digests.shapes[array.name]
+        written = _parts if kind is COMPLEX else _list
+        yield from written(spools[array.name], shape, kind, "    ")
+    units = {array.name: array.unit for array in part.arrays}
+    yield f'\n  }},\n  "units": {laid_out(units, "  ")},\n'
+    yield f'  "meta": {laid_out(digests.meta(result), "  ")}\n}}\n'
+
+
+def _parts(
+    spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, indent: str
+) -> Iterator[str]:
+    """Complex numbers as an object of two arrays."""
+    deeper = f"{indent}  "
+    for begin, part in (("{", "re"), (",", "im")):
+        yield f"{begin}\n{deeper}{_compact(part)}: "
+        yield from _list(spool, shape, kind, deeper, part)
+    yield f"\n{indent}}}"
+
+
+def _list(
+    spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, indent: str, part: str = "re"
+) -> Iterator[str]:
+    """The array in the spool, laid out as if it had been there as nested lists."""
+    spool.seek(0)
+    if not shape:
+        yield _compact(_read(spool, (), kind, part).item())
+        return
+    rows, row_shape = shape[0], shape[1:]
+    begin, between, end = ("[\n", ",\n", f"\n{indent}]") if row_shape else ("[", ", ", "]")
+    deeper = f"{indent}  " if row_shape else ""
+    at_once = max(_NUMBERS_AT_ONCE // max(prod(row_shape), 1), 1)
+    yield begin
+    for first in range(0, rows, at_once):
+        count = min(at_once, rows - first)
+        values = _read(spool, (count, *row_shape), kind, part)
+        plain = moment_texts(values) if values.dtype.kind == "M" else values.tolist()
+        texts = (deeper + laid_out(row, deeper) for row in plain)
+        yield (between if first else "") + between.join(texts)
+    yield end
+
+
+def _read(spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, part: str) -> Numbers:
+    values = np.frombuffer(spool.read(kind.size * prod(shape)), kind.dtype).reshape(shape)
+    return values.imag if part == "im" else values.real
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """JSON text with one line per entry of an object and per row of a matrix."""
+    deeper = indent + "  "
+    if isinstance(value, dict) and value:
+        items = [f"{_compact(key)}: {laid_out(item, deeper)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(deeper + item for item in items) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(item, (list, dict)) for item in value):
+        rows = [deeper + laid_out(item, deeper) for item in value]
+        return "[\n" + ",\n".join(rows) + f"\n{indent}]"
+    return _compact(value)
+
+
+def _compact(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise RobolinError("JSON has no NaN", hint="write another format") from error

@@ -1,0 +1,230 @@
+"""What a Parquet file says of itself, and whether that can be.
+
+Polars believes it: it takes as much memory as is asked for, and stops the process in its own words
+where something is missing.  So it gets to see only files whose groups of rows, columns and pages
+fit together, lie inside the file and do not overlap.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+from robolin.io.formats.thrift_compact import ThriftError, ThriftFields, ThriftReader
+
+MAGIC = b"PAR1"
+_TAIL = 8
+# that of a file of some gigabytes
+_LONGEST_FOOTER = 1 << 24
+# no number takes more, with what says whether it is there and where it is
+_MOST_PER_VALUE, _MOST_BESIDE = 32, 1 << 20
+# pages of fewer numbers than these are not written
+_VALUES_PER_PAGE, _FEW_PAGES = 16, 64
+_PAGE_HEADER, _LONGEST_PAGE_HEADER = 1 << 9, 1 << 16
+# kinds of pages: the field that describes one, how many fields of it are needed, and which of them
+# name an encoding
+_PAGES = {0: (5, 4, (2, 3, 4)), 2: (7, 2, (2,)), 3: (8, 6, (4,))}
+_DICTIONARY, _ENCODINGS = 2, (0, 2, 3, 4, 5, 6, 7, 8, 9)
+
+
+class FooterError(ValueError):
+    """A file that is no Parquet file, or a damaged one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChunk:
+    """The numbers of one column in one group of rows.
+
+    name:          of the column; of one inside others, their names before it
+    values:        how many there are
+    start, packed: where its bytes begin in the file, and how many they are
+    """
+
+    name: tuple[str, ...]
+    values: int
+    start: int
+    packed: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Some rows that are stored together."""
+
+    rows: int
+    chunks: tuple[ColumnChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFooter:
+    """What stands at the end of a Parquet file: its groups of rows, and words of the writer."""
+
+    groups: tuple[RowGroup, ...]
+    meta: Mapping[str, str]
+
+
+def read_footer(stream: BinaryIO) -> ParquetFooter:
+    """The footer of a file that can be as it says."""
+    size = stream.seek(0, os.SEEK_END)
+    tail = _bytes_at(stream, size - _TAIL, _TAIL) if size > 2 * _TAIL else b""
+    length = int.from_bytes(tail[:4], "little")
+    start = size - _TAIL - length
+    if tail[4:] != MAGIC or start < len(MAGIC) or length > _LONGEST_FOOTER:
+        raise FooterError("its end is not that of a Parquet file")
+    return _footer(_bytes_at(stream, start, length), start)
+
+
+# parts of one recording all begin with it
+@lru_cache(maxsize=4)
+def _footer(data: bytes, start: int) -> ParquetFooter:
+    """The footer that begins at this place in its file."""
+    try:
+        fields = ThriftReader(data).structure()
+        groups = tuple(_group(each) for each in _listed(fields, 4))
+        leaves = sum(1 for each in _listed(fields, 2)[1:] if not each.get(5))
+        meta = {_text(each[1]): _text(each.get(2, b"")) for each in fields.get(5, [])}
+    except (ThriftError, LookupError, AttributeError, TypeError) as error:
+        raise FooterError("what it says of itself cannot be read") from error
+    _require_rows(groups, fields.get(3))
+    _require_apart(groups, leaves, start)
+    return ParquetFooter(groups, meta)
+
+
+def _group(fields: ThriftFields) -> RowGroup:
+    return RowGroup(_count(fields, 3), tuple(_chunk(each) for each in _listed(fields, 1)))
+
+
+def _chunk(fields: ThriftFields) -> ColumnChunk:
+    said = fields[3]
+    _listed(said, 2)
+    for needed in (1, 4, 6):
+        _count(said, needed)
+    start = _count(said, 9)
+    # some writers say 0 where there is no dictionary
+    if 0 < said.get(11, 0) < start:
+        start = said[11]
+    name = tuple(_text(part) for part in _listed(said, 3))
+    return ColumnChunk(name, _count(said, 5), start, _count(said, 7))
+
+
+def _count(fields: ThriftFields, number: int, bits: int = 63) -> int:
+    found = fields[number]
+    if not isinstance(found, int) or not 0 <= found < 1 << bits:
+        raise TypeError(found)
+    return found
+
+
+def _listed(fields: ThriftFields, number: int) -> list[Any]:
+    found = fields[number]
+    if not isinstance(found, list):
+        raise TypeError(found)
+    return found
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")
+
+
+def _require_rows(groups: Sequence[RowGroup], rows: object) -> None:
+    if sum(group.rows for group in groups) != rows:
+        raise FooterError("its groups do not have its rows")
+
+
+def _require_apart(groups: Sequence[RowGroup], leaves: int, end: int) -> None:
+    """Refuse columns that lie elsewhere, or one over the other to be counted twice."""
+    if any(len(group.chunks) != leaves for group in groups):
+        raise FooterError("a group of rows lacks a column")
+    # a column without numbers is nowhere
+    chunks = [chunk for group in groups for chunk in group.chunks if chunk.values]
+    places = sorted((chunk.start, chunk.start + chunk.packed) for chunk in chunks)
+    if any(start < len(MAGIC) or stop > end for start, stop in places):
+        raise FooterError("a column lies outside the file")
+    if any(stop > start for (_, stop), (start, _) in pairwise(places)):
+        raise FooterError("columns lie one over the other")
+
+
+def require_pages(
+    stream: BinaryIO, footer: ParquetFooter, names: Collection[str], rows: range
+) -> None:
+    """Refuse columns of numbers whose pages unfold to more than their numbers can take.
+
+    rows: those that are to be read, whose groups are looked at
+    """
+    for group in _groups_of(footer, rows):
+        for chunk in group.chunks:
+            if len(chunk.name) == 1 and chunk.name[0] in names:
+                if chunk.values != group.rows:
+                    raise FooterError("a column has not as many numbers as there are rows")
+                _require_numbers(chunk, list(_pages(stream, chunk)) if chunk.values else [])
+
+
+def _groups_of(footer: ParquetFooter, rows: range) -> Iterator[RowGroup]:
+    """The groups that have some of these rows."""
+    stop = 0
+    for group in footer.groups:
+        first, stop = stop, stop + group.rows
+        if first < rows.stop and rows.start < stop:
+            yield group
+
+
+def _require_numbers(chunk: ColumnChunk, pages: Sequence[tuple[int, int]]) -> None:
+    if sum(values for values, _ in pages) != chunk.values:
+        raise FooterError("the pages of a column do not have its numbers")
+    if sum(unpacked for _, unpacked in pages) > _MOST_PER_VALUE * chunk.values + _MOST_BESIDE:
+        raise FooterError("the pages of a column unfold to more than its numbers")
+
+
+def _pages(stream: BinaryIO, chunk: ColumnChunk) -> Iterator[tuple[int, int]]:
+    """How many numbers each page has, none for a dictionary, and its bytes when unpacked."""
+    at, end, left = chunk.start, chunk.start + chunk.packed, _FEW_PAGES
+    left += chunk.values // _VALUES_PER_PAGE
+    while at < end and left:
+        header, size = _page_header(stream, at, end)
+        left -= 1
+        try:
+            at += size + _count(header, 3, 31)
+            yield _values(header), _count(header, 2, 31)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise FooterError("a page does not say what it holds") from error
+    if at != end:
+        raise FooterError("the pages of a column do not fill its place")
+
+
+def _values(header: ThriftFields) -> int:
+    kind = _count(header, 1)
+    place, needed, encodings = _PAGES[kind]
+    about = header[place]
+    counts = [_count(about, number, 31) for number in range(1, needed + 1)]
+    if any(about[number] not in _ENCODINGS for number in encodings):
+        raise TypeError("an encoding that nobody knows")
+    return 0 if kind == _DICTIONARY else counts[0]
+
+
+def _page_header(stream: BinaryIO, at: int, end: int) -> tuple[ThriftFields, int]:
+    """What a page says of itself, and how many bytes that takes."""
+    for length in (_PAGE_HEADER, _LONGEST_PAGE_HEADER):
+        reader = ThriftReader(_bytes_at(stream, at, min(length, end - at)))
+        try:
+            return reader.structure(), reader.at
+        except ThriftError as error:
+            problem = error
+    raise FooterError("a page does not say what it holds") from problem
+
+
+def _bytes_at(stream: BinaryIO, place: int, size: int) -> bytes:
+    # a buffer would read much more than is looked at
+    if hasattr(os, "pread") and (number := _number(stream)) is not None:
+        return os.pread(number, size, place)
+    stream.seek(place)
+    return stream.read(size)
+
+
+def _number(stream: BinaryIO) -> int | None:
+    """What the system calls the file; None if it does not lie on a disk."""
+    try:
+        return stream.fileno()
+    except OSError:
+        return None

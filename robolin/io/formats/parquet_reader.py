@@ -1,0 +1,247 @@
+"""Parquet files, read by polars."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from robolin.core.arrays import Integers
+from robolin.errors import RobolinError
+from robolin.io.formats.parquet_footer import (
+    FooterError,
+    ParquetFooter,
+    read_footer,
+    require_pages,
+)
+from robolin.io.library_messages import silence_libraries
+from robolin.io.paths import is_stored
+from robolin.io.polars_memory import require_polars_memory
+from robolin.io.stores.objects import polars_options
+from robolin.io.stores.store_errors import known_problem
+from robolin.io.table_file import (
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    TableSource,
+    counted_place,
+    raise_first,
+    require_finite_cells,
+    require_plausible,
+)
+
+# of repeated values Parquet keeps a few bytes only; motions have a time at least
+_LARGEST_RATIO = 1000
+# a group of rows is read as a whole: so many bytes, or so many times what it takes in the file
+_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO = 1 << 27, 16
+
+if TYPE_CHECKING:
+    from polars import DataFrame, DataType, LazyFrame, Schema
+
+
+def parquet_table(source: TableSource) -> TableFile:
+    """Look at the names and types; columns that nobody asks for may hold anything."""
+    rows = ParquetRows(source)
+    names, schema = rows.names, rows.schema
+    return TableFile(
+        names,
+        rows.blocks,
+        size=rows.count,
+        most_rows=lambda: rows.count,
+        digest=lambda: source.digest(by_path=True),
+        chooses=True,
+        whole=lambda i: schema[names[i]].is_integer(),
+        moments=lambda i: _unit(schema[names[i]]),
+        texts=lambda places: _texts(rows.lazy, [names[i] for i in places], source),
+    )
+
+
+class ParquetRows:
+    """The rows of a file whose footer is sound, of which none has been read."""
+
+    def __init__(self, source: TableSource) -> None:
+        self._source = source
+        self._footer = sound_footer(source.stream, source.file)
+        require_polars_memory(source.file)
+        silence_libraries()
+        import polars
+
+        try:
+            self.lazy = _scanned(source.path)
+            self.schema = self.lazy.collect_schema()
+            self.count: int = self.lazy.select(polars.len()).collect().item()
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise _unread(source.path, source.file, error) from error
+        self.names = self.schema.names()
+        self._size = source.stream.seek(0, os.SEEK_END)
+
+    def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
+        """The rows and columns that were asked for, block by block."""
+        chosen, wanted = [self.names[i] for i in request.indices], request.within(self.count)
+        self._require_sound(chosen, wanted, request)
+        first = wanted.start
+        some = self.lazy.select(chosen).slice(first, len(wanted))
+        for frame in _frames(some, request.rows, self._source):
+            yield self._block(frame, first, request)
+            first += len(frame)
+        if first != wanted.stop:
+            # where polars panics in a thread of its own, rows end as if there were no more
+            raise damaged_parquet(self._source.file)
+
+    def _block(self, frame: DataFrame, first: int, request: ReadRequest) -> TableBlock:
+        import polars
+
+        names, file = self.names, self._source.file
+        values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
+        whole = {i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole}
+        block = TableBlock(values, counted_place(file, first), first + len(values), whole)
+        if not request.gaps and not np.isfinite(values).all():
+            # which cells are empty is only of use to whoever is told of them
+            empty = frame.select(polars.all().is_null()).to_numpy()
+            require_finite_cells(block, names, request, file, self.count, empty)
+        return block
+
+    def _require_sound(self, chosen: list[str], wanted: range, request: ReadRequest) -> None:
+        """Refuse types that are no numbers, and a file that unfolds to far more than it is."""
+        schema, file = self.schema, self._source.file
+        _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
+        _require_float64(schema, [self.names[i] for i in request.unrounded], file)
+        require_plausible(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
+        _require_groups(self._footer, set(chosen), file)
+        if not is_stored(self._source.path):
+            # in a store every page would be a request of its own
+            with _footer_errors(file):
+                require_pages(self._source.stream, self._footer, set(chosen), wanted)
+
+
+def _scanned(path: str) -> LazyFrame:
+    """The table, of which nothing has been read; from a store polars gets what it needs itself."""
+    import polars
+
+    how: dict[str, Any] = {"glob": False, "hive_partitioning": False}
+    if is_stored(path):
+        # credentials of the same variables as everywhere, without other packages
+        how |= {"storage_options": polars_options(path), "credential_provider": None}
+    return polars.scan_parquet(path, **how)
+
+
+def _texts(lazy: LazyFrame, names: Sequence[str], source: TableSource) -> tuple[str, ...] | None:
+    """The words that columns have in every row; None if they differ, or are none."""
+    import polars
+
+    schema = lazy.collect_schema()
+    if any(schema[name] not in (polars.String, polars.Categorical) for name in names):
+        return None
+    try:
+        found = lazy.select(polars.col(names).cast(polars.String)).unique().head(2).collect()
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        raise _unread(source.path, source.file, error) from error
+    if len(found) != 1 or None in found.row(0):
+        return None
+    return tuple(map(str, found.row(0)))
+
+
+def _unit(kind: DataType) -> str | None:
+    """The unit of moments without a zone, None for any other type."""
+    import polars
+
+    if isinstance(kind, polars.Datetime) and kind.time_zone in (None, "UTC"):
+        return kind.time_unit
+    return None
+
+
+def _whole(frame: DataFrame, name: str, unit: str | None, file: str) -> Integers:
+    """A column of whole numbers or moments, every one of them there and within int64."""
+    import polars
+
+    if frame[name].null_count():
+        raise RobolinError(f"a cell in column '{name}' is empty", where=file)
+    try:
+        found: Integers = frame[name].cast(polars.Int64).to_numpy()
+        held = _unit(frame.schema[name])
+        return (
+            found
+            if held in (unit, None)
+            else found.view(f"M8[{held}]").astype(f"M8[{unit}]").view(np.int64)
+        )
+    except polars.exceptions.PolarsError as error:
+        message = f"the column '{name}' has numbers beyond those of 64 bits"
+        raise RobolinError(message, where=file) from error
+
+
+def _frames(lazy: LazyFrame, rows: int, source: TableSource) -> Iterator[DataFrame]:
+    import polars
+
+    try:
+        yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        raise _unread(source.path, source.file, error) from error
+
+
+def _as_float64(frame: DataFrame) -> DataFrame:
+    import polars
+
+    # polars plans a query for every cast, also for one that has nothing to do
+    done = all(kind == polars.Float64 for kind in frame.dtypes)
+    return frame if done else frame.cast(polars.Float64)
+
+
+def _unread(path: str, file: str, error: BaseException) -> RobolinError:
+    """What polars could not read: a store that does not answer, else a damaged file."""
+    problem = known_problem(path, str(error)) if is_stored(path) else None
+    return problem or damaged_parquet(file)
+
+
+def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:
+    """Refuse groups of rows that unfold to far more than they take in the file."""
+    for number, group in enumerate(footer.groups, 1):
+        packed = sum(chunk.packed for chunk in group.chunks if chunk.name[-1] in chosen)
+        unfolded = 8 * group.rows * len(chosen)
+        if unfolded > max(_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO * packed):
+            message = f"group {number} of its rows unfolds from {packed} bytes to {unfolded}"
+            hint = "write it in smaller groups of rows, such as 100000 rows each"
+            raise RobolinError(message, where=file, hint=hint)
+
+
+def sound_footer(stream: BinaryIO, file: str) -> ParquetFooter:
+    """What a Parquet file says of itself, or our error if that cannot be."""
+    with _footer_errors(file):
+        return read_footer(stream)
+
+
+@contextmanager
+def _footer_errors(file: str) -> Iterator[None]:
+    try:
+        yield
+    except FooterError as error:
+        raise damaged_parquet(file) from error
+
+
+def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
+    raise_first(
+        (
+            RobolinError(f"the column '{name}' holds {schema[name]}, not numbers", where=file)
+            for name in chosen
+            if not schema[name].is_numeric()
+        ),
+        file,
+    )
+
+
+def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
+    """Refuse decimal fractions where nothing may be rounded."""
+    for name in exact:
+        if schema[name].is_decimal():
+            message = f"the column '{name}' holds {schema[name]}, which float64 would round"
+            hint = "store whole numbers, such as nanoseconds, or Float64"
+            raise RobolinError(message, where=file, hint=hint)
+
+
+def damaged_parquet(file: str) -> RobolinError:
+    """What is said of a file that polars cannot read."""
+    return RobolinError(
+        "not a Parquet file, or a damaged one", where=file, hint="write it again, or use CSV or NPZ"
+    )

@@ -1,0 +1,151 @@
+"""Rows of a text counted before they are read, and marked where parts of it begin."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import BinaryIO
+
+import numpy as np
+
+from robolin.core.threads import cores, prefetch
+from robolin.engine.csv_scanner import NOTHING_YET, scanned
+from robolin.io.formats.chosen_lines import cells_decide, row_begins
+from robolin.io.formats.csv_records import lines_of, records
+from robolin.io.formats.line_reader import LineReader, Lines, count_bytes
+from robolin.io.table_file import RowMark
+
+_AT_ONCE = 1 << 22
+# pieces that stay in the processor's caches until they are digested and looked at
+_PLAINLY_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class CountedText:
+    """The digest of a text, how many rows it has below the header, and where parts begin.
+
+    rows:  None where nobody wants to know
+    marks: the last of them, of a plain text, is where it ends
+    even:  whether all lines have as many cells as the first, without quotes and other letters
+           than those of ASCII
+    """
+
+    digest: str
+    rows: int | None
+    marks: tuple[RowMark, ...] = ()
+    even: bool = False
+
+
+def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedText | None:
+    """A text whose lines are its rows; None for one with quotes, returns or blank lines.
+
+    every: rows from one mark to the next, the first of which is at row `first`
+    """
+    digest = hashlib.sha256()
+    with closing(prefetch(_digested(stream, digest), _worth_a_thread)) as pieces:
+        counted = _counted(pieces, every, first)
+    return counted and replace(counted, digest=digest.hexdigest())
+
+
+def _digested(stream: BinaryIO, digest: hashlib._Hash) -> Iterator[bytes]:
+    """All bytes, each piece counted in before it is handed on."""
+    while piece := stream.read(_PLAINLY_AT_ONCE):
+        digest.update(piece)
+        yield piece
+
+
+def _worth_a_thread(piece: bytes) -> bool:
+    """Whether there is more to read, and a core that could do it meanwhile."""
+    return len(piece) == _PLAINLY_AT_ONCE and cores() > 1
+
+
+def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> CountedText | None:
+    """What `counted_plainly` tells, without the digest."""
+    marks: list[RowMark] = []
+    look, even, commas = NOTHING_YET, True, 0
+    # lines that have ended so far, and how many bytes there were
+    ended, reached, following = 0, 0, first
+    for piece in pieces:
+        if every is not None:
+            commas = commas if reached else piece.partition(b"\n")[0].count(b",")
+            look = scanned(piece, commas, look)
+            if look.quotes or look.returns or look.blank_lines:
+                return None
+            # the row r begins behind the end of line r, the header being line 0
+            if following < ended + look.ends:
+                ends = reached + np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
+                for row in range(following, ended + look.ends, every):
+                    marks.append(RowMark(row, row + 2, int(ends[row - ended]) + 1))
+                    following = row + every
+            ended, even = ended + look.ends, even and look.even and look.ascii
+        reached += len(piece)
+    if every is None:
+        return CountedText("", None)
+    rows = max(0, ended - look.at_end)
+    begun = [mark for mark in marks if mark.row < rows]
+    even = even and (look.at_end or look.commas == commas)
+    return CountedText("", rows, (*begun, RowMark(rows, rows + 2, reached)), even)
+
+
+def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
+    """Any text, line by line."""
+    reader = LineReader(stream, _AT_ONCE, file)
+    if every is None:
+        for _ in reader.lines():
+            pass
+        return CountedText(reader.digest(), None)
+    counting = _Counting(every, first)
+    counting.count(reader.lines(), file)
+    return CountedText(reader.digest(), counting.rows, tuple(counting.marks))
+
+
+class _Counting:
+    """Rows of a text counted, and marked where parts begin."""
+
+    def __init__(self, every: int, first: int) -> None:
+        self._every, self._next = every, first
+        self.rows = 0
+        self.marks: list[RowMark] = []
+
+    def count(self, blocks: Iterator[Lines], file: str) -> None:
+        """Count all rows below the header."""
+        for lines in _below_header(blocks):
+            if cells_decide(lines.data):
+                # only its cells tell, which no mark can help with
+                self.marks.clear()
+                rest = chain([lines], blocks)
+                texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in rest)
+                self.rows += sum(1 for _ in records(texts, file, lines.first))
+                return
+            self._add(lines)
+
+    def _add(self, lines: Lines) -> None:
+        data = lines.data
+        blanks = b"\n\n" in data or b"\r" in data or data[:1] == b"\n"
+        found = -1
+        if not blanks:
+            found = count_bytes(data, b"\n") + (data[-1:] not in (b"", b"\n"))
+        if blanks or self._next < self.rows + found:
+            begins = row_begins(data)
+            found = len(begins)
+            while self._next < self.rows + found:
+                place = int(begins[self._next - self.rows])
+                line = lines.first + data.count(b"\n", 0, place)
+                byte = lines.reached - len(data) + place
+                self.marks.append(RowMark(self._next, line, byte))
+                self._next += self._every
+        self.rows += found
+
+
+def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
+    rest = iter(blocks)
+    start = next(rest)
+    data = start.data
+    if b"\r" in data.partition(b"\n")[0].rstrip(b"\r"):
+        # lines end as they did on old Macs
+        data = data.replace(b"\r", b"\n")
+    yield Lines(data.partition(b"\n")[2], 2, start.reached, start.last)
+    yield from rest

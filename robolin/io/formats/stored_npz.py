@@ -1,0 +1,196 @@
+"""Reading stored results back: NPZ, exact and self-describing, with damage found out."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from math import prod
+from pathlib import Path
+from typing import IO, BinaryIO
+
+import numpy as np
+
+from robolin.core.arrays import Numbers
+from robolin.core.results.number_kind import NumberKind
+from robolin.errors import RobolinError
+from robolin.io.formats.npz_writer import ZipMember, directory, local_header
+from robolin.io.provenance_reader import (
+    Blocks,
+    Entry,
+    damaged,
+    entries_of,
+    open_bytes,
+    provenance,
+)
+from robolin.io.stored_file import StoredFile
+
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),
+    *(ValueError, LookupError, RuntimeError, ArithmeticError, TypeError, AttributeError),
+)
+_MAGIC = b"\x93NUMPY\x01\x00"
+_HEADER = re.compile(
+    r"\{'descr': '(<f8|<c16|<i8|<M8\[(?:s|ms|us|ns)\]|<U\d{1,9})', "
+    r"'fortran_order': False, 'shape': \(([\d, ]*)\), \}"
+)
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[StoredFile]:
+    """Open a stored result: its provenance has been verified, its numbers not yet been read."""
+    with open_bytes(path) as stream:
+        archive = NpzArchive(stream, str(path))
+        yield StoredFile(archive.where, archive.meta, archive.blocks)
+
+
+class NpzArchive:
+    """An archive whose arrays are the ones its `meta` describes."""
+
+    def __init__(self, stream: BinaryIO, where: str) -> None:
+        self.where = where
+        self._stream = stream
+        with self.errors():
+            if stream.read(len(_MAGIC)) == _MAGIC:
+                raise damaged(where, "this is a single array, not an NPZ archive")
+            self._archive = zipfile.ZipFile(stream)
+            names = self._archive.namelist()
+            if len(set(names)) < len(names):
+                raise damaged(where, "the archive holds two arrays of one name")
+            self._require_as_they_are()
+            self.meta = provenance(self._meta_text(), where)
+            self._require_joints()
+            self._require_arrays([name.removesuffix(".npy") for name in names])
+
+    @contextmanager
+    def errors(self, what: str = "not an NPZ archive, or a damaged one") -> Iterator[None]:
+        """Whatever goes wrong inside an archive is the archive's fault."""
+        try:
+            yield
+        except RobolinError:
+            raise
+        except _DAMAGE as error:
+            raise damaged(self.where, what) from error
+
+    def whole(self, entry: Entry) -> Numbers:
+        """One array at once."""
+        with self.errors(f"the array '{entry.name}' is damaged"), self._opened(entry) as stream:
+            return np.frombuffer(stream.read(), entry.numbers.dtype).reshape(entry.shape)
+
+    def blocks(self, rows: int) -> Blocks:
+        """All arrays, so many rows of each at a time; at once where there is one state."""
+        entries = entries_of(self.meta)
+        total = self.meta["rows"]
+        if total is None:
+            yield {entry.name: self.whole(entry) for entry in entries}
+            self.require_layout()
+            return
+        with ExitStack() as opened, self.errors("one of its arrays is damaged"):
+            streams = [opened.enter_context(self._opened(entry)) for entry in entries]
+            for first in range(0, total, rows):
+                count = min(rows, total - first)
+                yield {
+                    entry.name: _next(stream, (count, *entry.shape[1:]), entry.numbers)
+                    for entry, stream in zip(entries, streams, strict=True)
+                }
+            for stream in streams:
+                # the archive's own checksum is looked at when the end has been seen
+                stream.read(1)
+        self.require_layout()
+
+    def require_layout(self) -> None:
+        """Refuse an archive that is not, but for its arrays, byte for byte as it was written."""
+        members: list[ZipMember] = []
+        end = 0
+        with self.errors():
+            for info in self._archive.infolist():
+                header = local_header(info.filename, info.file_size, info.CRC)
+                self._stream.seek(end)
+                if info.header_offset != end or self._stream.read(len(header)) != header:
+                    raise damaged(self.where, f"'{info.filename}' is not where it was stored")
+                start, end = end, end + len(header) + info.file_size
+                members.append(ZipMember(info.filename, info.file_size, info.CRC, start, end))
+            self._stream.seek(end)
+            if self._stream.read() != directory(members, end):
+                raise damaged(self.where, "its list of arrays was changed after it was stored")
+
+    @contextmanager
+    def _opened(self, entry: Entry) -> Iterator[IO[bytes]]:
+        with self._archive.open(f"{entry.name}.npy") as stream:
+            kind, shape = _header(stream)
+            if kind != entry.numbers.dtype or shape != entry.shape:
+                message = f"the array '{entry.name}' has another shape than it was stored with"
+                raise damaged(self.where, message)
+            yield stream
+
+    def _meta_text(self) -> str:
+        text = self._words("meta")
+        if text is None or len(text) != 1:
+            raise RobolinError(
+                "not a robolin result: it has no 'meta'",
+                where=self.where,
+                hint="robolin writes such files with -o FILE.npz",
+            )
+        return text[0]
+
+    def _words(self, name: str) -> list[str] | None:
+        """An array of texts, None if there is none of that name."""
+        if f"{name}.npy" not in self._archive.namelist():
+            return None
+        with self._archive.open(f"{name}.npy") as stream:
+            kind, shape = _header(stream)
+            if not kind.startswith("<U"):
+                return None
+            values = np.frombuffer(stream.read(), kind, prod(shape))
+        return [str(value) for value in values]
+
+    def _require_as_they_are(self) -> None:
+        """Refuse arrays that take more room once read than the file has on the disk."""
+        infos = self._archive.infolist()
+        size = self._stream.seek(0, os.SEEK_END)
+        as_they_are = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
+        if not as_they_are or sum(info.file_size for info in infos) > size:
+            raise damaged(self.where, "its arrays are compressed or overlap; robolin's do neither")
+
+    def _require_joints(self) -> None:
+        if self._words("joints") != self.meta["joints"]:
+            raise damaged(self.where, "its joint names are not the ones its provenance states")
+
+    def _require_arrays(self, names: list[str]) -> None:
+        expected = self.meta["arrays"]
+        for name in expected:
+            if name not in names:
+                raise damaged(self.where, f"the array '{name}' is missing")
+        for name in names:
+            if name not in (*expected, "joints", "meta"):
+                raise damaged(self.where, f"the array '{name}' is not in its provenance")
+
+
+def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:
+    """The type and the shape of an array; ('', ()) for a type that no result has.
+
+    Nothing but the form in which arrays are stored is understood, so that nothing is evaluated.
+    """
+    if stream.read(len(_MAGIC)) != _MAGIC:
+        raise ValueError("not an array in the first version of its format")
+    (length,) = struct.unpack("<H", stream.read(2))
+    found = _HEADER.fullmatch(stream.read(length).decode("latin-1").rstrip())
+    if found is None:
+        return "", ()
+    return found[1], tuple(int(size) for size in found[2].split(",") if size.strip())
+
+
+def _next(stream: IO[bytes], shape: tuple[int, ...], kind: NumberKind) -> Numbers:
+    wanted = kind.size * prod(shape)
+    data = stream.read(wanted)
+    while len(data) < wanted:
+        more = stream.read(wanted - len(data))
+        if not more:
+            raise EOFError
+        data += more
+    return np.frombuffer(data, kind.dtype).reshape(shape)

@@ -1,0 +1,272 @@
+"""Which column of a file is which quantity of which joint.
+
+Joint names may contain '/', '_' and '.', so every spelling is built from the arm's own names and
+looked up; a column name is never taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.text import closest, quoted
+from robolin.errors import RobolinError, raise_all
+from robolin.io.trajectories.orientation import Orientation, orientations
+
+_NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
+_NAMED_AT_MOST = 6
+
+Meaning = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class MatchedColumns:
+    """Where each quantity stands: for every joint in the arm's order a column, or None for 0."""
+
+    columns: Mapping[str, tuple[int | None, ...]]
+    time: int | None
+    notes: tuple[str, ...]
+    orientations: tuple[Orientation, ...] = ()
+
+
+def match(
+    columns: Sequence[str],
+    joints: Sequence[str],
+    needs: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    aside: Collection[int] = (),
+    where: str = "",
+    only: Collection[str] | None = None,
+    by_differences: bool = False,
+) -> MatchedColumns:
+    """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
+
+    A needed column that is missing is an error.  An optional quantity without any column is left
+    out of the answer; one with some columns is 0 for the other joints, and a note says so.
+    Columns `aside` are of use elsewhere.  Of joints other than `only` nothing is read; numbers of
+    columns count them all the same.  Where velocities and accelerations can be had `by_differences`
+    of positions, a hint says how.
+    """
+    asked = {i: joint for i, joint in enumerate(joints) if only is None or joint in only}
+    wanted = (*needs, *(name for name in optional if name not in needs))
+    # freedoms are called after the joint that has several of them
+    free = "q" in wanted and any(":" in joint for joint in joints)
+    turned, problems = orientations(columns, asked, where) if free else ((), [])
+    taken = {i for orientation in turned for i in orientation.columns}
+    times = [i for i, column in enumerate(columns) if column == "time"]
+    left = {i: c for i, c in enumerate(columns) if i not in taken and c != "time"}
+    found, others, unclear = _meant(left, joints, asked, wanted, where)
+    unused = [columns[i] for i in others if i not in aside]
+
+    problems += [*unclear, *_duplicates(columns, [times, *found.values()], where)]
+    told = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
+    problems += _missing(told, asked, needs, unused, where, by_differences)
+    raise_all(problems)
+    given = {name for name, _ in told} if joints else {*wanted}
+    places = {name: _places(name, found, len(joints)) for name in wanted if name in given}
+    absent = [
+        column_name(name, joint)
+        for name in places
+        for i, joint in asked.items()
+        if (name, i) not in told
+    ]
+    return MatchedColumns(
+        columns=places,
+        time=times[0] if times else None,
+        notes=tuple(_notes(columns, places, joints, absent, unused, turned)),
+        orientations=turned,
+    )
+
+
+def _meant(
+    columns: Mapping[int, str],
+    joints: Sequence[str],
+    asked: Collection[int],
+    wanted: Collection[str],
+    where: str,
+) -> tuple[dict[Meaning, list[int]], list[int], list[RobolinError]]:
+    """The columns by what they mean, those that mean nothing here, and those that are unclear."""
+    spellings = _spellings(joints)
+    found: dict[Meaning, list[int]] = {}
+    others: list[int] = []
+    unclear: list[RobolinError] = []
+    for i, column in columns.items():
+        meanings = [m for m in spellings.get(column, ()) if m[0] in wanted]
+        if len(meanings) > 1:
+            unclear.append(_ambiguous(column, meanings, joints, where))
+        elif meanings and meanings[0][1] in asked:
+            found.setdefault(meanings[0], []).append(i)
+        elif not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
+            unclear.append(_out_of_range(column, numbered, len(joints), where))
+        else:
+            others.append(i)
+    return found, others, unclear
+
+
+def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:
+    table: dict[str, set[Meaning]] = {}
+    for i, joint in enumerate(joints):
+        for short in COLUMN_WORDS:
+            for spelling in (
+                column_name(short, joint),
+                f"{short}_{joint}",
+                f"{joint}.{short}",
+                f"{short}{i + 1}",
+                f"{short}[{i}]",
+            ):
+                table.setdefault(spelling, set()).add((short, i))
+    return table
+
+
+def asked_columns(
+    columns: Sequence[str], joints: Sequence[str], only: Collection[str]
+) -> list[str]:
+    """The columns that tell of no other joints than these."""
+    spellings = _spellings(joints)
+    meanings = {name: [joints[i] for _, i in spellings.get(name, ())] for name in columns}
+    return [name for name, found in meanings.items() if not found or {*found} & {*only}]
+
+
+def _places(
+    quantity: str, found: Mapping[Meaning, Sequence[int]], n: int
+) -> tuple[int | None, ...]:
+    return tuple(found[quantity, i][0] if (quantity, i) in found else None for i in range(n))
+
+
+def _ambiguous(
+    column: str, meanings: Sequence[Meaning], joints: Sequence[str], where: str
+) -> RobolinError:
+    readings = " or ".join(f"the {COLUMN_WORDS[q]} of '{joints[i]}'" for q, i in sorted(meanings))
+    quantity, i = min(meanings)
+    return RobolinError(
+        f"the column '{column}' could be {readings}",
+        where=where,
+        hint=f"write it in another style, such as '{joints[i]}.{quantity}'",
+    )
+
+
+def _out_of_range(column: str, numbered: re.Match[str], n: int, where: str) -> RobolinError:
+    name = numbered[1]
+    return RobolinError(
+        f"the column '{column}' numbers a joint that the arm does not have: it has {n}",
+        where=where,
+        hint=f"numbers go from {name}1 to {name}{n}, or from {name}[0] to {name}[{n - 1}]",
+    )
+
+
+def _duplicates(
+    columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
+) -> list[RobolinError]:
+    problems = []
+    for group in groups:
+        if len(group) < 2:
+            continue
+        names = list(dict.fromkeys(columns[i] for i in group))
+        if len(names) == 1:
+            message = f"the column '{names[0]}' is there {len(group)} times"
+        else:
+            message = f"the columns {_listed(names)} all mean the same"
+        problems.append(RobolinError(message, where=where, hint="keep one of them"))
+    return problems
+
+
+def _missing(
+    found: Collection[Meaning],
+    asked: Mapping[int, str],
+    needs: Sequence[str],
+    unused: Sequence[str],
+    where: str,
+    by_differences: bool,
+) -> list[RobolinError]:
+    problems = []
+    positions = bool(asked) and all(("q", i) in found for i in asked)
+    for quantity in needs:
+        names = [column_name(quantity, j) for i, j in asked.items() if (quantity, i) not in found]
+        if not names:
+            continue
+        if (partly := _behind_a_prefix(quantity, names, unused, where)) is not None:
+            problems.append(partly)
+            continue
+        noun = "column" if len(names) == 1 else "columns"
+        hint = _similar(names, unused) or _styles(quantity)
+        if quantity in ("qd", "qdd") and by_differences and positions:
+            hint = f"--differentiate central makes them from the positions; {hint}"
+        message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
+        problems.append(RobolinError(message, where=where, hint=hint))
+    return problems
+
+
+def _behind_a_prefix(
+    quantity: str, names: Sequence[str], unused: Sequence[str], where: str
+) -> RobolinError | None:
+    """What is missing where most of the names are there, but behind the same prefix."""
+    before = [c.removesuffix(name) for name in names for c in unused if c.endswith(f"/{name}")]
+    prefix = max(before, key=before.count, default="")
+    absent = [name for name in names if f"{prefix}{name}" not in unused]
+    if not prefix or not 0 < 2 * len(absent) < len(names):
+        return None
+    missing = _listed([f"{prefix}{name}" for name in absent])
+    hint = _rules_behind(prefix, quantity, names, absent[0], unused)
+    message = f"behind the prefix '{prefix}' there is no {missing}"
+    return RobolinError(message, where=where, hint=hint)
+
+
+def _rules_behind(
+    prefix: str, quantity: str, names: Sequence[str], absent: str, unused: Sequence[str]
+) -> str:
+    """How to say which column is meant, with the one of no known joint that is most like it."""
+    word = COLUMN_WORDS[quantity]
+    hint = f"--columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN' says which"
+    ending, known = f"/{word}", {f"{prefix}{name}" for name in names}
+    others = {
+        column.removeprefix(prefix).removesuffix(ending): column
+        for column in unused
+        if column.startswith(prefix) and column.endswith(ending) and column not in known
+    }
+    if joint := closest(absent.removesuffix(ending), others, cutoff=0.75):
+        near = others[joint]
+        told = f"did you mean '{prefix}{absent}' by '{near}'? then call it so, or "
+        hint = told + hint.replace("COLUMN' says which", f"{near}'")
+    return hint
+
+
+def _styles(quantity: str) -> str:
+    styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
+    known = f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
+    return f"{known}; --columns {COLUMN_WORDS[quantity]}=PATTERN says how others are meant"
+
+
+def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
+    for name in names:
+        if near := closest(name, unused, cutoff=0.75):
+            return f"did you mean '{name}' by '{near}'? then --columns '{name}={near}'"
+    return ""
+
+
+def _notes(
+    columns: Sequence[str],
+    places: Mapping[str, tuple[int | None, ...]],
+    joints: Sequence[str],
+    absent: Sequence[str],
+    unused: Sequence[str],
+    turned: Sequence[Orientation],
+) -> list[str]:
+    notes = [
+        f"the angles of '{orientation.joint}' come from its quaternion, brought to length 1"
+        for orientation in turned
+    ]
+    read = [columns[i] for place in places.values() for i in place if i is not None]
+    if any(_NUMBERED.fullmatch(column) for column in read):
+        notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
+    if absent:
+        notes.append(f"taken as 0 because the file has no such column: {_listed(absent)}")
+    if unused:
+        notes.append(f"columns not used: {_listed(unused)}")
+    return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    return quoted(names, _NAMED_AT_MOST)

@@ -1,0 +1,151 @@
+"""Gains that `lqr` has stored, as the control law of a simulation."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from robolin.control.simulation.feedback_control import FeedbackControl
+from robolin.core.arm import Arm
+from robolin.core.array_checks import seconds_of
+from robolin.core.arrays import Floats, Numbers
+from robolin.core.results.result import Result
+from robolin.errors import RobolinError
+from robolin.io.provenance_reader import open_bytes
+from robolin.io.stored import open_stored
+from robolin.queries.answer import gathered_result
+from robolin.queries.feedback_arm import another_arm, differences_from, require_joints
+from robolin.queries.feedback_cost import stored_weights
+from robolin.queries.query_context import file_label
+
+INTEGRAL_SUFFIX = "/integral"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFeedback:
+    """A control law from a file, with the weights of its cost where they are known, and the file.
+
+    differ:  what the arm has in other figures than the one that the gains were found for
+    """
+
+    law: FeedbackControl
+    name: str
+    digest: str
+    differ: list[str]
+
+    @property
+    def times(self) -> Floats | None:
+        """When each row of gains counts; None for gains about one point."""
+        return None if self.law.time is None else np.asarray(self.law.time, dtype=float)
+
+    @property
+    def start(self) -> tuple[Floats, Floats]:
+        """Where the arm is on its way, at the beginning."""
+        q, qd = (np.asarray(each, dtype=float) for each in (self.law.q, self.law.qd))
+        return (q, qd) if self.law.time is None else (q[0], qd[0])
+
+    @property
+    def line(self) -> str:
+        """The control law in words."""
+        parts = [f"τ₀ - K x, gains of {self.name}"]
+        if self.law.time is not None:
+            parts[0] += f" on straight lines between its {np.size(self.law.time)} rows"
+        if self.law.dt is not None:
+            parts.append(f"held for {self.law.dt:g} s")
+        return ", ".join(parts)
+
+
+def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedback:
+    """The gains in a file, if they are for this arm; with `any_figures`, for its joints."""
+    name = file_label(path)
+    with open_stored(path) as stored:
+        found = gathered_result(stored.result_stream())
+    with open_bytes(Path(path)) as stream:
+        digest = hashlib.sha256(stream.read()).hexdigest()
+    _require_gains(found, name)
+    require_joints(arm, found, name)
+    differ = differences_from(arm, found)
+    if differ and not any_figures:
+        raise another_arm(arm, found, differ, name)
+    _require_rows(found, name)
+    integrals = _integrals(found)
+    law = FeedbackControl(
+        K=found["K"],
+        q=found["q"],
+        qd=found["qd"],
+        tau=found["tau"],
+        actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
+        time=None if found.time is None else seconds_of(found.time, name),
+        basis=dict(found.stored()).get("basis"),
+        P=found["P"],
+        integrals=_integral_rates(arm, found, integrals) if integrals else None,
+        dt=None if "time-varying" in found.options else _sample_time(found),
+    )
+    weights = stored_weights(arm, found, integrals, not differ)
+    if weights is not None:
+        law = replace(law, Q=weights.Q, R=weights.R, N=weights.N, cost_dt=_sample_time(found))
+    return StoredFeedback(law, name, digest, differ)
+
+
+def _require_gains(found: Result, name: str) -> None:
+    """Refuse what is no regulator, and one whose states an arm has not."""
+    if found.verb != "lqr" or "K" not in found:
+        hint = "`robolin lqr ARM -o gains.npz` stores gains"
+        raise RobolinError(f"this is a result of {found.verb}, not of lqr", where=name, hint=hint)
+    method = found.options.get("discretize", "zoh")
+    if method not in ("zoh", "euler"):
+        message = f"the states of a model by {method} are not those of the arm alone"
+        raise RobolinError(message, where=name, hint="find gains with --discretize zoh")
+
+
+def _require_rows(found: Result, name: str) -> None:
+    """Refuse rows without gains, and those that do not tell when they count, or of what."""
+    if (absent := np.flatnonzero(np.isnan(found["K"]).reshape(found.batch or 1, -1)[:, 0])).size:
+        more = f", nor have {len(absent) - 1} others" if len(absent) > 1 else ""
+        message = f"row {int(absent[0]) + 1} has no gains{more}"
+        hint = "find gains for rows that all have an answer"
+        raise RobolinError(message, where=name, hint=hint)
+    if found.batch is not None and found.time is None:
+        hint = "the motion they were found along needs a column 'time'"
+        raise RobolinError("the gains do not tell when they count", where=name, hint=hint)
+    if found.batch is not None and "basis" in found:
+        message = "a motion with closed loops changes its coordinates from row to row"
+        raise RobolinError(message, where=name, hint="find gains for one state")
+
+
+def _sample_time(found: Result) -> float | None:
+    """How long torques are held; gains along a motion as a whole are of samples, and follow it."""
+    return float(found.options["dt"]) if "dt" in found.options else None
+
+
+def _integrals(found: Result) -> list[str]:
+    """The outputs whose integrals are fed back."""
+    states = _labels(found, "K")[1]
+    return [
+        label.removesuffix(INTEGRAL_SUFFIX) for label in states if label.endswith(INTEGRAL_SUFFIX)
+    ]
+
+
+def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:
+    """How fast integrals grow with the states: C - D K of the outputs that are integrated."""
+    from robolin.control.linear_model import state_space
+
+    model = state_space(
+        arm,
+        found["q"],
+        found["qd"],
+        tau=found["tau"],
+        actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
+        outputs=outputs,
+        reference=str(found.options.get("reference", "world")),
+    )
+    whole = np.concatenate([model.C, np.zeros((*model.batch, len(outputs), len(outputs)))], axis=-1)
+    rates: Numbers = whole - model.D @ found["K"]
+    return rates
+
+
+def _labels(found: Result, name: str) -> tuple[tuple[str, ...], ...]:
+    return next(array.labels for array in found.arrays if array.name == name)

@@ -1,0 +1,83 @@
+"""The answer of `jacobian`: how joints move a frame, and how the arm feels there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from robolin.api.frame_kinematics import DIRECTIONS
+from robolin.core.arm import Arm, as_loaded
+from robolin.core.number_parsing import FlagText, numbers
+from robolin.core.results.result import Array, Result, ResultStream
+from robolin.errors import UsageError
+from robolin.evaluation.frame_axes import FRAME_SHAPES, in_frame_axes
+from robolin.evaluation.frames import at_frame, joints_between
+from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.queries.named_arrays import named_arrays
+from robolin.queries.query_context import PosedQuestion
+from robolin.queries.question import Question
+from robolin.queries.states import States
+from robolin.queries.values import Values
+
+_AXES = {"world": "world", "frame": "the frame's own"}
+_SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench do not exist"
+
+
+def answer_jacobian(posed: PosedQuestion) -> Result | ResultStream:
+    """The Jacobian of a frame, with whatever else is asked about it."""
+    question, arm = posed.question, _placed(posed.arm, posed.question)
+    tell_frame(posed, arm, question.text("frame"))
+    names = ["jacobian", *(["frame-derivatives"] if question.asked("derivatives") else [])]
+    divides = question.asked("operational-space") or question.asked("operational-space-inverse")
+    if divides:
+        names.append(_operational(posed, arm))
+    named = _in_frame_axes if _reference(question) == "frame" else _in_world_axes
+    return answer_by_algorithms(posed, Algorithms(tuple(names), divides=divides, named=named), arm)
+
+
+def tell_frame(posed: PosedQuestion, arm: Arm, named: str | None) -> None:
+    """Say which frame the answer is about where none was named: columns of a file do not."""
+    if not named and arm.tip is not None:
+        posed.note(f"{arm.name}: the frame is '{arm.tip.name}'")
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Derivatives are those of vectors in world axes."""
+    if question.asked("derivatives") and _reference(question) == "frame":
+        hint = "leave out --reference: derivatives are those of vectors in world axes"
+        where = "--derivatives"
+        raise UsageError("cannot go together with --reference frame", where=where, hint=hint)
+
+
+def _reference(question: Question) -> str:
+    return question.text("reference") or "world"
+
+
+def _placed(arm: Arm, question: Question) -> Arm:
+    """The arm with the place chosen."""
+    point, text = [0.0, 0.0, 0.0], question.text("point")
+    if text is not None:
+        point = numbers(FlagText("--point", text), text, 3, "x, y, z in m")
+    arm = at_frame(arm, question.text("frame"), point)
+    axes = f"{arm.contract['frame']}, vectors in {_AXES[_reference(question)]} axes"
+    contract = {**arm.contract, "frame": axes}
+    if arm.loops:
+        contract["loops"] += "; every joint is moved by itself, as in the tree"
+    return as_loaded(replace(arm, contract=contract), arm.loaded_with)
+
+
+def _operational(posed: PosedQuestion, arm: Arm) -> str:
+    """The algorithm for what exists of the operational space, and a note if that is not all."""
+    spans, asked = joints_between(arm) >= DIRECTIONS, posed.question.asked("operational-space")
+    if asked and not spans:
+        assert arm.tip is not None, "the place was chosen"
+        posed.note(_SINGULAR.format(f"'{arm.tip.name}'"))
+    return "operational-space" if asked and spans else "operational-space-inverse"
+
+
+def _in_world_axes(arm: Arm, found: Values) -> Iterable[Array]:
+    return named_arrays(arm, {name: FRAME_SHAPES[name] for name in found}, found)
+
+
+def _in_frame_axes(arm: Arm, found: Values) -> Iterable[Array]:
+    return _in_world_axes(arm, in_frame_axes(found))

@@ -1,0 +1,124 @@
+"""One value per joint from what was typed: in the arm's order, or by name, or as a quaternion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from robolin.core.number_parsing import Figure, FlagText, named, typed_figure
+from robolin.core.text import counted, did_you_mean, quoted
+
+if TYPE_CHECKING:
+    from robolin.core.arm import Arm
+    from robolin.core.arrays import Floats
+
+
+def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False) -> list[float]:
+    """One value per joint of the arm, in its order; `angular` if turning joints may use degrees.
+
+    Among positions, a quaternion may stand for the angles of a floating joint.
+    """
+    items = typed.text.split(",")
+    with_name = sum("=" in item for item in items)
+    if with_name == 0:
+        figures = [typed_figure(typed, item) for item in items]
+        if len(figures) != arm.n:
+            raise typed.wrong(
+                f"{counted(len(figures), 'value')}, but '{arm.name}' has {counted(arm.n, 'joint')}",
+                f"the joints are, in order: {', '.join(arm.joint_names)}",
+            )
+    elif with_name == len(items):
+        entries = named(typed)
+        if positions:
+            entries = _without_quaternions(typed, entries, arm)
+        _require_known(typed, list(entries), arm)
+        figures = [entries.get(name, Figure(0.0)) for name in arm.joint_names]
+    else:
+        raise typed.wrong(
+            "some values have a name and some have none",
+            "either one value per joint, or JOINT=VALUE everywhere",
+        )
+    _require_angles(typed, figures, arm, angular)
+    return [value for value, _ in figures]
+
+
+def quaternion_names(arm: Arm) -> dict[str, list[str]]:
+    """For every joint that turns freely, what the four numbers of its quaternion are called."""
+    floating = (group.name for group in arm.groups if group.kind != "planar")
+    return {name: [f"{name}:q{letter}" for letter in "xyzw"] for name in floating}
+
+
+def _without_quaternions(
+    typed: FlagText, entries: dict[str, Figure], arm: Arm
+) -> dict[str, Figure]:
+    """The entries with every quaternion turned into roll, pitch and yaw."""
+    for joint, names in quaternion_names(arm).items():
+        given = [name for name in names if name in entries]
+        angles = [f"{joint}:{part}" for part in ("rx", "ry", "rz")]
+        if not given:
+            continue
+        if missing := [name for name in names if name not in entries]:
+            raise typed.wrong(f"the quaternion of '{joint}' has no {', '.join(missing)}")
+        if both := [name for name in angles if name in entries]:
+            message = f"'{joint}' has both a quaternion and {', '.join(both)}"
+            raise typed.wrong(message, "keep one of them: they say the same")
+        turn = _rpy(typed, joint, [entries[name] for name in names])
+        kept = {name: value for name, value in entries.items() if name not in names}
+        entries = {**kept, **dict(zip(angles, turn, strict=True))}
+    return entries
+
+
+def _rpy(typed: FlagText, joint: str, figures: Sequence[Figure]) -> list[Figure]:
+    import numpy as np
+
+    from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
+
+    if any(angle for _, angle in figures):
+        raise typed.wrong(
+            f"the quaternion of '{joint}' has no angles in it", "a plain number is needed"
+        )
+    quaternion = np.array([value for value, _ in figures])
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1.0) > LENGTH_TOLERANCE:
+        raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
+    return [Figure(float(turn)) for turn in rpy_from_quaternion(quaternion / length)]
+
+
+def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
+    followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    for name in names:
+        if rule := followers.get(name):
+            hint = f"its place follows from '{rule.leader}'"
+            raise typed.wrong(f"joint '{name}' mimics another and has no value of its own", hint)
+        if name in arm.still_joints:
+            hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
+            raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
+        if name not in arm.joint_names:
+            freedoms = [each for each in arm.joint_names if each.startswith(f"{name}:")]
+            hint = f"its freedoms are {quoted(freedoms)}"
+            hint = hint if freedoms else did_you_mean(name, arm.joint_names)
+            raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
+
+
+def _require_angles(typed: FlagText, figures: Sequence[Figure], arm: Arm, angular: bool) -> None:
+    for joint, (_, angle) in zip(arm.joints, figures, strict=True):
+        if angle and not angular:
+            raise typed.wrong(
+                f"joint '{joint.name}': this is not an angle", "a plain number is needed"
+            )
+        if angle and not joint.turns:
+            raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
+
+
+def accelerations_text(arm: Arm, driven: Floats, qdd: Sequence[float] | None) -> str:
+    """Where the accelerations come from: typed, with their values, or nobody.
+
+    driven: 1 for every coordinate (n,) that moves as told, 0 for the others
+    """
+    from robolin.description.building.contract import grouped_by_value
+
+    if qdd is None:
+        return "zero (not given)"
+    named = zip(arm.joint_names, qdd, driven.tolist(), strict=True)
+    values = {name: float(value) for name, value, own in named if own}
+    return f"given ({grouped_by_value(values) or 'zero'})"

@@ -1,0 +1,94 @@
+"""Linear models and what is made of them as named arrays, with the names of their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from robolin.core.quantity_table import QUANTITIES
+from robolin.core.results.result import Array
+from robolin.core.units import rate_of, unit_alternatives, unit_of
+from robolin.queries.named_arrays import point_arrays
+from robolin.queries.values import POINT
+
+if TYPE_CHECKING:
+    from robolin.control.state_space import StateSpace
+
+# what the axes of models count, as tables and files are told
+_KINDS = {"model state": "state", "joint": ""}
+# arrays whose quantity is called otherwise, because the name is that of another one
+_QUANTITIES = {"D": "feedthrough"}
+
+
+def matrix_arrays(model: StateSpace) -> tuple[Array, ...]:
+    """A, B, drift, C, D and y."""
+    names = ("A", "B", "drift", "C", "D", "y")
+    return tuple(model_array(model, name, getattr(model, name)) for name in names)
+
+
+def model_point_arrays(model: StateSpace) -> tuple[Array, ...]:
+    """The operating point, and the independent motions where loops are closed."""
+    point = {name: getattr(model, name) for name in POINT}
+    arrays = tuple(point_arrays(model.arm, point, model.batch))
+    return arrays if model.basis is None else (*arrays, model_array(model, "basis", model.basis))
+
+
+def model_array(model: StateSpace, name: str, values: Any) -> Array:
+    """An array that is a part of a model or made of it, with what the table tells of its name."""
+    quantity = _QUANTITIES.get(name, name)
+    axes = QUANTITIES[quantity].axes
+    sizes = values.shape[values.ndim - len(axes) :]
+    labels = tuple(_labels(model, str(axis), size) for axis, size in zip(axes, sizes, strict=True))
+    kinds = [joint.kind for joint in model.arm.joints]
+    words = tuple(_KINDS.get(str(axis), str(axis)) for axis in axes)
+    return Array(name, values, labels, unit_of(quantity, kinds, _units(model)), None, words)
+
+
+def _labels(model: StateSpace, axis: str, size: int) -> tuple[str, ...]:
+    """Names along an axis; modes have none but their number, the slowest first."""
+    named = {
+        "model state": model.states,
+        "input": model.inputs,
+        "output": model.outputs,
+        "joint": model.arm.joint_names,
+        "motion": tuple(f"motion{i + 1}" for i in range(size)),
+        "mode": tuple(str(i + 1) for i in range(size)),
+    }
+    return named[axis]
+
+
+def _units(model: StateSpace) -> dict[str, str]:
+    """The units along the axes of a model, each once, and those of what one sample changes."""
+    x, u, y = (
+        unit_alternatives(model.units[name] for name in names)
+        for names in (model.states, model.inputs, model.outputs)
+    )
+    told = {"model state": x, "model input": u, "model output": y}
+    if model.dt is not None:
+        return {**told, "model rate": x, "pole": unit_of("stability", ())}
+    return {**told, "model rate": rate_of(x)}
+
+
+def model_lines(model: StateSpace) -> dict[str, Any]:
+    """What the contract tells of one model: its motors, its point, and units by name."""
+    driven = [model.arm.joint_names[i] for i in model.actuated]
+    whole = len(driven) == model.arm.n
+    lines: dict[str, Any] = {"actuated": "all joints" if whole else ", ".join(driven)}
+    if not model.batch:
+        lines["operating point"] = _point_line(model)
+    if model.dt is not None:
+        lines["sample time"] = f"{model.dt:g} s"
+    return lines
+
+
+def units_line(model: StateSpace, names: Sequence[str]) -> Mapping[str, str]:
+    """Units by name."""
+    return {name: model.units[name] for name in names}
+
+
+def _point_line(model: StateSpace) -> str:
+    from robolin.control.operating_point import is_equilibrium
+
+    if is_equilibrium(model.arm, model.q, model.qd, model.qdd, model.tau):
+        return "an equilibrium"
+    return "it moves there: drift is not zero, and poles are not those of an equilibrium"

@@ -1,0 +1,145 @@
+"""What a question asks of a linear model: motors, outputs, the point, and the sample time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, Mask
+from robolin.core.number_parsing import FlagText, number
+from robolin.core.threads import threads_for
+from robolin.errors import UsageError
+from robolin.queries.loop_answer import LoopOptions, closed_state, loop_options
+from robolin.queries.question import Question
+from robolin.queries.states import States
+
+if TYPE_CHECKING:
+    from robolin.control.state_space import StateSpace
+    from robolin.control.trim import Trim
+    from robolin.core.choices import Discretization
+
+# of the state, what a model is made about; the torque holds the accelerations unless given
+MODEL_STATE = ("q", "qd", "tau")
+
+# A and B have 6 n² numbers, and about five times as many are computed on the way to them
+_NUMBERS_BY_THE_WAY = 5
+
+
+@dataclass(frozen=True)
+class ModelQuestion:
+    """Which linear model of an arm is wanted, wherever it is made."""
+
+    arm: Arm
+    actuated: tuple[str, ...] | None
+    passive: tuple[str, ...] | None
+    outputs: tuple[str, ...]
+    reference: str
+    dt: float | None
+    discretize: Discretization
+    trim: bool
+    keep: tuple[str, ...]
+    loops: LoopOptions
+
+    def model(self, values: Mapping[str, Floats], jobs: int | None = None) -> StateSpace:
+        """The model about values of q, qd and tau, or of qdd in its place."""
+        from robolin.control.linear_model import state_space
+
+        given = closed_state(self.arm, self.loops, values)
+        return state_space(
+            self.arm,
+            given.get("q", 0.0),
+            given.get("qd", 0.0),
+            None if "tau" in given else given.get("qdd"),
+            given.get("tau", "hold"),
+            actuated=self.actuated,
+            passive=self.passive,
+            outputs=self.outputs,
+            reference=self.reference,
+            dt=self.dt,
+            method=self.discretize,
+            jobs=jobs or threads_for(_numbers_at_hand(self.arm, given)),
+        )
+
+    def bearable(self, values: Mapping[str, Floats]) -> Mask:
+        """(rows,): whether no passive joint would have to give a torque, as far as that is quick.
+
+        Closed loops are not looked at: motors may bear there what passive joints do not.
+        """
+        from robolin.control.actuation import actuated_places
+        from robolin.control.operating_point import passive_joints_rest
+
+        rows = len(values["q"])
+        if self.arm.loops:
+            return np.ones(rows, dtype=bool)
+        driven = actuated_places(self.arm, self.actuated, self.passive)
+        return passive_joints_rest(self.arm, values, driven)
+
+    def trimmed(self, q: Floats) -> Trim:
+        """The equilibrium near q."""
+        from robolin.control.trim import trim
+
+        return trim(self.arm, q, actuated=self.actuated, passive=self.passive, keep=self.keep)
+
+
+def model_question(arm: Arm, question: Question) -> ModelQuestion:
+    """The model that a question asks for."""
+    loops = loop_options(question)
+    loops.require_useful(arm)
+    return ModelQuestion(
+        arm,
+        _names(question, "actuated"),
+        _names(question, "passive"),
+        _names(question, "outputs") or ("q", "qd"),
+        question.text("reference") or "world",
+        seconds(question, "dt"),
+        cast("Discretization", question.text("discretize") or "zoh"),
+        question.asked("trim"),
+        _names(question, "keep") or (),
+        loops,
+    )
+
+
+def require_model_sense(question: Question, states: States) -> None:
+    """Refuse wishes about a model that contradict each other."""
+    if "actuated" in question.asks and "passive" in question.asks:
+        hint = "name the joints with a motor, or those without one"
+        raise UsageError("cannot go together with --passive", where="--actuated", hint=hint)
+    for name, needed in (("keep", "trim"), ("discretize", "dt")):
+        if name in question.asks and needed not in question.asks:
+            raise UsageError("has no effect here", where=f"--{name}", hint=f"it is for --{needed}")
+    if question.asked("trim"):
+        for name in ("qd", "qdd", "tau"):
+            if name in states.values:
+                hint = "an arm in equilibrium is at rest, and its torques are found"
+                raise UsageError(f"cannot go together with --{name}", where="--trim", hint=hint)
+        if states.trajectory is not None or states.arrays:
+            hint = "an equilibrium is sought near one pose, --q"
+            raise UsageError("cannot go together with --trajectory", where="--trim", hint=hint)
+    seconds(question, "dt")
+
+
+def seconds(question: Question, label: str) -> float | None:
+    """A positive time, or None where none was given."""
+    text = question.text(label)
+    if text is None:
+        return None
+    typed = FlagText(f"--{label}", text)
+    value = number(typed, text)
+    if not value > 0.0:
+        raise typed.wrong("a time of more than 0 s is needed", f"for example --{label} 0.01")
+    return value
+
+
+def _numbers_at_hand(arm: Arm, values: Mapping[str, Floats]) -> int:
+    """About how many numbers are computed for the models about these values."""
+    rows = max((len(each) for each in values.values() if each.ndim > 1), default=1)
+    return rows * _NUMBERS_BY_THE_WAY * 6 * arm.n**2
+
+
+def _names(question: Question, label: str) -> tuple[str, ...] | None:
+    text = question.text(label)
+    return None if text is None else tuple(name.strip() for name in text.split(","))

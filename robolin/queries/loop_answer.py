@@ -1,0 +1,156 @@
+"""What can be asked about closed loops, the states verbs then work on, and what they add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.number_parsing import FlagText, numbers
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.results.result import Array
+from robolin.core.units import CLOSURE, joint_unit, unit_of
+from robolin.errors import UsageError
+from robolin.queries.values import Values
+
+if TYPE_CHECKING:
+    from robolin.core.choices import LoopMethod
+    from robolin.queries.question import Question
+
+LOOP_FLAGS = frozenset({"loop-method", "close", "baumgarte"})
+LEAST = "least"
+TITLES = {
+    "kkt": "closed loops: tree and closures in one system, O(n³)",
+    "schur": "closed loops: forces of the closures first, O(n³)",
+    "null-space": "closed loops: motions that the closures leave free first, O(n³)",
+}
+FORCE_DERIVATIVES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """What a question asks about closed loops."""
+
+    method: LoopMethod | None = None
+    close: str | None = None
+    baumgarte: tuple[float, float] | None = None
+
+    def require_useful(self, arm: Arm) -> None:
+        """Refuse what says nothing about this arm."""
+        asked = {
+            "--loop-method": self.method,
+            "--close": self.close,
+            "--baumgarte": self.baumgarte,
+        }
+        for name, value in asked.items():
+            if value is not None and not arm.loops:
+                hint = "the closures are left out by --open-loops, or the file has none"
+                raise UsageError("the arm has no closed loops", where=name, hint=hint)
+        self.held(arm)
+
+    @property
+    def contract_lines(self) -> dict[str, str]:
+        """What the contract tells about a state that was moved."""
+        if self.close is None:
+            return {}
+        how = "changed as little as can be" if self.close == LEAST else f"{self.close} held"
+        return {"closed first": f"positions and velocities brought onto the closures, {how}"}
+
+    def held(self, arm: Arm) -> list[str]:
+        """The joints that stay where they are while the others close the loops."""
+        if self.close is None or self.close == LEAST:
+            return []
+        names = [name.strip() for name in self.close.split(",")]
+        for name in names:
+            if name not in arm.joint_names:
+                from robolin.core.text import did_you_mean
+
+                hint = did_you_mean(name, (*arm.joint_names, LEAST))
+                raise UsageError(f"there is no joint '{name}'", where="--close", hint=hint)
+        return names
+
+
+NO_LOOPS = LoopOptions()
+
+
+def loop_options(question: Question) -> LoopOptions:
+    """What this question asks about closed loops."""
+    method = cast("LoopMethod | None", question.text("loop-method"))
+    text = question.text("baumgarte")
+    if text is None:
+        return LoopOptions(method, question.text("close"))
+    alpha, beta = numbers(FlagText("--baumgarte", text), text, 2, "ALPHA,BETA")
+    return LoopOptions(method, question.text("close"), (alpha, beta))
+
+
+def with_closure_forces(algorithm: str) -> str:
+    """The algorithm that gives the forces of the closures beside what is asked for."""
+    from robolin.evaluation.loops.loop_evaluation import FULL
+
+    return FULL.get(algorithm, algorithm)
+
+
+def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Floats]:
+    """The values given, their state on the closures if that was asked for.
+
+    Of several states, one that cannot be closed stays open: whoever works on it complains.
+    """
+    if loops.close is None:
+        return given
+    from robolin.api.closed_loops import close
+    from robolin.evaluation.loops.assemble import assemble
+
+    q = given.get("q", np.zeros(arm.n))
+    if q.ndim == 1:
+        state = close(arm, q, given.get("qd", 0.0), loops.held(arm))
+        return {**given, "q": state.q, "qd": state.qd}
+    flat = q.reshape(-1, arm.n)
+    qd = np.broadcast_to(given.get("qd", np.zeros(arm.n)), q.shape).reshape(-1, arm.n)
+    held = [arm.joint_names.index(name) for name in loops.held(arm)]
+    fine = np.asarray(np.isfinite(flat + qd).all(axis=-1))[:, None]
+    found = assemble(arm, np.where(fine, flat, 0.0), np.where(fine, qd, 0.0), held)
+    positions = np.where(fine, found.q, flat).reshape(q.shape)
+    velocities = np.where(fine, found.qd, qd).reshape(q.shape)
+    return {**given, "q": positions, "qd": velocities}
+
+
+def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str, Floats]:
+    """The small changes that keep the closures, if closing was asked for.
+
+    At states that make no sense they are those at zero: whoever works on the state complains.
+    """
+    if loops.close is None or "dq" not in values:
+        return {}
+    from robolin.api.closed_loops import close_change
+
+    fine = np.isfinite(values["q"] + values["qd"]).all(axis=-1, keepdims=True)
+    q, qd = (np.where(fine, values[name], 0.0) for name in ("q", "qd"))
+    return vars(close_change(arm, q, qd, values["dq"], values["dqd"], loops.held(arm)))
+
+
+def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -> Iterator[Array]:
+    """What was moved onto the closures, their forces, and how many equations count."""
+    from robolin.evaluation.loops.closure_arrays import row_names
+
+    joints, rows = arm.joint_names, row_names(arm)
+    kinds = [joint.kind for joint in arm.joints]
+    if loops.close is not None:
+        for name in ("q", "qd", "dq", "dqd"):
+            if name in values:
+                unit, word = unit_of(name, kinds), COLUMN_WORDS.get(name)
+                yield Array(name, values[name], (joints,), unit, word)
+    if "lam" not in found:
+        return
+    points = all(loop.kind == "point" for loop in arm.loops)
+    told = {CLOSURE: joint_unit("effort", turns=False)} if points else {}
+    yield Array("lam", found["lam"], (rows,), unit_of("lam", kinds, told))
+    for name in FORCE_DERIVATIVES:
+        if name in found:
+            yield Array(name, found[name], (rows, joints), unit_of(name, kinds, told))
+    yield Array("rank", np.asarray(found["rank"]), (), unit_of("rank", kinds))
+    kept = np.asarray(found["kept"], dtype=float)
+    yield Array("kept", kept, (rows,), unit_of("kept", kinds))

@@ -1,0 +1,144 @@
+"""What can be typed after flags, kept in small YAML or TOML files: names of columns, and a state.
+
+A file is read once, when the question is put; what a result records are the words in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from robolin.core.number_parsing import text_of
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.text import did_you_mean
+from robolin.errors import FileError, RobolinError, UsageError
+
+_ENDINGS = (".yaml", ".yml", ".toml")
+_LARGEST = 1 << 20
+_TIME = "time"
+
+# a text, texts in the order of the joints, or texts by joint
+FlagValue = str | Sequence[str] | Mapping[str, str]
+
+
+def names_value_file(text: str) -> bool:
+    """Whether a text names such a file rather than saying something itself."""
+    return "=" not in text and PurePath(text).suffix.lower() in _ENDINGS
+
+
+def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
+    """Rules for columns, with those of every file that is named among them in its place."""
+    rules: list[str] = []
+    for text in texts:
+        rules += _rules_in(text) if names_value_file(text) else [text]
+    return tuple(rules)
+
+
+def _rules_in(path: str) -> list[str]:
+    rules: list[str] = []
+    words = [*COLUMN_WORDS.values(), _TIME]
+    for key, value in read_flag_values(path).items():
+        if key not in words:
+            hint = did_you_mean(key, words, f"{', '.join(words)} are said here, all else by flags")
+            raise RobolinError(f"'{key}' is no quantity", where=path, hint=hint)
+        if isinstance(value, Mapping) and key != _TIME:
+            rules += [f"{joint}/{key}={column}" for joint, column in value.items()]
+        elif isinstance(value, str):
+            rules.append(f"{key}={value}")
+        else:
+            hint = "a pattern such as arm.{joint}.angle, or the column of every joint by its name"
+            raise RobolinError(f"'{key}' is a list", where=path, hint=hint)
+    return rules
+
+
+def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
+    """A state in a file: each quantity as it would be typed."""
+    if not names_value_file(path):
+        hint = f"a state file ends in {', '.join(_ENDINGS)}"
+        raise UsageError("this is no state file", where=f"--state={path}", hint=hint)
+    by_word = {word: short for short, word in COLUMN_WORDS.items()}
+    found: dict[str, str] = {}
+    for key, value in read_flag_values(path).items():
+        name = by_word.get(key, key)
+        if name not in quantities:
+            hint = did_you_mean(key, [*quantities, *by_word], "q, qd, qdd and tau make a state")
+            raise RobolinError(f"no state has '{key}'", where=path, hint=hint)
+        if name in found:
+            raise RobolinError(f"'{name}' is there twice", where=path, hint="keep one of them")
+        found[name] = _typed(key, value, path)
+    return found
+
+
+def _typed(key: str, value: FlagValue, path: str) -> str:
+    items = [*value, *value.values()] if isinstance(value, Mapping) else value
+    for item in [items] if isinstance(items, str) else items:
+        if "," in item and not isinstance(value, str):
+            message = f"'{item}' in '{key}' is more than one value"
+            raise RobolinError(message, where=path, hint="one number per joint")
+    return text_of(value)
+
+
+def read_flag_values(path: str) -> dict[str, FlagValue]:
+    """What a file says, key by key, every number as its text."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        message = f"could not read: {error.strerror or error}"
+        raise FileError(message, where=path, hint="check the path") from error
+    if len(data) > _LARGEST:
+        raise RobolinError(f"{len(data)} bytes are too many", where=path, hint="a page of text")
+    read = _toml if path.lower().endswith(".toml") else _yaml
+    value = read(data, path) if data.strip() else {}
+    if not value:
+        raise RobolinError("it says nothing", where=path, hint="KEY: VALUE, line by line")
+    return value
+
+
+def _yaml(data: bytes, path: str) -> dict[str, FlagValue]:
+    from robolin.description.yaml.yaml_nodes import Node, read_nodes
+
+    root, findings = read_nodes(data, path)
+    for finding in findings:
+        raise finding.error()
+    if root is None or root.kind != "mapping":
+        raise RobolinError("this is no mapping", where=path, hint="KEY: VALUE, line by line")
+
+    def plain(node: Node) -> FlagValue:
+        if node.kind == "mapping":
+            return {key.text: _scalar(plain(value), path) for key, value in node.pairs}
+        if node.kind == "list":
+            return [_scalar(plain(item), path) for item in node.children]
+        return node.text
+
+    return {key.text: plain(value) for key, value in root.pairs}
+
+
+def _toml(data: bytes, path: str) -> dict[str, FlagValue]:
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise RobolinError(f"not well-formed TOML: {error}", where=path) from error
+
+    def plain(value: Any) -> FlagValue:
+        if isinstance(value, dict):
+            return {key: _scalar(plain(item), path) for key, item in value.items()}
+        if isinstance(value, list):
+            return [_scalar(plain(item), path) for item in value]
+        return text_of(value)
+
+    return {key: plain(value) for key, value in table.items()}
+
+
+def _scalar(value: FlagValue, path: str) -> str:
+    if not isinstance(value, str):
+        raise RobolinError("it is nested too deeply", where=path, hint="KEY: {JOINT: VALUE}")
+    return value
+
+
+def plain_options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What flags say, in the plain types that rules are made of."""
+    texts = said.get("columns")
+    return {**said, "columns": column_rules_with_files(texts)} if texts else dict(said)

@@ -1,0 +1,85 @@
+"""A motion in a file that a controller follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robolin.core.arrays import Floats
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.errors import RobolinError
+from robolin.io.trajectories.read import read_trajectory
+from robolin.io.trajectories.trajectory import Trajectory
+from robolin.queries.query_context import PosedQuestion, file_label
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedMotion:
+    """Positions at times, and velocities and accelerations where the file has them."""
+
+    name: str
+    time: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+
+    @property
+    def times(self) -> Floats:
+        """When each row counts."""
+        return self.time
+
+    @property
+    def start(self) -> tuple[Floats, Floats]:
+        """Where the motion begins."""
+        return self.q[0], self.qd[0]
+
+
+def followed_motion(posed: PosedQuestion, files: dict[str, str]) -> FollowedMotion | None:
+    """The motion in the file that was given, noted among the inputs; None without one."""
+    path = posed.question.text("follow")
+    if path is None:
+        return None
+    wanted = ("qd", "qdd") if posed.question.text("control") == "computed-torque" else ("qd",)
+    read, name = read_noted(posed, path, ("q",), wanted, files)
+    time = rising_times(read, name, "a controller has to know when to be where")
+    assert read.q is not None, "positions are needed"
+    still = np.zeros_like(read.q)
+    for quantity in wanted:
+        if getattr(read, quantity) is None:
+            posed.warn(f"{name}: no {COLUMN_WORDS[quantity]} columns, so they are taken as 0")
+    qd, qdd = (still if each is None else each for each in (read.qd, read.qdd))
+    return FollowedMotion(name, time, read.q, qd, qdd)
+
+
+def rising_times(read: Trajectory, name: str, why: str) -> Floats:
+    """When each row of a file counts, in s; `why` somebody has to know."""
+    if read.time is None:
+        raise RobolinError("there is no column 'time'", where=name, hint=why)
+    time = np.asarray(read.seconds, dtype=np.float64)
+    if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
+        row = int(falls[0])
+        message = f"time does not rise from row {row + 1} to row {row + 2}"
+        raise RobolinError(message, where=name)
+    return time
+
+
+def read_noted(
+    posed: PosedQuestion,
+    path: str,
+    needs: Sequence[str],
+    optional: Sequence[str],
+    files: dict[str, str],
+    only: Sequence[str] | None = None,
+) -> tuple[Trajectory, str]:
+    """A trajectory file, noted among the inputs, and its name; of all joints, or of some only."""
+    arm, rules = posed.arm, posed.rules.about((*needs, *optional))
+    if only is not None:
+        several = {arm.joint_names[j] for group in arm.groups for j in arm.places(group).values()}
+        rules = replace(rules, only=tuple(only), free_turns=bool(several & {*only}))
+    read = read_trajectory(path, arm.joint_names, tuple(needs), tuple(optional), rules)
+    name = file_label(path)
+    files[name] = read.digest
+    posed.note(*(f"{name}: {note}" for note in read.notes))
+    return read, name

@@ -1,0 +1,253 @@
+"""A motion as columns, its contract, and what deserves attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robolin.control.simulation.feedback_control import FeedbackControl
+from robolin.control.simulation.simulate import SimulationTask
+from robolin.control.simulation.simulated_motion import Simulation
+from robolin.control.simulation.torques import Push, effort_limits
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, Mask
+from robolin.core.natural_scales import natural_scales, rounding_share
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.results.result import Array, Result
+from robolin.core.units import unit_of
+from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
+from robolin.queries.query_context import PosedQuestion
+
+_NUMBERS = (
+    *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
+    *("position_error", "orientation_error"),
+)
+# what a regulator brings down: xᵀ P x
+COST_TO_GO = "cost_to_go"
+# an integrator that creates or loses this share of the energy has not followed the motion
+_MUCH = 1e-2
+# the share of a limit by which rounding may exceed it
+_ROUNDING = 1e-12
+_VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"}
+
+
+@dataclass(frozen=True)
+class SimulatedMotion:
+    """A motion, where it came from, and whether only its ends are of interest."""
+
+    task: SimulationTask
+    motion: Simulation
+    begun: str
+    driven: str
+    files: Mapping[str, str]
+    ends_only: bool
+    cost: str = ""
+
+    @property
+    def many(self) -> bool:
+        return bool(self.motion.q.ndim > 2)
+
+
+def motion_result(posed: PosedQuestion, simulated: SimulatedMotion) -> Result:
+    """The motion as a result, and warnings where it deserves attention."""
+    arm, motion = simulated.task.arm, simulated.motion
+    over = _told_too_much(simulated.task, motion)
+    odd = _passive_torques(simulated.task, motion)
+    for text in (_cut(arm, motion), over, odd, _beyond(arm, motion), _drifted(arm, motion)):
+        if text:
+            posed.warn(text)
+    time = None if simulated.ends_only else _times(motion)
+    lines = _contract_lines(simulated)
+    return posed.result(_arrays(simulated), lines, dict(simulated.files), time)
+
+
+def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
+    """Every column, rows of one start after those of another."""
+    arm, motion = simulated.task.arm, simulated.motion
+    kinds = [joint.kind for joint in arm.joints]
+    arrays = [
+        Array(
+            name,
+            _rows(simulated, getattr(motion, name), 1),
+            (arm.joint_names,),
+            unit_of(name, kinds),
+            word,
+        )
+        for name, word in COLUMN_WORDS.items()
+    ]
+    for name in _NUMBERS:
+        values = getattr(motion, name)
+        if values is not None:
+            said = COST_TO_GO if name == "lyapunov" and _regulated(simulated) else name
+            arrays.append(Array(said, _rows(simulated, values, 0), (), unit_of(said, kinds)))
+    if simulated.many and not simulated.ends_only:
+        starts, moments = motion.q.shape[0], len(motion.time)
+        numbers = np.repeat(np.arange(1.0, starts + 1.0), moments)
+        arrays.append(Array("initial", numbers, (), unit_of("initial", kinds)))
+    return tuple(arrays)
+
+
+def _regulated(simulated: SimulatedMotion) -> bool:
+    return isinstance(simulated.task.control, FeedbackControl)
+
+
+def _rows(simulated: SimulatedMotion, values: Floats, rank: int) -> Floats:
+    if simulated.ends_only:
+        return np.ascontiguousarray(values[:, -1])
+    return np.ascontiguousarray(values).reshape(-1, *values.shape[values.ndim - rank :])
+
+
+def _times(motion: Simulation) -> Floats:
+    return np.tile(motion.time, motion.q.shape[0] if motion.q.ndim > 2 else 1)
+
+
+def _prescribed(task: SimulationTask) -> dict[str, str]:
+    """A line for joints that move as they are told."""
+    if task.prescribed is None:
+        return {}
+    driven = prescribed_joints(task.arm, task.prescribed.joints)
+    return {"prescribed": prescribed_line(task.arm, driven, task.prescribed.origin)}
+
+
+def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
+    task, motion = simulated.task, simulated.motion
+    limits = _cut(task.arm, motion) or "respected, none was reached"
+    if task.prescribed is not None:
+        limits += f"; {_told_too_much(task, motion) or 'joints that move as told have none'}"
+    return {
+        "start": simulated.begun,
+        "integrator": task.schedule.settings_text(),
+        "velocities": f"{_VELOCITIES[task.form]}, by {_means(task)}",
+        **_closures(task),
+        "torque": simulated.driven,
+        "torque limits": limits if task.limits else "ignored",
+        **_disturbance(task),
+        **_prescribed(task),
+        **({"cost": simulated.cost} if simulated.cost else {}),
+        "energy error": f"{motion.energy_drift.max():.3g} J at most, beside kinetic energies "
+        f"up to {motion.kinetic_energy.max():.3g} J",
+    }
+
+
+def _means(task: SimulationTask) -> str:
+    """How velocities were sped up on an arm without loops."""
+    if task.arm.has_mimic:
+        return "elimination in the mass matrix"
+    return "articulated bodies" if task.form == "rates" else "algorithm 8.1"
+
+
+def _disturbance(task: SimulationTask) -> dict[str, str]:
+    """What acts besides the motors, if anything does."""
+    push = task.disturbance
+    if not isinstance(push, Push):
+        return {}
+    always = push.start == 0.0 and not np.isfinite(push.stop)
+    when = "always" if always else f"from {push.start:g} to {push.stop:g} s"
+    pushed = zip(task.arm.joint_names, np.asarray(push.tau).tolist(), strict=True)
+    listed = ", ".join(f"{name} {value:g}" for name, value in pushed if value)
+    return {"disturbance": f"{listed or 'none'}, {when}; efforts are without it"}
+
+
+def _closures(task: SimulationTask) -> dict[str, str]:
+    """How closed loops were kept, on an arm that has some."""
+    if not task.arm.loops:
+        return {}
+    if task.baumgarte is None:
+        kept = "every step brought back onto them, positions and velocities"
+    else:
+        alpha, beta = task.baumgarte
+        kept = f"gaps drawn shut by Baumgarte's terms, {alpha:g} and {beta:g} 1/s"
+    return {"velocities": "q̇, by tree and closures", "closures": kept}
+
+
+def _cut(arm: Arm, motion: Simulation) -> str:
+    """How often torques were cut off, and at which joints."""
+    counts = _counts(arm, motion.saturated)
+    return f"torques cut off at the joints' limits in {counts}" if counts else ""
+
+
+def _told_too_much(task: SimulationTask, motion: Simulation) -> str:
+    """How often joints that move as told take more torque than their limits, and which ones."""
+    if task.prescribed is None or not task.limits:
+        return ""
+    driven = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
+    limits = effort_limits(task.arm)
+    counts = _counts(task.arm, driven & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
+    return f"joints that move as told take more than their limits in {counts}" if counts else ""
+
+
+def _passive_torques(task: SimulationTask, motion: Simulation) -> str:
+    """How often torques act on joints that the description has as passive."""
+    passive = np.array([not joint.actuated for joint in task.arm.joints])
+    given = passive & (np.abs(motion.tau) > _torque_rounding(task.arm))
+    if task.prescribed is not None:
+        given &= prescribed_joints(task.arm, task.prescribed.joints) == 0.0
+    counts = _counts(task.arm, given)
+    return f"torques act on passive joints in {counts}" if counts else ""
+
+
+def _counts(arm: Arm, marked: Mask) -> str:
+    """In how many rows any joint is marked, and how often each; nothing if none is."""
+    rows = marked.reshape(-1, arm.n)
+    counts = zip(arm.joint_names, rows.sum(axis=0).tolist(), strict=True)
+    joints = [f"{name} {count}" for name, count in counts if count]
+    told = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {', '.join(joints)}"
+    return told if joints else ""
+
+
+def _beyond(arm: Arm, motion: Simulation) -> str:
+    """Which joints went beyond their range: nothing stops them."""
+    q = motion.q.reshape(-1, arm.n)
+    # integration leaves rounding of a position that stays at its limit
+    room = _ROUNDING * np.maximum(1.0, np.abs(q).max(axis=0))
+    low, high = q.min(axis=0) + room, q.max(axis=0) - room
+    names = [
+        joint.name
+        for joint, least, most in zip(arm.joints, low, high, strict=True)
+        if (joint.limits.lower is not None and least < joint.limits.lower)
+        or (joint.limits.upper is not None and most > joint.limits.upper)
+    ]
+    return (
+        f"beyond the range of the joint, where nothing stops it: {', '.join(names)}"
+        if names
+        else ""
+    )
+
+
+def _drifted(arm: Arm, motion: Simulation) -> str:
+    """A warning where the energy balance is off by much of the energy exchanged."""
+    moved = np.maximum(np.abs(motion.kinetic_energy), np.abs(motion.work)).max(axis=-1)
+    lost = motion.energy_drift
+    beyond = (lost > _MUCH * moved) & (lost > _energy_rounding(arm, motion))
+    if not beyond.any():
+        return ""
+    worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
+    return (
+        f"the energy balance is off by {lost[worst]:.3g} J, with {moved[worst]:.3g} J exchanged: "
+        "take smaller steps or a smaller tolerance"
+    )
+
+
+def _torque_rounding(arm: Arm) -> float:
+    """What rounding leaves of torques and forces that balance weight, in N·m or N."""
+    scales = natural_scales(arm.figures, float(np.linalg.norm(arm.gravity)))
+    unit = unit_of("tau", [joint.kind for joint in arm.joints])
+    return rounding_share("tau") * scales.of_unit(unit)
+
+
+def _energy_rounding(arm: Arm, motion: Simulation) -> Floats:
+    """What rounding leaves of energies (...) in J.
+
+    Energies and work are sums of terms as large as weight times reach, and torques times
+    positions, which may cancel.
+    """
+    gravity = float(np.linalg.norm(arm.gravity))
+    own = natural_scales(arm.figures, gravity).of_unit(unit_of("kinetic_energy", ()))
+    sizes = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
+    distance = np.maximum(1.0, np.abs(motion.q).max(axis=-2))
+    exerted = (np.abs(motion.tau).max(axis=-2) * distance).sum(axis=-1)
+    scale: Floats = own + sizes.max(axis=-1).sum(axis=0) + exerted
+    return rounding_share("energy_error") * scale

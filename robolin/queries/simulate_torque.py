@@ -1,0 +1,202 @@
+"""What gives the torque in a simulation: a constant, a file or a control law, as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from robolin.core.choices import CONTROL_LAWS
+from robolin.core.number_parsing import FlagText, number, typed_figure
+from robolin.errors import UsageError
+from robolin.queries.joint_values import accelerations_text, per_joint
+from robolin.queries.question import Question
+from robolin.queries.states import HOLD_TORQUE
+
+if TYPE_CHECKING:
+    from robolin.control.simulation.controllers import Law
+    from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
+    from robolin.control.simulation.prescribed_motion import Prescription
+    from robolin.control.simulation.torques import Push
+    from robolin.core.arm import Arm
+    from robolin.queries.reference_trajectory import FollowedMotion
+
+RATE, POSE, PD, COMPUTED = CONTROL_LAWS
+TRACKING = (PD, COMPUTED)
+
+
+def holds_weight(question: Question) -> bool:
+    """Whether the torque carries weight and loads."""
+    return (question.text("tau") or "").partition("+")[0].strip() == HOLD_TORQUE
+
+
+def constant_torque(question: Question, arm: Arm) -> list[float]:
+    """The torque that is there at all times, besides what holds the arm."""
+    text = question.text("tau") or ""
+    if holds_weight(question):
+        text = text.partition("+")[2].strip()
+    return per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
+
+
+def disturbance(question: Question, arm: Arm) -> Push | None:
+    """The torque from elsewhere that was asked for, as VALUES or VALUES@FROM:TO."""
+    from robolin.control.simulation.torques import Push
+
+    text = question.text("disturb")
+    if text is None:
+        return None
+    values, at, window = text.partition("@")
+    tau = per_joint(FlagText("--disturb", values), arm, False)
+    if not at:
+        return Push(tau)
+    typed = FlagText("--disturb", text)
+    parts = window.split(":")
+    if len(parts) != 2:
+        raise typed.wrong("the time is not FROM:TO", "for example elbow=5@0.5:0.7, in s")
+    start, stop = (number(typed, part) for part in parts)
+    if not 0.0 <= start < stop:
+        raise typed.wrong("it ends before it begins", "for example elbow=5@0.5:0.7, in s")
+    return Push(tau, start, stop)
+
+
+def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
+    """The joints that move as they are told, and their accelerations."""
+    from robolin.control.simulation.prescribed_motion import Prescription
+    from robolin.evaluation.prescribed_joints import prescribed_joints
+
+    named, text = question.text("prescribe"), question.text("qdd")
+    if named is None:
+        return None
+    # told here, where the flag is known
+    driven = prescribed_joints(arm, named, "--prescribe")
+    if text is None:
+        return Prescription(named, 0.0, accelerations_text(arm, driven, None))
+    qdd = per_joint(FlagText("--qdd", text), arm, True)
+    return Prescription(named, qdd, accelerations_text(arm, driven, qdd))
+
+
+def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -> Law | None:
+    """The control law that was asked for, but for gains in a file."""
+    from robolin.control.simulation.controllers import PoseControl, RateControl
+
+    control, gains = question.text("control"), question.text("gain")
+    if control is None:
+        return None
+    if control in TRACKING:
+        return _tracking(question, arm, followed)
+    gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
+    if control == RATE:
+        return RateControl(gain)
+    target = question.text("target")
+    if target is None:
+        hint = "for example --target tool0=0.4,0,0.5,0,90deg,0"
+        raise UsageError("needs a --target", where="--control=pose", hint=hint)
+    frame, position, rotation = _pose(FlagText("--target", target))
+    stiffness = {
+        label.replace("-", "_"): _one_or_three(FlagText(f"--{label}", text))
+        for label in ("position-gain", "orientation-gain")
+        if (text := question.text(label)) is not None
+    }
+    return PoseControl(frame, position, rotation, gain, **stiffness)
+
+
+def _tracking(
+    question: Question, arm: Arm, followed: FollowedMotion | None
+) -> PDControl | ComputedTorque:
+    from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
+
+    kp, kd = (_gain(question, label, usual, arm) for label, usual in (("kp", 100.0), ("kd", 20.0)))
+    pd = question.text("control") == PD
+    if followed is not None:
+        motion, time = (followed.q, followed.qd), followed.time
+        if pd:
+            return PDControl(*motion, kp=kp, kd=kd, time=time)
+        return ComputedTorque(*motion, followed.qdd, kp=kp, kd=kd, time=time)
+    goal = question.text("goal")
+    q = [0.0] * arm.n if goal is None else per_joint(FlagText("--goal", goal), arm, True, True)
+    return (PDControl if pd else ComputedTorque)(q, kp=kp, kd=kd)
+
+
+def _gain(question: Question, label: str, usual: float, arm: Arm) -> float | list[float]:
+    text = question.text(label)
+    return usual if text is None else _one_or_per_joint(FlagText(f"--{label}", text), arm)
+
+
+def control_line(question: Question) -> str:
+    """The control law in words."""
+    if question.text("control") in TRACKING:
+        kp, kd = (question.text(label) or usual for label, usual in (("kp", "100"), ("kd", "20")))
+        follow = question.options.get("follow")
+        goal = f"along {follow}" if follow else f"to {question.text('goal') or '0'}"
+        to = f"kp = {kp}, kd = {kd}, {goal}"
+        law = "kp (q₀ - q) + kd (q̇₀ - q̇)" if follow else "kp (q₀ - q) - kd q̇"
+        if question.text("control") == PD:
+            return f"{law} and what carries weight and loads; {to}"
+        return f"inverse dynamics of {'q̈₀ + ' if follow else ''}{law}; {to}"
+    more = "weight, loads and losses made up for"
+    gain = f"c = {question.text('gain') or '1'}"
+    if question.text("control") == RATE:
+        return f"control 8.1, ε = -c ν with {gain}; {more}"
+    place, turn = (question.text(f"{name}-gain") for name in ("position", "orientation"))
+    stiff = f"{place or '100'} N/m and {turn or '10'} N·m"
+    law = "control 8.2, ε = -c ν + m⁻¹ J* k e"
+    return f"{law} with {gain}, k = {stiff}, to {question.text('target')}; {more}"
+
+
+def require_one_drive(question: Question) -> None:
+    """Refuse torques from two sides, and settings of a controller that is not there."""
+    ways = ("tau", "trajectory", "control", "feedback")
+    chosen = [f"--{name}" for name in ways if name in question.asks]
+    if len(chosen) > 1:
+        hint = "the torque comes from one of them"
+        raise UsageError(f"cannot go together with {chosen[1]}", where=chosen[0], hint=hint)
+    for name, others in (("offset", ("feedback", "follow")), ("other-figures", ("feedback",))):
+        if name in question.asks and not set(others) & set(question.asks):
+            hint = f"it is for {' and '.join(f'--{other}' for other in others)}"
+            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    told = [name for name in ("qdd", "prescribe-from") if name in question.asks]
+    if told and "prescribe" not in question.asks:
+        hint = "--prescribe names the joints that move as it says"
+        raise UsageError("has no effect without --prescribe", where=f"--{told[0]}", hint=hint)
+    if len(told) > 1:
+        hint = "accelerations are the same at all times, or those of a file"
+        raise UsageError("cannot go together with --prescribe-from", where="--qdd", hint=hint)
+    if "goal" in question.asks and "follow" in question.asks:
+        hint = "the arm goes to one pose, or along a motion"
+        raise UsageError("cannot go together with --follow", where="--goal", hint=hint)
+    _require_control(question, ("goal", "follow", "kp", "kd"), TRACKING)
+    _require_control(question, ("gain",), (RATE, POSE))
+    _require_control(question, ("target", "position-gain", "orientation-gain"), (POSE,))
+
+
+def _require_control(question: Question, names: Sequence[str], laws: Sequence[str]) -> None:
+    for name in names:
+        if name in question.asks and question.text("control") not in laws:
+            hint = f"it is for --control {' or '.join(laws)}"
+            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+
+
+def _one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:
+    one = "," not in typed.text and "=" not in typed.text
+    return number(typed, typed.text) if one else per_joint(typed, arm, False)
+
+
+def _one_or_three(typed: FlagText) -> float | list[float]:
+    values = [number(typed, item) for item in typed.text.split(",")]
+    if len(values) not in (1, 3):
+        raise typed.wrong(f"{len(values)} numbers, not 1 or 3", "one for all axes, or X,Y,Z")
+    return values[0] if len(values) == 1 else values
+
+
+def _pose(typed: FlagText) -> tuple[str, list[float], list[list[float]]]:
+    from robolin.core.rotations import rotation_from_rpy
+
+    frame, equals, place = typed.text.rpartition("=")
+    figures = [typed_figure(typed, item) for item in place.split(",")]
+    if not equals or not frame or len(figures) != 6:
+        hint = "for example tool0=0.4,0,0.5,0,90deg,0"
+        raise typed.wrong("this is not FRAME=X,Y,Z,ROLL,PITCH,YAW", hint)
+    if any(degrees for _, degrees in figures[:3]):
+        raise typed.wrong("X,Y,Z are in m, not in deg")
+    x, y, z, roll, pitch, yaw = (value for value, _ in figures)
+    R = rotation_from_rpy(roll, pitch, yaw)
+    return frame.strip(), [x, y, z], [list(R[i : i + 3]) for i in (0, 3, 6)]

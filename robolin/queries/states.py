@@ -1,0 +1,288 @@
+"""The states a question is asked about, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Never
+
+from robolin.core.choices import Differentiation, OnBadRow, TimeUnit
+from robolin.core.labelled_values import labelled
+from robolin.core.notebook import equal_values
+from robolin.core.number_parsing import text_of
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.text import did_you_mean
+from robolin.errors import RobolinError, UsageError
+from robolin.io.paths import last_name
+from robolin.io.trajectories.row_choice import ALL_ROWS, RowChoice, row_choice
+from robolin.queries.option_files import read_state_file
+from robolin.queries.option_specs import RECORDING, SAMPLES, SELECTION, TRAJECTORY, Verb
+from robolin.queries.question import plain_value, require_files
+from robolin.queries.verbs import VERBS
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    from robolin.core.arrays import Floats
+
+    # one state as numbers, by joint or as typed, or states as an array of shape (rows, n)
+    GivenValues = ArrayLike | Mapping[str, float] | str | None
+
+HOLD_TORQUE, NAN = "hold", "nan"
+STATE_QUANTITIES = tuple(dict.fromkeys(name for verb in VERBS.values() for name in verb.states))
+# stands in the options of a result for states that no option can say
+STATES_OPTION = "states"
+
+_ANY = Verb("states", "", "")
+
+# how states come, besides their values
+_ASKS = {**TRAJECTORY, **SAMPLES}
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class States:
+    """One state, every row of a file or of arrays, or states drawn at random.
+
+    A quantity is one number per joint in the arm's order, shape (n,), a mapping from joints to
+    numbers where those left out are 0, text as typed after its flag, or an array of shape
+    (rows, n).  Two are equal if they say the same in the same words, arrays number by number.
+
+    Args:
+        q: positions, in rad or m; joints with several freedoms as docs/conventions.md tells
+        qd: velocities, in rad/s or m/s
+        qdd: accelerations, in rad/s² or m/s²
+        tau: torques, in N·m or N; 'hold' for those that keep the arm from accelerating
+        nu, epsilon: diagonalizing velocities, in √J, and torques, in √J/s, that `diagonalize` is
+            to go back from
+        xi, kappa: the same without square roots, in rad/s or m/s, and N·m or N
+        state: a .yaml or .toml file with some of these quantities
+
+    Fields:
+        values: quantity -> one state as text, or an array of shape (rows, n), in rad or m, rad/s
+            or m/s, and so on
+        trajectory: a .csv, .parquet or .npz file, or '-' for CSV on standard input
+        on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
+        samples: how many random states between the joints' limits, for verbs that look at many
+        seed: which ones
+        columns: how columns of the file are called, such as 'position=/states/{joint}/position',
+            or a .yaml or .toml file that says so
+        time: the column of the file with the time, where it is not called so
+        time_unit: what the time counts, 'ns', 'us', 'ms' or 's', from the first row on
+        degrees: True if angles in the file are in degrees
+        radians: True if they are in rad, for files whose units nobody can know
+        differentiate: 'central' or 'savgol' for velocities and accelerations from positions
+        carry: columns of the file that go along into the result
+        rows: which rows of the file, such as '1000:2000', counted from 0, the last one left out
+        stride: every so many of them
+
+    Raises:
+        UsageError: what no state has, what is no number, or what does not go together
+        RobolinError: a `state` or `columns` file that cannot be understood
+        FileError: a `state` or `columns` file that cannot be read
+
+    Example:
+        >>> robolin.States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
+        {'q': '0.3,-0.7', 'qd': 'elbow=0.5'}
+        >>> robolin.States(q="elbow=30deg", tau="hold").values
+        {'q': 'elbow=30deg', 'tau': 'hold'}
+        >>> robolin.States(q=[0.5, 0.0]) == robolin.States(q="0.5,0.0")
+        True
+    """
+
+    values: Mapping[str, str | Floats]
+    trajectory: str | None
+    on_bad_row: str | None
+    samples: int | None
+    seed: int | None
+    columns: tuple[str, ...] | None
+    time: str | None
+    time_unit: str | None
+    degrees: bool | None
+    radians: bool | None
+    differentiate: str | None
+    carry: tuple[str, ...] | None
+    rows: str | None
+    stride: int | None
+
+    def __init__(
+        self,
+        *,
+        q: GivenValues = None,
+        qd: GivenValues = None,
+        qdd: GivenValues = None,
+        tau: GivenValues = None,
+        nu: GivenValues = None,
+        epsilon: GivenValues = None,
+        xi: GivenValues = None,
+        kappa: GivenValues = None,
+        trajectory: str | PathLike[str] | None = None,
+        on_bad_row: OnBadRow | None = None,
+        samples: int | None = None,
+        seed: int | None = None,
+        columns: Sequence[str] | Mapping[str, str] | str | None = None,
+        time: str | None = None,
+        time_unit: TimeUnit | None = None,
+        degrees: bool = False,
+        radians: bool = False,
+        differentiate: Differentiation | None = None,
+        carry: Sequence[str] | str | None = None,
+        state: str | PathLike[str] | None = None,
+        rows: str | None = None,
+        stride: int | None = None,
+        **unknown: Never,
+    ) -> None:
+        for name in unknown:
+            raise UsageError(f"no state has '{name}'", hint=_meant(name))
+        values = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+        values |= {"nu": nu, "epsilon": epsilon, "xi": xi, "kappa": kappa}
+        given = {name: _values(name, value) for name, value in values.items() if value is not None}
+        if state is not None:
+            given = _with_file(given, str(state))
+        for label, value in {
+            "trajectory": trajectory,
+            "on-bad-row": on_bad_row,
+            "samples": samples,
+            "seed": seed,
+            "columns": columns,
+            "time": time,
+            "time-unit": time_unit,
+            "degrees": degrees,
+            "radians": radians,
+            "differentiate": differentiate,
+            "carry": carry,
+            "rows": rows,
+            "stride": stride,
+        }.items():
+            plain = plain_value(_ANY, label, _ASKS[label], value)
+            object.__setattr__(self, label.replace("-", "_"), plain)
+        object.__setattr__(self, "values", given)
+        self._require_sense()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, States) and equal_values(vars(self), vars(other))
+
+    def __hash__(self) -> int:
+        return hash((tuple(sorted(self.typed.items())), self.trajectory, self.rows))
+
+    def _require_sense(self) -> None:
+        if self.trajectory is not None and self.values:
+            flags = " and ".join(f"--{name}" for name in self.values)
+            hint = "give the state either by flags or by a file"
+            where = f"--trajectory={self.trajectory}"
+            raise UsageError(f"cannot go together with {flags}", where=where, hint=hint)
+        if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
+            hint = "one state has an answer or none"
+            raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
+        require_files(self.recording, ("--trajectory",), self.trajectory is not None)
+        self._require_rows()
+        mixed = [name for name in self.values if name not in self.arrays]
+        if self.arrays and mixed:
+            hint = "give every quantity as an array of shape (rows, n)"
+            raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
+
+    def _require_rows(self) -> None:
+        """Refuse rows that make no sense, and neighbours of rows that are left out."""
+        for name in SELECTION:
+            if getattr(self, name) is not None and self.trajectory is None:
+                hint = "it says which rows of a file are meant"
+                raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
+            if getattr(self, name) is not None and self.differentiate is not None:
+                hint = "derivatives depend on the rows beside, which would be left out"
+                message = "cannot go together with --differentiate"
+                raise UsageError(message, where=f"--{name}", hint=hint)
+        assert self.row_choice, "rows that make no sense are refused here"
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The quantities of one state, as text."""
+        return {name: value for name, value in self.values.items() if isinstance(value, str)}
+
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """The quantities that were given with rows."""
+        return {name: value for name, value in self.values.items() if not isinstance(value, str)}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file the states are in, by its flag."""
+        return {} if self.trajectory is None else {"trajectory": self.trajectory}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a result records of the states: the file by its last name, the rest as it is."""
+        flags: dict[str, Any] = {
+            "on-bad-row": self.on_bad_row,
+            "samples": self.samples,
+            "seed": self.seed,
+            **self.recording,
+            **{name: getattr(self, name) for name in SELECTION},
+        }
+        options: dict[str, Any] = {
+            **self.typed,
+            **{name: last_name(path) for name, path in self.files.items()},
+            **{name: value for name, value in flags.items() if value is not None},
+        }
+        return {**options, STATES_OPTION: "arrays"} if self.arrays else options
+
+    @property
+    def recording(self) -> dict[str, Any]:
+        """What was said of the file, by flag, None for what was not."""
+        return {name: getattr(self, name.replace("-", "_")) for name in RECORDING}
+
+    @property
+    def row_choice(self) -> RowChoice:
+        """Which rows of the file are meant."""
+        if self.rows is None and self.stride is None:
+            return ALL_ROWS
+        return row_choice(self.rows, self.stride)
+
+
+def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
+    """The quantities given, and beside them those of a state file."""
+    told = read_state_file(path, STATE_QUANTITIES)
+    for name in told:
+        if name in given:
+            message = f"cannot go together with --{name}"
+            hint = f"the file says {name} already"
+            raise UsageError(message, where=f"--state={path}", hint=hint)
+    return {**told, **given}
+
+
+def _values(name: str, value: Any) -> str | Floats:
+    """One state as text; whatever has rows as an array."""
+    if isinstance(value, str | Mapping):
+        return text_of(value)
+    names = labelled(name, value)
+    if names is not None:
+        if any(getattr(each, "ndim", 0) or hasattr(each, "__len__") for each in names.values()):
+            hint = "write it to a file for trajectory=, or take .to_numpy() in the arm's order"
+            raise UsageError(f"{name} is a table with labels, which rows here have not", hint=hint)
+        return text_of({label: float(each) for label, each in names.items()})
+    import numpy as np
+
+    from robolin.core.array_checks import real_numbers
+
+    try:
+        array = np.array(real_numbers(name, value), dtype=np.float64)
+    except RobolinError as error:
+        hint = error.hint or "numbers, one per joint, or a mapping from joints to numbers"
+        raise UsageError(error.message, hint=hint) from error
+    if array.ndim > 2:
+        hint = "one batch axis at most: shape (n,) or (rows, n)"
+        raise UsageError(f"{name} has shape {array.shape}", hint=hint)
+    if array.ndim == 2:
+        array.flags.writeable = False
+        return array
+    return text_of(np.atleast_1d(array))
+
+
+def _meant(name: str) -> str:
+    """The keyword that was meant: by the word for its columns, or by something like it."""
+    by_column = {column: quantity for quantity, column in COLUMN_WORDS.items()}
+    if name in by_column:
+        return f"that is '{by_column[name]}' here"
+    return did_you_mean(
+        name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _ASKS), "state"]
+    )

@@ -1,0 +1,208 @@
+"""One question asked for several values of an option of the model, and the answers as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.core.arm import Arm
+from robolin.core.array_checks import require_arm
+from robolin.core.number_parsing import text_of
+from robolin.core.results.finite_numbers import require_finite
+from robolin.core.results.result import Array, Result
+from robolin.core.results.swept_verbs import SWEEP
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.queries.answer import as_python_warnings, asked_and_given, gathered_result
+from robolin.queries.option_specs import MODEL_ASKS, Verb
+from robolin.queries.query_context import Notify, Settings, open_answer
+from robolin.queries.question import Question
+from robolin.queries.request import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
+from robolin.queries.states import States
+from robolin.queries.swept_option import SWEPT, SweptOption
+from robolin.queries.verbs import VERBS
+
+# an option with several values, or as it is typed after its flag
+SweptPayload = tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike] | str
+SweptByJoint = Mapping[str, ArrayLike] | str
+
+# how each option is given in Python
+_EXAMPLES = {
+    "payload": "('tool0', [0, 1, 2])",
+    "armature": "{'elbow': [0, 0.1]}",
+    "lock": "{'elbow': [0, 0.5]}",
+    "friction-velocity": "[0.01, 0.1]",
+}
+
+
+def sweep(
+    arm: Arm,
+    question: Question | str,
+    states: States | None = None,
+    *,
+    payload: SweptPayload | None = None,
+    armature: SweptByJoint | None = None,
+    lock: SweptByJoint | None = None,
+    friction_velocity: ArrayLike | None = None,
+    jobs: int | None = None,
+    notify: Notify = as_python_warnings,
+) -> Result:
+    """Ask one question for several values of an option of the model, as `robolin sweep` does.
+
+    Of the four options one is given, with its values in a list, or as text as it is typed after
+    its flag.  It is added to those that the arm was loaded with.
+
+    Args:
+        arm: what `robolin.load` gives for a file or a bundled name
+        question: a `Question`, or the name of a verb of which nothing special is asked
+        states: a `States` with one state; all quantities 0 if left out
+        payload: (link, masses) or (link, masses, position), in kg and m: (values,) and (3,)
+        armature: {joint: inertias} (values,), in kg·m² or kg
+        lock: {joint: positions} (values,), in rad or m
+        friction_velocity: (values,), in rad/s or m/s
+        jobs: threads, one per processor by default; it changes no bit of the result
+        notify: is called with 'note', 'warning' or 'summary' and a text
+
+    Returns:
+        a `Result` whose first array is the values, shape (values,), and whose others have one row
+        for each of them, with the bits that it has alone
+
+    Raises:
+        UsageError: no option with several values, more than one, or states with many rows
+        RobolinError: a value without an answer, or an arm that came from no file
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> swept = robolin.sweep(arm, "inverse", payload=("tip", [0, 1, 2]))
+        >>> swept["payload"], swept["tau"].round(1)
+        (array([0., 1., 2.]), array([[19.6,  4.9],
+               [39.2, 14.7],
+               [58.9, 24.5]]))
+    """
+    require_arm(arm)
+    asked, given = asked_and_given(question, states)
+    values = dict(zip(SWEPT, (payload, armature, lock, friction_velocity), strict=True))
+    source = ArmSource(*_loaded_with(arm, VERBS[asked.verb], values))
+    inquiry = inquiry_about(source, asked, given, f"{SWEEP} {asked.verb}")
+    return swept_answer(inquiry, Settings(jobs, notify=notify), arm.digest)
+
+
+def swept_answer(inquiry: Inquiry, settings: Settings, digest: str | None = None) -> Result:
+    """The answers to every value as the rows of one result.
+
+    digest: of the file that the arm was read from before, if it was
+    """
+    assert inquiry.swept is not None, "something is swept"
+    # read once: standard input is empty afterwards, and a file may change meanwhile
+    reading = inquiry.sources[0].reading()
+    answers: list[Result] = []
+    notes: list[list[tuple[str, str]]] = []
+    for i, source in enumerate(inquiry.sources):
+        notes.append([])
+        try:
+            arm = source.arm(reading)
+            if digest not in (None, arm.digest):
+                hint = "load the arm again"
+                raise RobolinError(
+                    "has changed since the arm was loaded", where=arm.source, hint=hint
+                )
+            answers.append(_alone(arm, inquiry, settings, notes[i]))
+            _require_like(answers[0], answers[i])
+        except RobolinError as error:
+            raise_all([_at_value(inquiry.swept, i, part) for part in error.parts])
+    _say(inquiry.swept, notes, settings.notify)
+    found = _in_rows(inquiry.swept, answers)
+    verb = f"{SWEEP} {inquiry.question.verb}"
+    return replace(found, verb=verb, options=inquiry.options, files=inquiry.files)
+
+
+def _alone(arm: Arm, inquiry: Inquiry, settings: Settings, notes: list[tuple[str, str]]) -> Result:
+    """The answer to one of the values; what there is to say goes into the notes."""
+    heard = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
+    with open_answer(arm, inquiry.question, inquiry.states, heard) as answer:
+        found = answer if isinstance(answer, Result) else gathered_result(answer)
+    require_finite(found)
+    return found
+
+
+def _require_like(first: Result, answer: Result) -> None:
+    if answer.batch is not None:
+        hint = "give one state with --q, --qd, …"
+        raise UsageError("a sweep is about one state, not about many rows", hint=hint)
+    if [a.labels for a in answer.arrays] != [a.labels for a in first.arrays]:
+        raise UsageError("the answer has another shape than that to the first value")
+
+
+def _at_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:
+    """What went wrong, with the value if others before it went well."""
+    if i == 0:
+        return error
+    message = f"--{option.label} {option.texts[i]}: {error.message}"
+    return type(error)(message, where=error.where, hint=error.hint)
+
+
+def _say(option: SweptOption, notes: list[list[tuple[str, str]]], notify: Notify) -> None:
+    """Say once what holds for all values, and the rest with its value."""
+    for i, said in enumerate(notes):
+        for kind, text in said:
+            if not all((kind, text) in each for each in notes):
+                notify(kind, f"--{option.label} {option.texts[i]}: {text}")
+            elif i == 0:
+                notify(kind, text)
+
+
+def _in_rows(option: SweptOption, answers: Sequence[Result]) -> Result:
+    """The answers as rows of one result, beside the values that make them differ."""
+    first = answers[0]
+    arrays = tuple(
+        replace(array, values=np.stack([answer.arrays[i].values for answer in answers]))
+        for i, array in enumerate(first.arrays)
+    )
+    name, values = option.label.replace("-", "_"), np.asarray(option.values, np.float64)
+    axis = Array(name, values, (), option.unit(first.model))
+    said = f"{first.verb} for {len(answers)} values of --{option.label} {option.about}".rstrip()
+    contract = {**_common([answer.contract for answer in answers]), SWEEP: said}
+    return replace(first, arrays=(axis, *arrays), contract=contract)
+
+
+def _common(contracts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """What all of them say alike."""
+    first = contracts[0]
+    return {key: first[key] for key in first if all(c.get(key) == first[key] for c in contracts)}
+
+
+def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Where the arm comes from, and its options with those that are given here added."""
+    loaded = dict(arm.loaded_with or {ARM_OPTION: "-"})
+    path = loaded.pop(ARM_OPTION)
+    if path == "-":
+        hint = "load it from a file, or by the name of a bundled one"
+        raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
+    for label, value in values.items():
+        if value is None:
+            continue
+        if label in loaded and not MODEL_ASKS[label].repeats:
+            raise UsageError("the arm was loaded with one already", where=label)
+        texts = _texts(label, value)
+        loaded[label] = (*loaded.get(label, ()), *texts) if MODEL_ASKS[label].repeats else texts[0]
+    return path, model_texts(loaded, verb)
+
+
+def _texts(label: str, value: Any) -> list[str]:
+    """An option with several values as it is typed."""
+    if isinstance(value, str):
+        return [value]
+    try:
+        if label == "payload":
+            link, masses, *position = value
+            at = f"@{text_of(*position)}" if position else ""
+            return [f"{link}:{text_of(masses)}{at}"]
+        if isinstance(value, Mapping):
+            return [text_of({name: each}) for name, each in value.items()]
+        return [text_of(value)]
+    except (TypeError, ValueError) as error:
+        hint = f"for example {label.replace('-', '_')}={_EXAMPLES[label]}"
+        raise UsageError(f"{value!r} is no option with several values", hint=hint) from error

@@ -1,0 +1,204 @@
+"""Values by name: which a verb is given, and how those come that it is not given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.number_parsing import FlagText
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.text import counted, listed
+from robolin.errors import UsageError
+from robolin.queries.joint_values import per_joint
+from robolin.queries.question import Question
+from robolin.queries.request import require_only
+from robolin.queries.state_parsing import (
+    ANGULAR,
+    joints_by_quaternion,
+    values_per_joint,
+)
+from robolin.queries.states import HOLD_TORQUE, States
+from robolin.queries.verbs import VERBS
+
+Values = Mapping[str, Floats]
+TorqueRule = Literal["zero", "hold"]
+# an algorithm by name on these values, each of shape (n,) or (rows, n)
+Run = Callable[[str, Values], Values]
+
+# what a linear answer holds about
+POINT = ("q", "qd", "qdd", "tau")
+
+
+@dataclass(frozen=True)
+class NeededValues:
+    """How the values a verb needs come about.
+
+    given:   the names of those that flags or columns give
+    hold:    whether a torque not given is the one that the accelerations take
+    changes: small changes of the state, the same for every row
+    file:    the trajectory that has the columns
+    turned:  the joints whose angles were given as a quaternion
+    derived: the names of those given that are derivatives of others
+    """
+
+    needs: tuple[str, ...]
+    given: tuple[str, ...]
+    hold: bool
+    changes: Values = field(default_factory=dict)
+    file: str = ""
+    turned: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What is needed, not given, and zero."""
+        made = ("tau",) if self.hold else ()
+        return tuple(name for name in self.needs if name not in (*self.given, *made))
+
+    def values(self, arm: Arm, given: Values, run: Run) -> dict[str, Floats]:
+        """Everything that is needed: given, made from what is given, or zero."""
+        zero = np.zeros(arm.n)
+        values = {name: given.get(name, zero) for name in self.needs}
+        if self.hold and "tau" not in given:
+            motion = {name: given.get(name, zero) for name in ("q", "qd", "qdd")}
+            values["tau"] = run("hold" if arm.loops else "inverse", motion)["tau"]
+        return {**values, **self.changes}
+
+    def missing_columns(self) -> list[str]:
+        """For every quantity that a trajectory lacks, a sentence that says so."""
+        if not self.file:
+            return []
+        told = [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
+        if self.hold and not {"tau", "qdd"} & set(self.given):
+            told.append(
+                "neither effort nor acceleration columns, so efforts are taken that hold the arm"
+            )
+        return told
+
+    def contract_lines(self, rows: int | None = None) -> dict[str, str]:
+        """What the contract tells about it."""
+        lines = {"state": self._state_line(rows)}
+        if "tau" in self.needs:
+            lines["torque"] = self._torque_line()
+        if self.changes:
+            named = [name for name, change in self.changes.items() if change.any()]
+            lines["perturbed"] = _names(named)
+        return lines
+
+    def _torque_line(self) -> str:
+        if "tau" in self.given:
+            return "given"
+        if not self.hold:
+            return "zero (not given)"
+        if "qdd" in self.derived:
+            return "what the derived accelerations take (inverse dynamics)"
+        if "qdd" in self.given:
+            return "what the given accelerations take (inverse dynamics)"
+        return "holding the arm (inverse dynamics with qdd = 0)"
+
+    def _state_line(self, rows: int | None) -> str:
+        """Which values were given and which are zero; the torque has a line of its own."""
+        told = [name for name in self.given if name not in ("tau", *self.derived)]
+        zero = [name for name in self.absent if name != "tau"]
+        parts = [
+            f"{_names(names)} {what}"
+            for names, what in ((told, "given"), (self.derived, "derived"), (zero, "zero"))
+            if names
+        ]
+        if self.turned:
+            parts.append(f"angles of {_names(self.turned)} from a quaternion brought to length 1")
+        text = ", ".join(parts)
+        return f"{counted(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
+
+
+def possible_quantities(needs: Sequence[str], torque: TorqueRule) -> tuple[str, ...]:
+    """What may be given: what is needed, and the accelerations a torque can be made from."""
+    return (*needs, "qdd") if torque == "hold" and "qdd" not in needs else tuple(needs)
+
+
+def one_state(
+    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueRule
+) -> tuple[NeededValues, dict[str, Floats]]:
+    """The motion of one state, and the values it gives, each of shape (n,)."""
+    require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
+    typed = states.typed
+    hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
+    # a torque that is to be computed is not given
+    names = [name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE)]
+    given = {name: np.array(values_per_joint(states, arm, name)) for name in names}
+    turned = tuple(joints_by_quaternion(states, arm))
+    changes = _changes(arm, question)
+    return NeededValues(tuple(needs), tuple(names), hold, changes, turned=turned), given
+
+
+def many_states(
+    arm: Arm,
+    question: Question,
+    needs: Sequence[str],
+    torque: TorqueRule,
+    columns: Sequence[str],
+    file: str,
+    derived: Sequence[str] = (),
+) -> NeededValues:
+    """The motion that the columns of a trajectory, or arrays with rows, describe."""
+    decided = "tau" in columns and "qdd" not in needs
+    given = tuple(name for name in columns if name != "qdd" or not decided)
+    hold = "tau" in needs and torque == "hold"
+    made = tuple(name for name in derived if name in given)
+    return NeededValues(tuple(needs), given, hold, _changes(arm, question), file, derived=made)
+
+
+def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
+    texts = question.texts("perturb")
+    if not texts:
+        return {}
+    keys = VERBS[question.verb].perturb
+    return {name: np.array(change) for name, change in perturbations(arm, texts, keys).items()}
+
+
+def completed_point(values: Values, run: Run) -> Values:
+    """The state with its accelerations and torques, whichever of these were given."""
+    point = {name: values[name] for name in POINT if name in values}
+    if "tau" not in point:
+        point["tau"] = run("inverse", point)["tau"]
+    elif "qdd" not in point:
+        point["qdd"] = run("forward", point)["qdd"]
+    return {name: point[name] for name in POINT}
+
+
+def perturbations(
+    arm: Arm, texts: tuple[str, ...], keys: tuple[str, ...]
+) -> dict[str, list[float]]:
+    """Every small change by name; the ones left out are 0."""
+    changes: dict[str, list[float]] = {}
+    for text in texts:
+        key, equals, values = (part.strip() for part in text.partition("="))
+        if not equals or key not in keys:
+            raise FlagText("--perturb", text).wrong(
+                f"'{key}' is none of {', '.join(keys)}",
+                f"for example --perturb dq={arm.joint_names[0]}=0.01",
+            )
+        if key in changes:
+            raise FlagText("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
+        changes[key] = per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
+    return {key: changes.get(key, [0.0] * arm.n) for key in keys}
+
+
+def require_useful(states: States, names: Sequence[str], both: bool = False) -> None:
+    """Refuse quantities that the answer does not depend on.
+
+    both: whether accelerations of some joints go together with torques of the others
+    """
+    require_only(states, names)
+    if "tau" in states.values and "qdd" in states.values and not both:
+        hint = "torques determine accelerations and the other way round: give one of them"
+        raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)
+
+
+def _names(names: Sequence[str]) -> str:
+    return listed(names) or "nothing"

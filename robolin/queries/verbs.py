@@ -1,0 +1,304 @@
+"""The table of verbs: what each is called, what it is asked about, and who answers it.
+
+Commands, suites, `check` and the pages of the docs are made from this table.  It imports nothing
+heavy, because `robolin --help` is made from it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robolin.core.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
+from robolin.core.results.swept_verbs import asked_verb
+from robolin.core.text import likely_meant
+from robolin.errors import UsageError
+from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
+from robolin.queries.option_specs import (
+    FILE,
+    FORWARD_ASKS,
+    LINEAR_MODEL_ASKS,
+    METHOD_ASK,
+    READING,
+    SAMPLES,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    TRAJECTORY,
+    Ask,
+    Verb,
+)
+
+
+def _adapts_steps(options: Mapping[str, Any]) -> bool:
+    adaptive = options.get("integrator", "rk4") != "rk4"
+    return adaptive or bool({"rtol", "atol"} & set(options))
+
+
+_DYNAMICS = (
+    Verb(
+        "inverse",
+        "Dynamics",
+        "Torques for a motion.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+        answers="robolin.queries.algorithm_answer:answer_inverse",
+    ),
+    Verb(
+        "forward",
+        "Dynamics",
+        "Accelerations for torques.",
+        states=("q", "qd", "tau", "qdd"),
+        states_from=TRAJECTORY,
+        asks={
+            **FORWARD_ASKS,
+            "method": Ask("choice", COMMON_METHODS + FORWARD_METHODS),
+            "links": SWITCH,
+            "tip-acceleration": Ask(bare=True, frame=True),
+        },
+        answers="robolin.queries.algorithm_answer:answer_forward",
+    ),
+    Verb(
+        "mass-matrix",
+        "Dynamics",
+        "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
+        states=("q", "qd"),
+        states_from=TRAJECTORY,
+        asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
+        answers="robolin.queries.algorithm_answer:answer_mass_matrix",
+    ),
+    Verb(
+        "linearize-inverse",
+        "Dynamics",
+        "How torques change with a small change of the motion.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+        perturb=("dq", "dqd", "dqdd"),
+        asks={"perturb": TEXTS},
+        answers="robolin.queries.algorithm_answer:answer_linearize_inverse",
+        linear=True,
+    ),
+    Verb(
+        "linearize-forward",
+        "Dynamics",
+        "How accelerations change with a small change of state and torques.",
+        states=("q", "qd", "tau", "qdd"),
+        states_from=TRAJECTORY,
+        perturb=("dq", "dqd", "dtau"),
+        asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD_ASK},
+        answers="robolin.queries.algorithm_answer:answer_linearize_forward",
+        linear=True,
+    ),
+    Verb(
+        "jacobian",
+        "Dynamics",
+        "Jacobian of a frame, with its pose, twist and felt inertia.",
+        states=("q", "qd", "qdd", "tau"),
+        states_from=TRAJECTORY,
+        asks={
+            "frame": Ask(frame=True),
+            "point": TEXT,
+            "reference": Ask("choice", REFERENCES),
+            **dict.fromkeys(
+                ("derivatives", "operational-space", "operational-space-inverse"), SWITCH
+            ),
+        },
+        answers="robolin.queries.jacobian_answer:answer_jacobian",
+    ),
+    Verb(
+        "momentum",
+        "Dynamics",
+        "Centre of mass, its Jacobian, and the momentum of the arm.",
+        states=("q", "qd"),
+        states_from=TRAJECTORY,
+        answers="robolin.queries.momentum_answer:answer_momentum",
+    ),
+    Verb(
+        "diagonalize",
+        "Dynamics",
+        "State and torques in coordinates that make the mass matrix diagonal.",
+        states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
+        states_from={**TRAJECTORY, **SAMPLES},
+        asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
+        answers="robolin.queries.diagonalize_answer:answer_diagonalize",
+        together=("curvature",),
+        by_library=lambda options: "curvature" in options,
+    ),
+    Verb(
+        "regressor",
+        "Dynamics",
+        "Torques as a linear function of masses, inertias and losses.",
+        states=("q", "qd", "qdd"),
+        states_from={**TRAJECTORY, **SAMPLES},
+        asks=dict.fromkeys(("rank", "parameters", "geometry"), SWITCH),
+        answers="robolin.queries.regressor_answer:answer_regressor",
+        together=("rank", "parameters"),
+        by_library=lambda options: "rank" in options,
+    ),
+    Verb(
+        "sensitivity",
+        "Dynamics",
+        "How a motion changes with its beginning, its torques and the arm.",
+        states_from={"trajectory": Ask("file", needed=True), **READING},
+        perturb=("dq", "dqd", "dtau"),
+        asks={
+            "torques": Ask("choice", TORQUES),
+            **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
+            "perturb-torque": FILE,
+            "matrices": SWITCH,
+            "geometry": SWITCH,
+            "cost-slopes": FILE,
+        },
+        answers="robolin.queries.sensitivity_answer:answer_sensitivity",
+        linear=True,
+        by_library=lambda _: True,
+    ),
+)
+
+_POINT = ("q", "qd", "tau", "qdd")
+
+_CONTROL = (
+    Verb(
+        "state-space",
+        "Control",
+        "An arm as a linear system about a state: A, B, C, D and drift.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks={**LINEAR_MODEL_ASKS, "only": TEXT},
+        answers="robolin.queries.state_space_answer:answer_state_space",
+        pictured=("A", "B"),
+        linear=True,
+        by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
+    ),
+    Verb(
+        "poles",
+        "Control",
+        "How an arm moves by itself: poles, stability, what motors reach.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks=LINEAR_MODEL_ASKS,
+        answers="robolin.queries.poles_answer:answer_poles",
+        pictured=("poles", "frequency", "mode_shape"),
+        linear=True,
+        by_library=lambda _: True,
+    ),
+    Verb(
+        "lqr",
+        "Control",
+        "Gains that bring an arm back to a state, or along a motion.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks={
+            **LINEAR_MODEL_ASKS,
+            **dict.fromkeys(("weight", "effort"), TEXTS),
+            **dict.fromkeys(("bryson", "time-varying"), SWITCH),
+            "integral": TEXT,
+        },
+        answers="robolin.queries.lqr_answer:answer_lqr",
+        together=("time-varying",),
+        pictured=("K", "poles"),
+        linear=True,
+        by_library=lambda _: True,
+    ),
+    Verb(
+        "response",
+        "Control",
+        "How outputs answer to torques: by frequency, or after a step.",
+        states=_POINT,
+        asks={
+            **LINEAR_MODEL_ASKS,
+            **dict.fromkeys(("frequencies", "duration"), TEXT),
+            "rows": Ask("count", least=2),
+            "impulse": SWITCH,
+        },
+        answers="robolin.queries.response_answer:answer_response",
+        pictured=("frequency_response", "step_response", "impulse_response"),
+        linear=True,
+        by_library=lambda _: True,
+    ),
+)
+
+_MOTION = (
+    Verb(
+        "simulate",
+        "Motion",
+        "The motion of an arm under torques or a controller, with its energies.",
+        states=("q", "qd"),
+        asks={
+            **READING,
+            "initial": FILE,
+            "state": Ask("choice", STATE_FORMS),
+            "tau": TEXT,
+            "trajectory": FILE,
+            "control": Ask("choice", CONTROL_LAWS),
+            "feedback": FILE,
+            "follow": FILE,
+            **dict.fromkeys(("offset", "goal", "kp", "kd", "disturb"), TEXT),
+            **dict.fromkeys(("prescribe", "qdd"), TEXT),
+            "prescribe-from": FILE,
+            **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
+            **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
+            "duration": Ask(needed=True),
+            **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
+            "integrator": Ask("choice", INTEGRATORS),
+            "every": Ask("count"),
+            "rows": Ask("count", least=2),
+        },
+        answers="robolin.queries.simulate_answer:answer_simulate",
+        by_library=_adapts_steps,
+    ),
+)
+
+_OTHERS = (
+    Verb("sweep", "Motion", "One question for several values of an option of the model."),
+    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses, inertias and the contract."),
+    Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
+    Verb("verify", "Arms", "Whether robolin is right about an arm."),
+    Verb(
+        "report",
+        "Arms",
+        "A page about arms and a motion that opens in any browser.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+    ),
+    Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
+    Verb("new", "Arms", "The beginning of a YAML arm, to be filled in."),
+    Verb(
+        "check",
+        "Stored results",
+        "Stored results beside what their questions are answered with now.",
+    ),
+    Verb("record", "Stored results", "A result stored for others to be checked against."),
+    Verb("diff", "Stored results", "What differs between two models."),
+    Verb("plot", "Stored results", "A picture of a stored result, or of what holds an arm."),
+    Verb("status", "Stored results", "What there is of a folder of parts, and what is left."),
+    Verb("merge", "Stored results", "A folder of parts as one result."),
+    Verb("plan", "Stored results", "What a command over many recordings will do."),
+    Verb("generate", "Programs", "A program in C that computes what verbs answer."),
+    Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
+    Verb("bench", "Cost", "States per second of every verb, on this machine."),
+    Verb("completion", "Shell", "What a shell needs to complete command lines."),
+)
+
+VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)}
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Every verb's summary by its section of the help page, in order."""
+    found: dict[str, dict[str, str]] = {}
+    for verb in VERBS.values():
+        found.setdefault(verb.section, {})[verb.name] = verb.summary
+    return found
+
+
+def answering_verb(name: str) -> Verb | None:
+    """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
+    verb = VERBS.get(name) or VERBS.get(asked_verb(name))
+    return verb._replace(name=name) if verb is not None and verb.answers else None
+
+
+def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:
+    """There is no verb of this name; perhaps another one was meant."""
+    near = [f"'{verb}'" for verb in likely_meant(name.replace("_", "-").lower(), VERBS)]
+    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
+    return UsageError(f"there is no verb '{name}'", where=where, hint=hint)

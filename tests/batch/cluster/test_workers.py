@@ -1,0 +1,201 @@
+"""Parts computed by Dask workers are those of one process, and what does not fit is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin.cluster
+from robolin.batch.compute import compute_parts
+from robolin.batch.part_job import PartDone, PartJob, compute_part, part_jobs
+from robolin.batch.submit_parts import _some_workers
+from robolin.batch.workers import by_workers, from_anywhere, require_fit, workers
+from robolin.description.robot_source import bundled_path
+from robolin.errors import FileError, RobolinError
+from robolin.queries.query_context import QUIETLY
+from tests.batch.some_recordings import plan_of, write_recordings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_recordings(tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+def test_jobs_hold_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker in another folder finds what the client named from its own."""
+    monkeypatch.chdir(folder.parent)
+    plan, inquiry, arm = plan_of(Path("logs"))
+    for job in part_jobs(plan, inquiry, arm, Path("out"), QUIETLY):
+        sent = from_anywhere(job)
+        assert os.path.isabs(sent.target)
+        assert os.path.isabs(sent.source.path)
+        assert sent.states.options == job.states.options
+        assert sent.loads == job.loads
+
+
+def test_an_arm_of_a_file_is_found_from_every_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path to a robot file is made absolute; the name of a bundled arm stays a name."""
+    monkeypatch.chdir(folder.parent)
+    plan, inquiry, arm = plan_of(Path("logs"))
+    (job, *_) = part_jobs(plan, inquiry, arm, Path("out"), QUIETLY)
+    bundled = bundled_path("two-link")
+    assert bundled is not None
+    Path("arm.yaml").write_bytes(bundled.read_bytes())
+    own = from_anywhere(replace(job, loads=replace(job.loads, path="arm.yaml")))
+    assert own.loads.path == str(folder.parent / "arm.yaml")
+    assert from_anywhere(job).loads.path == "two-link"
+
+
+def test_what_is_no_cluster_is_refused() -> None:
+    """A number of workers that is none is refused by the flag."""
+    pytest.importorskip("distributed")
+    with pytest.raises(RobolinError, match="--cluster"), workers("local:none"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"client": None}, "client is NoneType"),
+        ({"part_rows": 0}, "part_rows is 0"),
+        ({"part_rows": "x"}, "part_rows is 'x'"),
+        ({"arm": replace(robolin.load("two-link"), name="changed")}, "cannot load this arm"),
+        ({"carry": "nothing"}, "nothing"),
+        ({"form": "doc"}, "doc"),
+    ],
+)
+def test_wrong_calls_are_told_before_anything_is_written(
+    wrong: dict[str, Any], words: str, folder: Path, tmp_path: Path
+) -> None:
+    asked = {"arm": "two-link", "client": SimpleNamespace(submit=print), "part_rows": 40, **wrong}
+    arm = asked.pop("arm")
+    with pytest.raises(RobolinError, match=words):
+        robolin.cluster.compute(arm, "inverse", folder / "c.npz", tmp_path / "no", **asked)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.slow
+def test_arms_with_options_and_recordings_with_rules_go_to_workers(
+    folder: Path, tmp_path: Path, client: Any
+) -> None:
+    """A loaded arm keeps its payload, and recordings are read as they are meant."""
+    arm = robolin.load("two-link", payload=[("lower", 0.5)])
+    how = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
+    source = folder / "c.npz"
+    for name, more in (("deg", {"degrees": True, "rows": "0:20"}), ("rad", {"rows": "0:20"})):
+        robolin.cluster.compute(arm, "inverse", source, tmp_path / name, **how, **more)
+        states = robolin.States(trajectory=source, **more)
+        expected = robolin.answer(arm, "inverse", states, notify=how["notify"])["tau"]
+        found = np.load(tmp_path / name / "part-00000.npz")["tau"]
+        assert np.array_equal(found, expected)
+    assert not np.array_equal(found, np.load(tmp_path / "deg" / "part-00000.npz")["tau"])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A client of two workers in this process."""
+    distributed: Any = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "silence_logs": 50}
+    with (
+        # others may have a cluster at the usual port
+        distributed.LocalCluster(dashboard_address="127.0.0.1:0", **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.slow
+def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, client: Any) -> None:
+    """Dask's workers write the same bytes; one of another version or without the arm is named."""
+    plan, inquiry, arm = plan_of(folder)
+    compute_parts(plan, inquiry, arm, tmp_path / "here")
+    texts = [str(folder / "run_*"), str(folder / "c.npz")]
+    where = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
+    ask = ("two-link", "inverse", texts, tmp_path / "there")
+    done = robolin.cluster.compute(*ask, **where)
+    assert (done.written, done.finished) == (8, True)
+    assert robolin.cluster.compute(*ask, **where).skipped == 8
+    again = robolin.cluster.compute(*ask, **where, resume=False)
+    assert (again.written, again.skipped) == (8, 0)
+    # a pattern that finds its own parts goes on as well
+    inside = ("two-link", "inverse", str(folder / "**/*.npz"), folder / "out")
+    assert [robolin.cluster.compute(*inside, **where).skipped for _ in "12"] == [0, 2]
+    jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", QUIETLY)
+    wrong = replace(jobs[0], arm_digest="0" * 64)
+    with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
+        list(by_workers(client)([wrong]))
+    for path in (tmp_path / "here").glob("part-*"):
+        assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_what_one_worker_cannot_do_others_are_asked_for(
+    folder: Path, tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker with a full disk costs no part; what no worker can do is told with its address."""
+    from distributed import get_worker
+
+    plan, inquiry, arm = plan_of(folder)
+    full = [min(client.nthreads())]
+
+    def computed(job: PartJob) -> PartDone:
+        if get_worker().address in full:
+            error = FileError("could not write: No space left on device", where=job.target)
+            return PartDone(job.number, job.target, error=error, elsewhere=True)
+        return compute_part(job)
+
+    monkeypatch.setattr("robolin.batch.submit_parts.compute_part", computed)
+    parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY))
+    said = [text for part in parts for _, text in part.said if part.error is None]
+    assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)
+    assert any(f"worker {full[0]} could not make it: could not write" in text for text in said)
+    full[:] = client.nthreads()
+    (part,) = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY)[:1])
+    assert isinstance(part.error, FileError)
+    assert any(f"on worker {address}" in part.error.where for address in full)
+
+
+class _Workers:
+    """A client of a cluster of which only this is known: what its workers say, and how many."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self._told = told
+
+    def run(self, *_: object, **__: object) -> dict[str, Any]:
+        if not self._told:
+            raise OSError("closed")
+        return self._told
+
+    def nthreads(self) -> dict[str, int]:
+        return {}
+
+
+def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> None:
+    """Of a worker that is gone nothing is wrong; one of another version is named."""
+    plan, inquiry, arm = plan_of(folder)
+    job = part_jobs(plan, inquiry, arm, folder, QUIETLY)[0]
+    require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
+    with pytest.raises(RobolinError, match=r"worker tcp://old: it has robolin 0\.0\.0"):
+        require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
+    with pytest.raises(RobolinError, match="cannot use robolin"):
+        require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
+    with pytest.raises(RobolinError, match="the scheduler is gone"):
+        require_fit(_Workers({}), job)
+
+
+def test_nobody_waits_for_workers_of_which_there_are_none() -> None:
+    """A cluster that has lost its workers is told, and how to go on."""
+    pytest.importorskip("distributed")
+    with pytest.raises(RobolinError, match="no worker is left") as told:
+        _some_workers(_Workers({}))
+    assert "--resume" in told.value.hint

@@ -1,0 +1,153 @@
+"""Columns of many recordings that differ in kind: made alike where no number changes, or told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robolin.batch.column_compatibility import THE_TIME, with_fractions
+from robolin.batch.compute import compute_parts
+from robolin.batch.joined import answered_recordings
+from robolin.batch.merged_parts import merged_parts
+from robolin.core.results.result import Array, Result
+from robolin.errors import RobolinError
+from robolin.io.format_table import FORMATS
+from robolin.io.stored import read_result
+from robolin.queries.query_context import QUIETLY
+from tests.batch.some_recordings import SIZES, all_of, plan_of, write_recordings
+from tests.cli.command import answered, robolin
+
+LARGE = (1 << 53) + 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "logs"
+    write_recordings(place)
+    return place
+
+
+def _with_times(path: Path, time: Callable[[int], str]) -> None:
+    """Let a text have other times."""
+    head, *rows = path.read_text().splitlines()
+    changed = [f"{time(i)},{row.partition(',')[2]}" for i, row in enumerate(rows)]
+    path.write_text("\n".join([head, *changed, ""]))
+
+
+def _counted(path: Path, first: int = 0) -> None:
+    """Let a recording have whole numbers as times."""
+    if path.suffix == ".npz":
+        arrays = dict(np.load(path))
+        np.savez(path, **{**arrays, "time": first + np.arange(len(arrays["q"]))})
+    else:
+        _with_times(path, lambda i: str(first + i))
+
+
+@pytest.mark.parametrize("name", ["run_1/b.csv", "c.npz"])
+def test_whole_times_beside_fractions_are_fractions(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    """In parts, merged and without parts the times are the same numbers, as float64."""
+    _counted(folder / name)
+    for part_rows in (40, None):
+        plan, inquiry, arm = plan_of(folder, part_rows)
+        compute_parts(plan, inquiry, arm, tmp_path / f"{part_rows}")
+        FORMATS["npz"].write(merged_parts(tmp_path / f"{part_rows}"), tmp_path / f"{part_rows}.npz")
+    whole = answered_recordings(inquiry, arm, all_of(folder), QUIETLY)
+    FORMATS["npz"].write(whole, tmp_path / "whole.npz")
+    assert (tmp_path / "40.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert (tmp_path / "None.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    stored = read_result(tmp_path / "whole.npz").arrays
+    times = stored["time"][stored["source"] == list(SIZES).index(name)]
+    assert times.dtype == np.float64
+    np.testing.assert_array_equal(times, np.arange(SIZES[name]))
+    # a recording that has a result of its own keeps its times as they are
+    alone = tmp_path / "None" / Path(name).with_suffix(".npz")
+    assert read_result(alone).arrays["time"].dtype == np.int64
+
+
+def test_a_column_without_a_name_is_not_the_time(tmp_path: Path) -> None:
+    """Tables with an index, as pandas writes them, have a header that is empty."""
+    for name, first in (("a", 0), ("b", 0.5)):
+        rows = [f"{i},{first + i},{i},{i}" for i in range(3)]
+        head = ",time,shoulder/position,elbow/position"
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *rows, ""]))
+    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    words = ["mass-matrix", "two-link", *(w for file in files for w in ("--trajectory", file))]
+    answered(*words, "--carry", "", "-o", tmp_path / "all.npz")
+    stored = read_result(tmp_path / "all.npz")
+    np.testing.assert_array_equal(stored.arrays["time"], [0.0, 1.0, 2.0, 0.5, 1.5, 2.5])
+
+
+def test_a_part_with_other_times_is_checked_as_any(folder: Path, tmp_path: Path) -> None:
+    """Whoever asks the question of a part again gets its numbers."""
+    _counted(folder / "run_1" / "b.csv")
+    compute_parts(*plan_of(folder), tmp_path / "out")
+    checked = robolin("check", tmp_path / "out" / "part-00003.npz", "--root", folder / "run_1")
+    assert checked.code == 0, checked.err + checked.out
+
+
+@pytest.mark.parametrize("name", ["run_1/b.csv", "c.npz"])
+def test_times_that_would_be_rounded_are_refused(folder: Path, tmp_path: Path, name: str) -> None:
+    """A whole number that no float64 is becomes none, and the parts of others are right."""
+    _counted(folder / name, LARGE)
+    plan, inquiry, arm = plan_of(folder)
+    with pytest.raises(RobolinError, match=f"time {LARGE} would be rounded") as refused:
+        compute_parts(plan, inquiry, arm, tmp_path / "out")
+    assert name in str(refused.value)
+    with pytest.raises(RobolinError, match=f"time {LARGE} would be rounded"):
+        for _ in answered_recordings(inquiry, arm, all_of(folder), QUIETLY).parts:
+            pass
+
+
+@pytest.mark.parametrize("value", [LARGE, -LARGE, (1 << 63) - 1])
+@pytest.mark.parametrize("what", ["time", "'grip'"])
+def test_one_rounded_number_is_enough(value: int, what: str) -> None:
+    """A column of whole numbers, one of which no float64 equals, is refused with that number."""
+    values = np.array([1, 2, value, 4], dtype=np.int64)
+    counts = np.arange(4)
+    time, grip = (values, counts) if what == "time" else (counts, values)
+    part = Result("inverse", (Array("grip", grip, (), "1"),), (), {}, {}, {}, time=time)
+    with pytest.raises(RobolinError, match=f"{what} {value} would be rounded") as refused:
+        list(with_fractions([part], {THE_TIME, "grip"}, "run.csv"))
+    assert refused.value.where == "run.csv"
+    kept = next(iter(with_fractions([part], {"grip"} if what == "time" else {THE_TIME}, "run.csv")))
+    assert values is (kept.time if what == "time" else kept.arrays[0].values)
+
+
+def test_dates_beside_numbers_are_refused_at_once(folder: Path) -> None:
+    """Times that no one table has room for are told before a part is computed, by their file."""
+    path = folder / "run_1" / "b.csv"
+    _with_times(path, lambda i: f"2026-01-01T00:00:{i:02}")
+    with pytest.raises(RobolinError, match=r"has dates in s+ as times, 'run_1/a\.csv' has num"):
+        plan_of(folder)
+    # without numbered parts each recording has a result of its own, and these may differ
+    _, inquiry, arm = plan_of(folder, None)
+    with pytest.raises(RobolinError, match="has dates") as refused:
+        answered_recordings(inquiry, arm, all_of(folder), QUIETLY)
+    assert refused.value.where == str(path)
+
+
+def _with_column(path: Path, cell: Callable[[int], str]) -> None:
+    head, *rows = path.read_text().splitlines()
+    changed = [f"{row},{cell(i)}" for i, row in enumerate(rows)]
+    path.write_text("\n".join([f"{head},grip", *changed, ""]))
+
+
+def test_columns_that_go_along_are_alike(folder: Path, tmp_path: Path) -> None:
+    """A column that is whole in one recording and not in another is fractions in all parts."""
+    (folder / "c.npz").unlink()
+    _with_column(folder / "run_1" / "a.csv", str)
+    _with_column(folder / "run_1" / "b.csv", lambda i: f"{i}.5")
+    _with_column(folder / "run_2" / "a.csv", str)
+    asked = ["--trajectory", folder / "run_1", "--trajectory", folder / "run_2", "--carry", "grip"]
+    ask = ["inverse", "two-link", *asked]
+    assert robolin(*ask, "-o", tmp_path / "plain.npz").code == 0
+    done = robolin(*ask, "-o", tmp_path / "out", "--part-rows", "40")
+    assert done.code == 0, done.err
+    assert robolin("merge", tmp_path / "out", "-o", tmp_path / "merged.npz").code == 0
+    assert (tmp_path / "merged.npz").read_bytes() == (tmp_path / "plain.npz").read_bytes()
+    assert read_result(tmp_path / "merged.npz").arrays["grip"].dtype == np.float64

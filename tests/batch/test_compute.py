@@ -1,0 +1,310 @@
+"""Parts are complete or absent, have the same bytes whoever computes them, and add up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robolin.batch.batch_plan import Division, planned_parts
+from robolin.batch.compute import compute_parts
+from robolin.batch.joined import answered_recordings
+from robolin.batch.merged_parts import merged_parts
+from robolin.batch.part_job import compute_part, part_jobs
+from robolin.batch.parts_folder import Shard, part_states, plan_in, shard, waits_for
+from robolin.description.robot_source import bundled_path
+from robolin.errors import RobolinError
+from robolin.io.format_table import FORMATS
+from robolin.io.stored import read_result
+from robolin.queries.query_context import Settings
+from tests.batch.some_recordings import ROWS, SIZES, all_of, plan_of, write_recordings
+from tests.cli.command import robolin
+
+QUIET = Settings()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "logs"
+    write_recordings(place)
+    return place
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "_plan.json"
+    }
+
+
+def _states(folder: Path) -> list[str]:
+    return [each.state for each in part_states(folder, plan_in(folder))]
+
+
+@pytest.fixture
+def single(folder: Path, tmp_path: Path) -> dict[str, bytes]:
+    """The files of one run by one process."""
+    plan, inquiry, arm = plan_of(folder)
+    done = compute_parts(plan, inquiry, arm, tmp_path / "single")
+    assert done.finished
+    assert (done.written, done.rows) == (8, ROWS)
+    return _bytes(tmp_path / "single")
+
+
+@pytest.mark.slow
+def test_shards_make_the_files_of_one_run(
+    folder: Path, tmp_path: Path, single: dict[str, bytes]
+) -> None:
+    """However the work is shared, in whatever order and however often, the bytes are the same."""
+    plan, inquiry, arm = plan_of(folder)
+    out = tmp_path / "shards"
+    for number in (3, 1, 1, 2):
+        done = compute_parts(plan, inquiry, arm, out, shard=Shard(number, 3))
+        assert done.finished == (number == 2)
+    assert _bytes(out) == single
+    settings = Settings(jobs=2, chunk_rows=3)
+    compute_parts(plan, inquiry, arm, tmp_path / "chunks", settings=settings)
+    assert _bytes(tmp_path / "chunks") == single
+
+
+def test_a_run_that_goes_on_computes_what_is_left(
+    folder: Path, tmp_path: Path, single: dict[str, bytes]
+) -> None:
+    """Parts that are missing, damaged or of another plan are computed, all others are left."""
+    out = tmp_path / "single"
+    other, inquiry, arm = plan_of(folder, 20)
+    compute_parts(other, inquiry, arm, tmp_path / "other")
+    plan, inquiry, arm = plan_of(folder)
+    kept = {name: (out / name).stat().st_mtime_ns for name in single}
+    (out / "part-00001.npz").unlink()
+    (out / "part-00003.npz").write_bytes(single["part-00003.npz"][:-100])
+    shutil.copy(tmp_path / "other" / "part-00005.npz", out)
+    assert _states(out) == [
+        *("done", "missing", "done", "damaged", "done"),
+        *("of another plan", "done", "done"),
+    ]
+    assert waits_for(part_states(out, plan), 4) == {2: 2, 4: 1}
+    said: list[str] = []
+    settings = Settings(notify=lambda _, text: said.append(text))
+    done = compute_parts(plan, inquiry, arm, out, resume=True, settings=settings)
+    assert (done.written, done.skipped) == (3, 5)
+    assert any("part-00003.npz: damaged" in text for text in said)
+    assert _bytes(out) == single
+    left = {name for name in kept if (out / name).stat().st_mtime_ns != kept[name]}
+    assert left == {"part-00001.npz", "part-00003.npz", "part-00005.npz"}
+
+
+def test_a_folder_that_is_finished_is_not_written_to(
+    folder: Path, tmp_path: Path, single: dict[str, bytes]
+) -> None:
+    """Nothing is left to do, so that nothing is made there, not even for a moment."""
+    out = tmp_path / "single"
+    plan, inquiry, arm = plan_of(folder)
+    # a file that is put in place of another, or removed again, changes the folder's time
+    before = {path: path.stat().st_mtime_ns for path in (out, *out.iterdir())}
+    assert compute_parts(plan, inquiry, arm, out, resume=True).finished
+    assert {path: path.stat().st_mtime_ns for path in (out, *out.iterdir())} == before
+
+
+def test_a_part_that_cannot_be_read_hides_no_other(
+    folder: Path, tmp_path: Path, single: dict[str, bytes]
+) -> None:
+    """It is damaged with the reason; a run that goes on names it and computes the others."""
+    out = tmp_path / "single"
+    plan, inquiry, arm = plan_of(folder)
+    (out / "part-00001.npz").unlink()
+    (out / "part-00003.npz").unlink()
+    (out / "part-00003.npz").mkdir()
+    states = part_states(out, plan)
+    assert [each.state for each in states].count("done") == 6
+    assert (states[3].state, states[3].why) == ("damaged", "could not read: Is a directory")
+    with pytest.raises(RobolinError, match=r"1 part is damaged: 'part-00003\.npz'"):
+        merged_parts(out)
+    with pytest.raises(RobolinError, match=r"part-00003\.npz"):
+        compute_parts(plan, inquiry, arm, out, resume=True)
+    (out / "part-00003.npz").rmdir()
+    done = compute_parts(plan, inquiry, arm, out, resume=True)
+    assert (done.written, done.skipped, _bytes(out)) == (1, 7, single)
+
+
+@pytest.mark.slow
+def test_numbers_that_were_changed_show_in_a_thorough_look(folder: Path, tmp_path: Path) -> None:
+    """A CSV part that lost its last rows is damaged."""
+    _, inquiry, arm = plan_of(folder, None)
+    plan = planned_parts(inquiry, arm, all_of(folder), Division(None, "csv"))
+    out = tmp_path / "out"
+    compute_parts(plan, inquiry, arm, out)
+    assert {*_states(out)} == {"done"}
+    path = out / "run_1" / "a.csv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    assert _states(out)[0] == "damaged"
+
+
+def test_parts_add_up_to_the_result_without_them(folder: Path, tmp_path: Path) -> None:
+    """A merged result has the bytes of the result of the same question without parts."""
+    for part_rows in (40, None):
+        plan, inquiry, arm = plan_of(folder, part_rows)
+        out = tmp_path / f"parts_{part_rows}"
+        compute_parts(plan, inquiry, arm, out)
+        FORMATS["npz"].write(merged_parts(out), tmp_path / f"{part_rows}.npz")
+    whole = answered_recordings(inquiry, arm, all_of(folder), QUIET)
+    FORMATS["npz"].write(whole, tmp_path / "whole.npz")
+    assert (tmp_path / "40.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert (tmp_path / "None.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    stored = read_result(tmp_path / "whole.npz")
+    assert stored.meta["contract"]["sources"] == SIZES
+    # by their last names, but for the two that share it
+    told = {"run_1/a.csv", "run_2/a.csv", "b.csv", "c.npz", "two-link"}
+    assert set(stored.meta["inputs"]) == told
+    counts = np.repeat(np.arange(len(SIZES)), list(SIZES.values()))
+    np.testing.assert_array_equal(stored.arrays["source"], counts)
+
+
+def test_what_is_not_all_there_is_not_merged(folder: Path, tmp_path: Path) -> None:
+    """Parts that are missing or damaged are named instead of left out, with one hint for all."""
+    plan, inquiry, arm = plan_of(folder)
+    out = tmp_path / "out"
+    compute_parts(plan, inquiry, arm, out, shard=Shard(1, 2))
+    (out / "part-00002.npz").write_bytes(b"PK")
+    with pytest.raises(RobolinError) as refused:
+        merged_parts(out)
+    told = str(refused.value)
+    assert "4 parts are missing: 'part-00001.npz', 'part-00003.npz'" in told
+    assert "1 part is damaged: 'part-00002.npz' (" in told
+    assert told.count("hint:") == 1
+    assert not (out / "_robolin.json").exists()
+
+
+@pytest.mark.slow
+def test_another_plan_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Parts of two plans are never in one folder."""
+    compute_parts(*plan_of(folder), tmp_path / "out")
+    before = _bytes(tmp_path / "out")
+    with pytest.raises(RobolinError, match="another plan"):
+        compute_parts(*plan_of(folder, 30), tmp_path / "out")
+    assert _bytes(tmp_path / "out") == before
+
+
+def test_a_recording_that_was_changed_is_named(folder: Path, tmp_path: Path) -> None:
+    """Of a recording that changes or vanishes no part is written, of all others they are."""
+    plan, inquiry, arm = plan_of(folder)
+    path = folder / "run_1" / "b.csv"
+    path.write_text(path.read_text() + "0.5,0,0,0,0\n")
+    (folder / "c.npz").unlink()
+    with pytest.raises(RobolinError) as refused:
+        compute_parts(plan, inquiry, arm, tmp_path / "out")
+    told = str(refused.value)
+    assert "run_1/b.csv: it was changed after the plan was made" in told
+    assert "c.npz: no such file" in told
+    assert _states(tmp_path / "out").count("done") == 5
+
+
+def test_a_recording_that_changes_meanwhile_leaves_no_part(folder: Path, tmp_path: Path) -> None:
+    """What is read of a file while it is written is not kept."""
+    plan, inquiry, arm = plan_of(folder)
+    job = part_jobs(plan, inquiry, arm, tmp_path, QUIET)[0]
+    text = Path(job.source.path).read_text()
+
+    def change(_: str, __: str) -> None:
+        Path(job.source.path).write_text(text + "0.5,0,0,0,0\n")
+
+    from robolin.batch import part_job
+
+    with pytest.raises(RobolinError, match="changed"):
+        part_job._written(job, arm, change)
+    assert not Path(job.target).exists()
+
+
+@pytest.mark.slow
+def test_a_file_that_was_touched_is_the_same(folder: Path, tmp_path: Path) -> None:
+    """Another time of writing alone changes nothing."""
+    plan, inquiry, arm = plan_of(folder)
+    for name in SIZES:
+        os.utime(folder / name, (5, 5))
+    assert compute_parts(plan, inquiry, arm, tmp_path / "out").finished
+
+
+def test_jobs_of_others_are_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    """Another version, another arm or none: each is told and leaves no file."""
+    from dataclasses import replace
+
+    plan, inquiry, arm = plan_of(folder)
+    job = part_jobs(plan, inquiry, arm, tmp_path, QUIET)[0]
+    gone = replace(job.loads, path=str(tmp_path / "gone.urdf"))
+    for wrong, words in (
+        (replace(job, version="9.9"), "robolin 9.9 is asked for"),
+        (replace(job, arm_digest="0" * 64), "another file than in the plan"),
+        (replace(job, loads=gone), "gone.urdf"),
+    ):
+        done = compute_part(wrong)
+        assert words in str(done.error)
+    assert not Path(job.target).exists()
+
+
+def test_what_others_left_is_removed(folder: Path, tmp_path: Path) -> None:
+    """A file that a process which is gone was writing is gone after the next run."""
+    from robolin.io.atomic import new_name
+
+    out = tmp_path / "out"
+    out.mkdir()
+    name = new_name().replace(f"-{os.getpid()}-", "-4194304-")
+    (out / name).write_bytes(b"half")
+    compute_parts(*plan_of(folder), out)
+    assert not list(out.glob(".robolin-*"))
+
+
+def test_a_part_that_leads_to_a_recording_is_refused(folder: Path, tmp_path: Path) -> None:
+    """A link in the folder of parts does not let a recording be overwritten."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "part-00002.npz").symlink_to(folder / "c.npz")
+    with pytest.raises(RobolinError, match="same file"):
+        compute_parts(*plan_of(folder), out)
+
+
+INPUTS = {
+    "provenance of a recording": "logs/run_1/a.csv.meta.json",
+    "the arm": "arm.yaml",
+}
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard"])
+@pytest.mark.parametrize("name", INPUTS.values(), ids=INPUTS)
+def test_a_part_that_leads_to_another_input_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, link: str
+) -> None:
+    """A link in the folder of parts overwrites neither provenance nor the arm's file."""
+    monkeypatch.chdir(tmp_path)
+    bundled = bundled_path("two-link")
+    assert bundled is not None
+    Path("arm.yaml").write_bytes(bundled.read_bytes())
+    Path("logs/run_1/a.csv.meta.json").write_text("{}")
+    before = Path(name).read_bytes()
+    Path("out").mkdir()
+    part = Path("out/part-00002.npz")
+    part.symlink_to(tmp_path / name) if link == "symbolic" else part.hardlink_to(name)
+    ask = ["inverse", "arm.yaml", "--trajectory", "logs/run_*", "--part-rows=40", "--format=npz"]
+    for ran in (robolin(*ask, "-o", "out"), robolin("plan", *ask, "-o", "out")):
+        assert ran.code == 2, ran.err
+        assert "it is the same file as" in ran.err
+    assert Path(name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((text, "not NUMBER/COUNT") for text in ("3", "a/b", "-1/3")),
+        ("0/3", "of 3 there is no number 0"),
+        ("4/3", "of 3 there is no number 4"),
+        ("1/0", "there are none of 0"),
+    ],
+)
+def test_what_is_no_shard_is_refused(text: str, words: str) -> None:
+    """A shard is one of so many."""
+    with pytest.raises(RobolinError, match=words) as refused:
+        shard(text)
+    assert refused.value.where == f"--shard={text}"

@@ -1,0 +1,96 @@
+"""Which recordings patterns and folders stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robolin.batch.compute import compute_parts
+from robolin.batch.parts_folder import recordings_for
+from robolin.batch.recordings import names_several, recordings, require_outside
+from robolin.errors import FileError, UsageError
+from tests.batch.some_recordings import SIZES, all_of, plan_of, write_recordings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_recordings(tmp_path)
+    return tmp_path
+
+
+def test_names_are_paths_below_what_all_share(folder: Path) -> None:
+    """Recordings of the same last name in different folders are told apart."""
+    assert [each.name for each in all_of(folder)] == list(SIZES)
+
+
+def test_patterns_and_folders_come_in_the_order_of_names(folder: Path) -> None:
+    """The order is that of the arguments, and within one of them that of the names."""
+    (folder / "run_1" / "a.csv.meta.json").write_text("{}")
+    found = recordings([str(folder / "**" / "*.csv"), str(folder / "run_1")])
+    assert [each.name for each in found] == ["run_1/a.csv", "run_1/b.csv", "run_2/a.csv"]
+
+
+def test_a_file_is_itself_whatever_its_name(folder: Path) -> None:
+    """A file whose name looks like a pattern is that file."""
+    odd = folder / "a[1].csv"
+    odd.write_text("x")
+    assert not names_several(str(odd))
+    assert [each.path for each in recordings([str(odd)])] == [str(odd)]
+
+
+def test_a_bag_is_one_recording(folder: Path) -> None:
+    """A folder that another program wrote as one recording is not taken apart."""
+    (folder / "run_1" / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
+    assert not names_several(str(folder / "run_1"))
+    assert names_several(str(folder / "run_2"))
+
+
+def test_parts_are_called_as_files_in_their_recording(folder: Path) -> None:
+    """Topics and episodes have names without colons, and none that leads elsewhere."""
+    for name in ("run_1", "run_2"):
+        (folder / name / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
+    found = recordings([f"{folder}/run_1/:/left/arm", f"{folder}/run_2/:../arm", f"{folder}/c.npz"])
+    assert [each.name for each in found] == ["run_1/left/arm", "run_2/arm", "c.npz"]
+    assert [each.name for each in recordings([f"{folder}/run_1/:0", f"{folder}/run_1/:1"])] == [
+        "0",
+        "1",
+    ]
+
+
+def test_nothing_found_is_told(folder: Path) -> None:
+    """A pattern without a file is an error that repeats it."""
+    with pytest.raises(FileError, match="nothing"):
+        recordings([str(folder / "nothing*.csv")])
+    (folder / "empty").mkdir()
+    with pytest.raises(FileError, match="empty"):
+        recordings([str(folder / "empty")])
+
+
+def test_standard_input_goes_alone(folder: Path) -> None:
+    """What can be read once only is not one of many."""
+    with pytest.raises(UsageError, match="alone"):
+        recordings(["-", str(folder / "c.npz")])
+
+
+def test_results_among_recordings_are_refused(folder: Path) -> None:
+    """A folder of results that the next run would read is refused."""
+    with pytest.raises(UsageError, match="run_1"):
+        require_outside(str(folder / "run_1"), all_of(folder))
+    require_outside(str(folder / "run"), all_of(folder))
+
+
+def test_parts_are_not_found_as_recordings(folder: Path) -> None:
+    """Where a pattern finds the parts of the plan that results go to, these are left out."""
+    plan, inquiry, arm = plan_of(folder)
+    out, pattern = folder / "run_2" / "out", [str(folder / "**" / "*")]
+    before = recordings_for(out, pattern)
+    compute_parts(plan, inquiry, arm, out)
+    assert recordings_for(out, pattern) == before
+    (folder / "link").symlink_to(folder / "run_2")
+    assert [each.name for each in recordings_for(out, [str(folder / "link" / "*")])] == ["a.csv"]
+    # what is no part, or is named itself, is still there to be refused
+    (out / "more.csv").write_text("x")
+    for text in (pattern[0], str(out / "part-00000.npz")):
+        with pytest.raises(UsageError, match="lies in the folder that results go to"):
+            require_outside(str(out), recordings_for(out, [text]))

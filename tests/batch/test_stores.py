@@ -1,0 +1,193 @@
+"""Recordings and parts in an object store, which a server on this machine plays."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robolin.batch.recordings import _is_meant, recordings
+from robolin.errors import FileError, RobolinError
+from robolin.io.locations import StorePath, content
+from robolin.io.stored import read_result
+from robolin.io.stores import objects
+from robolin.io.stores.store_errors import store_error
+from tests.batch.some_recordings import SIZES, write_recordings
+from tests.cli.command import robolin
+
+pytest.importorskip("obstore")
+ASKED, OUT = ["inverse", "two-link"], "s3://logs/out"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of a store with a bucket 'logs'."""
+    moto: Any = pytest.importorskip("moto.server")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    running = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    running.start()
+    host, port = running.get_host_and_port()
+    yield f"http://{host}:{port}"
+    running.stop()
+
+
+@pytest.fixture
+def logs(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of recordings on the disk; the same ones are in a new bucket 'logs'."""
+    urllib.request.urlopen(
+        urllib.request.Request(f"{server}/moto-api/reset", method="POST", data=b"")
+    ).close()
+    urllib.request.urlopen(urllib.request.Request(f"{server}/logs", method="PUT")).close()
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": server,
+    }.items():
+        monkeypatch.setenv(name, value)
+    folder = tmp_path / "logs"
+    write_recordings(folder)
+    _as_parquet(folder / "run_2" / "a.csv")
+    for path in folder.rglob("*.*"):
+        objects.put(f"s3://logs/{path.relative_to(folder).as_posix()}", path)
+    return folder
+
+
+def _as_parquet(path: Path) -> None:
+    """Let a recording be a Parquet file of several groups of rows."""
+    import polars
+
+    polars.read_csv(path).write_parquet(path.with_suffix(".parquet"), row_group_size=16)
+    path.unlink()
+
+
+def _parts() -> dict[str, bytes]:
+    return {url: content(StorePath(url)) or b"" for url in objects.list_objects(f"{OUT}/part-")}
+
+
+def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
+    """Shards fill a bucket, status tells what is left, and merge gives the result without parts."""
+    ask = [*ASKED, "--trajectory", "s3://logs/run_*/*", "--trajectory", "s3://logs/c.npz"]
+    into = ["-o", OUT, "--part-rows", "100", "--resume"]
+    for number, code in ((2, 1), (1, 0)):
+        done = robolin(*ask, *into, "--shard", f"{number}/2")
+        assert done.code == 0, done.err
+        assert robolin("status", OUT, "--shards", "2").code == code
+    assert "0 parts written, 4 there" in robolin(*ask, *into).err
+    assert robolin("merge", OUT, "-o", tmp_path / "merged.npz").code == 0
+    assert robolin(*ask, "-o", tmp_path / "plain.npz").code == 0
+    assert (tmp_path / "merged.npz").read_bytes() == (tmp_path / "plain.npz").read_bytes()
+    here = [word.replace("s3://logs", str(logs)) for word in ask]
+    assert robolin(*here, "-o", tmp_path / "here.npz").code == 0
+    merged, local = (read_result(tmp_path / f"{name}.npz") for name in ("merged", "here"))
+    for name, values in local.arrays.items():
+        np.testing.assert_array_equal(merged.arrays[name], values)
+    # of what was put as a whole the store has one digest, not that of pieces
+    assert all("-" not in objects.present(url).etag for url in _parts())
+    assert not list(Path(tempfile.gettempdir()).glob(".robolin-*.part/part-*"))
+
+
+def test_parts_that_are_not_sound_are_told(logs: Path) -> None:
+    """A part that is cut off or of another plan is computed again; the bytes are as they were."""
+    ask = [*ASKED, "--trajectory", "s3://logs/run_1/", "-o", OUT, "--part-rows"]
+    assert robolin(*ask, "50").code == 0
+    right = _parts()
+    first, second, third = right
+    objects.put(first, right[first][:-40])
+    objects.put(second, right[third])
+    seen = robolin("status", OUT)
+    assert seen.code == 1
+    assert "1 done, 1 damaged, 1 of another plan" in seen.out
+    again = robolin(*ask, "50", "--resume")
+    assert "2 parts written, 1 there" in again.err
+    assert _parts() == right
+    assert "divided otherwise" in robolin(*ask, "40").err
+
+
+def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:
+    """Of two versions of an object no part is made, and none is read half by half."""
+    url = "s3://logs/run_1/b.csv"
+    ask = [*ASKED, "--trajectory", "s3://logs/run_1/*", "-o", f"{OUT}/"]
+    assert robolin(*ask).code == 0
+    version = objects.present(url)
+    objects.put(url, logs / "run_1" / "a.csv")
+    assert "'b.csv' was changed" in robolin(*ask, "--resume").err
+    with pytest.raises(FileError, match="changed while"):
+        objects.bytes_between(url, version, 0, 10)
+    with pytest.raises(RobolinError, match="changed while"):
+        objects.require_same_version(url, version)
+
+
+def test_what_a_store_cannot_do_is_told(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing objects, buckets and credentials, and stores that do not answer, have a hint each."""
+    for words, message in (
+        (["--trajectory", "s3://logs/none.csv"], "no such object"),
+        (["--trajectory", "s3://none/*.csv"], "no such bucket"),
+        (["--trajectory", "s3://logs/none*"], "no recording of this name"),
+        (["--trajectory", "s3://logs/run.mcap"], "copy a bag"),
+        (["--trajectory", "s3:///a.csv"], "no bucket"),
+        (["--trajectory", str(logs / "c.npz"), "-o", "s3://none/out/"], "no such bucket"),
+        (["--trajectory", "s3://logs/c.npz", "-o", "s3://logs/one.npz"], "not written into"),
+        (["--trajectory", "s3://logs/run_1/", "-o", "s3://logs/run_1/"], "results go to"),
+        (["--trajectory", "s3://logs/c.npz", "-o", "hf://datasets/a/b/"], "only read"),
+    ):
+        refused = robolin(*ASKED, *words)
+        assert refused.code in (2, 4), refused.err
+        assert message in refused.err
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    refused = robolin("status", "s3://logs/out")
+    assert "does not answer" in refused.err
+
+
+def test_words_of_stores_are_understood() -> None:
+    """What libraries say at length comes to what is wrong and what helps."""
+    for text, words in (
+        ("PUT http://169.254.169.254/latest/api/token timed out", "no credentials"),
+        ("403 Forbidden: <Code>InvalidAccessKeyId</Code>", "credentials are wrong"),
+        ("403 Forbidden", "access is denied"),
+        ("error sending request", "does not answer"),
+        ("something else\n\nDebug source: much", "says: something else"),
+    ):
+        error = store_error("gs://logs/a.csv", text)
+        assert words in error.message
+        assert "much" not in str(error)
+    assert "GOOGLE_SERVICE_ACCOUNT" in store_error("gs://logs/a.csv", "403 Forbidden").hint
+
+
+def test_patterns_mean_what_they_mean_on_a_disk(logs: Path) -> None:
+    """A pattern finds the same names in a bucket as in a folder."""
+    for pattern in ("**/*.csv", "run_?/*", "*/a.*", "run_[2-9]/*", "c*", "**", "run_1/"):
+        stored = {
+            each.path.removeprefix("s3://logs/") for each in recordings([f"s3://logs/{pattern}"])
+        }
+        here = {os.path.relpath(each.path, logs) for each in recordings([f"{logs}/{pattern}"])}
+        assert stored == here, pattern
+    assert not _is_meant(["logs", ".hidden.csv"], ["logs", "*.csv"])
+    both = recordings(["s3://logs/c.npz", str(logs / "c.npz")])
+    assert len({each.name for each in both}) == 2
+
+
+def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever names a store without the extra is told which one."""
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    refused = robolin(*ASKED, "--trajectory", "s3://logs/a.csv")
+    assert refused.code == 2
+    assert "robolin[stores]" in refused.err
+
+
+def test_sizes_are_those_of_the_recordings(logs: Path) -> None:
+    """Rows of an object are those of the file that was put."""
+    shutil.rmtree(logs)
+    for name in ("run_1/b.csv", "run_2/a.parquet", "c.npz"):
+        answered = robolin(*ASKED, "--trajectory", f"s3://logs/{name}")
+        rows = SIZES.get(name) or SIZES["run_2/a.csv"]
+        assert len(answered.rows) == rows + 1

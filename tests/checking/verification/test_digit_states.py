@@ -1,0 +1,117 @@
+"""Digits are those of all states, counted beside the largest entry, and told of how many."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import mpmath
+import numpy as np
+import pytest
+
+import robolin
+from robolin.checking.verification.check_context import Subject
+from robolin.checking.verification.checks import Check, RightDigits
+from robolin.checking.verification.digits import digits_of
+from robolin.checking.verification.states import checked_states
+from robolin.core.arm import Arm, Inertia, Joint, Link, Pose
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine import run
+from robolin.engine.parameters import parameters_of
+from tests.robots import random_arm
+
+STATES = 6
+
+
+def subject(arm: Arm, states: int = STATES) -> Subject:
+    return Subject(arm, checked_states(arm, states, 0))
+
+
+def told(on: Subject, name: str) -> dict[str, RightDigits]:
+    (check,) = digits_of(on, [name])
+    return {each.array: each for each in check.digits}
+
+
+@lru_cache(maxsize=1)
+def small() -> Arm:
+    return random_arm(3, 3, prismatic=False)
+
+
+@pytest.mark.parametrize("state", range(STATES))
+def test_a_state_that_is_off_is_the_one_that_counts(state: int) -> None:
+    """Whichever state has lost digits, theirs are told: none of them is left out."""
+    on = subject(small())
+    on.result("mass-matrix", "mass_matrix")[state] *= 1.0 + 1e-8
+    found = told(on, "mass-matrix")["mass_matrix"]
+
+    assert found.digits == pytest.approx(8.0, abs=0.1)
+    assert (found.state, found.answered, found.states) == (state, STATES, STATES)
+
+
+def test_states_without_an_answer_are_counted() -> None:
+    """Three states without an answer leave three that have one, and no digit is made up."""
+    on = subject(small())
+    on.result("mass-matrix", "mass_matrix")[[0, 2, 5], 0, 0] = np.nan
+    found = told(on, "mass-matrix")["mass_matrix"]
+
+    assert found.answered == 3
+    assert found.digits is not None
+    assert found.digits > 14.0
+    assert str(found) == f"mass_matrix {found.digits:.1f} (3 of 6 states)"
+
+
+def test_results_of_one_algorithm_are_counted_each_for_itself() -> None:
+    """Where the inertia at a frame does not exist in some poses, its inverse still does."""
+    found = told(subject(robolin.load("ur5"), 20), "operational-space")
+    assert found["operational_inertia"].answered == 17
+    assert found["operational_inertia_inverse"].answered == 20
+
+
+def test_no_answer_anywhere_is_said_so() -> None:
+    """Two joints move no frame in six directions; the rest of the algorithm is told of."""
+    found = told(subject(robolin.load("two-link"), 3), "operational-space")
+    assert found["operational_inertia"] == RightDigits("operational_inertia", None, None, 0.0, 0, 3)
+    assert found["free_acceleration"].answered == 3
+
+
+def wheels(apart: float) -> Arm:
+    """Two light wheels that far apart: what they weigh about the middle is not what turns them."""
+    body = Inertia(5.0, (0.01, 0.0, 0.0), (0.02, 0.0, 0.0, 0.02, 0.0, 0.03))
+    links = []
+    for k, x in ((1, apart / 2.0), (2, -apart / 2.0)):
+        joint = Joint(f"wheel{k}", "continuous", Pose(translation=(x, 0.0, 0.0)), (0.0, 0.0, 1.0))
+        links.append(Link(f"link{k}", joint, 3, body))
+    return Arm("wheels", tuple(links), {}, ("wheel1", "wheel2"))
+
+
+def test_the_yardstick_is_the_largest_entry() -> None:
+    """Digits lost by cancellation are lost: mpmath counts as many, and no terms are pardoned."""
+    on = subject(wheels(100.0))
+    found = told(on, "mass-matrix")["mass_matrix"]
+    entry, fewest = ALGORITHMS["mass-matrix"], 16.0
+    with mpmath.workdps(60):
+        for state in range(STATES):
+            q = np.array([mpmath.mpf(x) for x in on.q[state].tolist()])
+            true = run.run_on(parameters_of(on.arm), entry.run, entry.gives, {"q": q}, mpmath.mpf)
+            M = true.arrays["mass_matrix"]
+            gap = abs(on.result("mass-matrix", "mass_matrix")[state] - M).max()
+            fewest = min(fewest, float(-mpmath.log10(gap / abs(M).max())))
+    assert found.digits == pytest.approx(fewest, abs=1e-6)
+    assert fewest < 12.0
+
+
+def test_a_result_that_is_nothing_has_no_digits() -> None:
+    """Wheels feel no Coriolis forces; what rounding leaves of them is not counted as digits."""
+    on = subject(wheels(10.0))
+    on.result("coriolis-matrix", "coriolis_matrix")[0, 0, 1] = 1e-18
+    found = told(on, "coriolis-matrix")["coriolis_matrix"]
+    assert found.digits is None
+    assert found.answered == STATES
+
+
+def test_states_of_a_part_have_the_numbers_they_have_among_all() -> None:
+    """Digits of states that could be closed are told by the numbers of the states drawn."""
+    one = RightDigits("lam", 12.0, 1, 3.0, 2, 2)
+    check = Check("digits", "forward-closed", "passed", 0.0, 1.0, "loops", 0, digits=(one,))
+    told = check.renumbered([1, 4], 5)
+    assert told.state == 1
+    assert told.digits == (RightDigits("lam", 12.0, 4, 3.0, 2, 5),)

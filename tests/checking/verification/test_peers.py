@@ -1,0 +1,134 @@
+"""Other programs, asked about the same arm."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import robolin
+from robolin.checking.verification.bodies import lost_and_borne
+from tests.checking.verification.test_mutations import mutate
+from tests.robots import random_arm, with_follower, with_wrench
+
+pytestmark = pytest.mark.usefixtures("without_kernels")
+only_the_peer = pytest.mark.usefixtures("only_the_peer")
+
+EVERYTHING = {
+    "friction_velocity": 0.3,
+    "armature": {"panda_joint2": 0.4},
+    "wrench": {"panda_link5": (3.0, -2.0, 5.0, 1.0, 0.5, -0.7)},
+    "wrench_frame": "dead",
+}
+
+
+def against(found: robolin.Verification) -> dict[str, Any]:
+    return {c.name: c for c in found.checks if c.family.startswith("against")}
+
+
+@pytest.mark.slow
+@only_the_peer
+@pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
+def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
+    """Damping, friction, rotors and wrenches are in both answers, and the report says how."""
+    pytest.importorskip(peer)
+    found = robolin.verify(robolin.load("panda", **EVERYTHING), samples=4, against=peer)
+
+    assert not found.failed
+    checks = against(found)
+    assert {"tau", "mass_matrix", "dtau_dqd", "dtau_dq", "qdd"} <= set(checks)
+    assert all(check.verdict == "passed" for check in checks.values())
+    assert found.comparison is not None
+    assert found.comparison.read == "its own reading of the file"
+    assert set(found.comparison.accounted) >= {"damping", "armature", "wrench"}
+
+
+@pytest.mark.slow
+@only_the_peer
+@pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
+def test_followers_are_tied_afterwards(peer: str) -> None:
+    """A mimic joint is free in the other program; its answers are reduced, and that is said."""
+    pytest.importorskip(peer)
+    found = robolin.verify(robolin.load("panda-fingers"), samples=3, against=peer)
+    checks = against(found)
+
+    assert not found.failed
+    assert checks["dtau_dq"].verdict == "passed"
+    assert "follows" in checks["qdd"].detail
+    assert found.comparison is not None
+    assert "tied" in found.comparison.accounted["mimic"]
+
+
+@pytest.mark.slow
+@only_the_peer
+@pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
+def test_arms_without_a_file_are_built(peer: str) -> None:
+    """Trees, sliding joints, followers and wrenches that no file holds are compared as well."""
+    pytest.importorskip(peer)
+    tree = random_arm(44, 6, tree=True, armature=True, damping=True)
+    for arm in (with_wrench(tree, "world"), with_follower(tree)):
+        found = robolin.verify(arm, samples=3, against=peer)
+        assert not found.failed
+        assert found.comparison is not None
+        assert found.comparison.read.startswith("built")
+        assert against(found)["tau"].verdict == "passed"
+
+
+@pytest.mark.slow
+@only_the_peer
+def test_another_structure_than_the_files_is_built() -> None:
+    """A locked joint or a payload makes another arm than the file has."""
+    pytest.importorskip("pinocchio")
+    for options in ({"lock": {"panda_joint3": 0.5}}, {"payload": ("panda_link7", 2.0)}):
+        found = robolin.verify(robolin.load("panda", **options), samples=2, against="pinocchio")
+        assert not found.failed
+        assert found.comparison is not None
+        assert found.comparison.read.startswith("built joint by joint")
+
+
+def test_a_refusal_is_not_a_pass() -> None:
+    """MuJoCo takes no body without inertia about some axis; the report says that and no more."""
+    pytest.importorskip("mujoco")
+    found = robolin.verify(robolin.load("two-link"), samples=1, against="mujoco")
+    (check,) = against(found).values()
+    assert check.verdict == "not run"
+    assert "mjMINVAL" in check.detail
+
+
+def test_a_wrong_answer_differs_from_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One part in 10⁹ in a torque is seen."""
+    pytest.importorskip("pinocchio")
+    from robolin.checking.verification.peers import compared_with
+    from tests.checking.verification.test_mutations import SLIGHTLY, subject
+
+    mutate(monkeypatch, "inverse", "tau", lambda value: value * SLIGHTLY)
+    _, checks = compared_with("pinocchio", subject())
+    assert {c.name for c in checks if c.verdict == "failed"} >= {"tau"}
+
+
+def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says how to get it."""
+    monkeypatch.setitem(sys.modules, "pinocchio", None)
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.verify(random_arm(1, 2), against="pinocchio")
+    assert caught.value.hint == "pip install pin"
+
+
+@pytest.mark.slow
+def test_without_mpmath_digits_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be measured is said to be missing, with what to install."""
+    monkeypatch.setitem(sys.modules, "mpmath", None)
+    found = robolin.verify(random_arm(1, 2), samples=1)
+    (check,) = [c for c in found.checks if c.family == "digits"]
+    assert check.verdict == "not run"
+    assert "robolin[verify]" in check.detail
+    assert found.passed
+
+
+@pytest.mark.slow
+def test_loads_and_losses_of_a_plain_arm_are_nothing() -> None:
+    """What is added to another program's torques is nothing where the contract includes nothing."""
+    arm = random_arm(12, 4)
+    states = robolin.verify(arm, samples=2).states
+    assert not lost_and_borne(arm, states["q"], states["qd"]).any()

@@ -1,0 +1,241 @@
+"""Arms that are right pass, arms that are wrong are told what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.checking.verification.checks import WHY
+from robolin.core.arm import Arm, Frame, Inertia, Joint, Limits, Link, Pose
+from robolin.description.robot_source import bundled_names
+from tests.published import URDF, needs_published_files
+from tests.robots import (
+    WRENCH_MODELS,
+    grouped_arm,
+    named,
+    random_arm,
+    with_follower,
+    with_wrench,
+)
+
+without_kernels = pytest.mark.usefixtures("without_kernels")
+
+FULLY = ("two-link",)
+LINKAGES = ("four-bar", "five-bar")
+GRIPPER = "panda-fingers"
+# those below have more to say
+PLAIN = [name for name in bundled_names() if name not in (*LINKAGES, GRIPPER)]
+
+
+def assert_passes(found: robolin.Verification) -> None:
+    assert not found.failed, [(check.family, check.name, check.error) for check in found.failed]
+    assert found.passed, found.defects
+
+
+def assert_reasons(found: robolin.Verification) -> None:
+    """A check that compares says by how much it may be off and why."""
+    compared = [check for check in found.checks if check.error is not None]
+    assert len(compared) > 40
+    assert all(check.why in WHY and check.bound is not None for check in compared)
+    assert found.worst.share == max(check.share for check in compared)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLAIN)
+def test_bundled_arms_pass(name: str) -> None:
+    """Nothing is out of bounds for any arm that comes with robolin, and bounds have reasons."""
+    found = robolin.verify(robolin.load(name), samples=None if name in FULLY else 1)
+    assert_passes(found)
+    assert_reasons(found)
+
+
+def _unusual() -> list[Arm]:
+    """Everything that the contract can include, on chains and trees nobody built."""
+    arms = [with_follower(random_arm(5, 4, armature=True, damping=True, friction_velocity=0.3))]
+    for seed, model in enumerate(WRENCH_MODELS):
+        arm = random_arm(60 + seed, 4, tree=seed == 1, damping=True, friction_velocity=0.3)
+        arms.append(replace(with_wrench(arm, model, seed), name=f"{arm.name}-{model}"))
+    return arms
+
+
+@pytest.mark.slow
+@without_kernels
+@pytest.mark.parametrize("arm", _unusual(), ids=named)
+def test_losses_loads_and_followers_pass(arm: Arm) -> None:
+    """Damping, friction, rotors, wrenches and mimic joints are checked and found right."""
+    found = robolin.verify(arm, samples=2)
+    assert_passes(found)
+    told = {check.name: check.verdict for check in found.checks}
+    assert told["losses and loads = damping, friction, virtual work"] == "passed"
+
+
+@pytest.mark.slow
+@without_kernels
+def test_floating_base_passes() -> None:
+    """A body with several freedoms is checked along its twists, not along its angles."""
+    found = robolin.verify(grouped_arm(3, ("floating", "revolute")), samples=1)
+    assert_passes(found)
+    told = {check.name: check for check in found.checks}
+    assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
+    assert told["q̇ᵀτ = rate of the bodies' energy"].verdict == "passed"
+    assert told["Ṁ - 2C is skew"].verdict == "passed"
+    assert told["dmass_matrix_dq = ∂mass_matrix/∂q"].verdict == "passed"
+    reasons = {check.detail for check in found.checks if check.verdict == "not applicable"}
+    assert any("links that stand for single freedoms of it have none" in each for each in reasons)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", LINKAGES)
+def test_loops_are_checked_closed(arm: str) -> None:
+    """Closures, their motion and its linearization are compared, with kernels and digits."""
+    found = robolin.verify(robolin.load(arm), samples=4)
+    assert_passes(found)
+    assert_reasons(found)
+    told = {check.name: check for check in found.checks if check.verdict == "passed"}
+    for name in ("L = ∂gap/∂q", "dlam_dq = ∂lam/∂q", "energy grows by τ and losses alone"):
+        assert told[name].family == "loops"
+    assert "5 algorithms" in told["closed: compiled kernels = plain Python"].detail
+    assert {"closures", "forward-closed", "forward-closed-recursive"} <= told.keys()
+
+
+@pytest.mark.slow
+@without_kernels
+def test_states_that_cannot_be_closed_are_counted() -> None:
+    """A closure that no state can meet is said so, and nothing is compared there."""
+    arm = robolin.load("four-bar")
+    far = Frame("far", arm.base, Pose(translation=(9.0, 0.0, 0.0)))
+    torn = replace(arm, loops=(replace(arm.loops[0], second=far),))
+    found = [c for c in robolin.verify(torn, samples=2).checks if c.family == "loops"]
+    (check,) = (c for c in found if c.name == "closed loops in all states")
+    assert check.detail == "2 of 2 states could not be brought onto the closures"
+
+
+@pytest.mark.slow
+def test_arms_with_grippers_are_checked_in_diagonalizing_velocities() -> None:
+    """Elimination answers there, and its answers are held to the same identities and digits.
+
+    Recursions with free joints do not apply to followers, and every one of them says so.
+    """
+    found = robolin.verify(robolin.load(GRIPPER), samples=1)
+    assert_passes(found)
+    assert_reasons(found)
+    verdicts = {check.name: check.verdict for check in found.checks}
+    for name in ("M = m m*", "ν̇ + C(q, ν) = ε", "undiagonalize undoes diagonalize"):
+        assert verdicts[name] == "passed"
+    for verb in ("mass-matrix-factor", "forward-diagonalized", "rate-control", "undiagonalize"):
+        assert verdicts[f"{verb}-conventional"] == "passed"
+
+    reason = "joint 'panda_finger_joint2' follows 'panda_finger_joint1'"
+    silent = [check for check in found.checks if check.error is None and not check.detail]
+    told = {check.name: check.detail for check in found.checks if check.error is None}
+    assert not silent
+    assert told["forward: articulated bodies = mass matrix and elimination"] == reason
+    assert told["linearize-forward: Algorithm 6 = Algorithm 4"] == reason
+
+
+def _with_idle_tip(arm: Arm) -> Arm:
+    return replace(
+        arm,
+        links_tip_to_base=(
+            replace(arm.links_tip_to_base[0], inertia=Inertia()),
+            *arm.links_tip_to_base[1:],
+        ),
+    )
+
+
+@without_kernels
+def test_a_joint_that_moves_nothing_is_a_defect() -> None:
+    """It is named with a remedy, the inverse side is still checked, the forward side is not."""
+    found = robolin.verify(_with_idle_tip(random_arm(3, 4, prismatic=False)), samples=3)
+    told = {check.name: check for check in found.checks}
+    (defect,) = found.defects
+
+    assert not found.passed
+    assert not found.failed
+    assert "joint 'joint3' moves nothing that has inertia" in defect
+    assert "--armature joint3=VALUE" in defect
+    assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
+    assert told["M M⁻¹ = 1"].detail == "joint 'joint3' moves nothing that has inertia"
+
+
+def _wrist(lower: float) -> Arm:
+    """z, y, z with a body on the last joint only: singular where the middle joint is at zero."""
+    body = Inertia(1.0, (0.2, 0.1, 0.3), (0.02, 0.001, 0.002, 0.03, 0.003, 0.04))
+    axes, links = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), []
+    for k, axis in enumerate(reversed(axes), start=1):
+        limits = Limits(lower, 2.0) if k == 2 else Limits(-1.0, 1.0)
+        joint = Joint(f"joint{k}", "revolute", Pose(), axis, limits)
+        links.append(Link(f"link{k}", joint, k + 1, body if k == 1 else Inertia()))
+    return Arm("wrist", tuple(links), {}, ("joint3", "joint2", "joint1"))
+
+
+@pytest.mark.slow
+@without_kernels
+def test_a_singular_pose_is_a_defect_and_left_out() -> None:
+    """Where axes of massless links line up nothing can be divided; elsewhere all is checked."""
+    found = robolin.verify(_wrist(lower=0.0), samples=3)
+    (defect,) = found.defects
+
+    assert "joint 'joint3' moves nothing that has inertia" in defect
+    assert "in 1 of 3 states, left out of the checks" in defect
+    assert len(found.condition) == 2
+    assert not found.failed
+    assert {check.name for check in found.checks if check.verdict == "passed"} >= {"M M⁻¹ = 1"}
+    assert robolin.verify(_wrist(lower=0.5), samples=3).passed
+
+
+@pytest.mark.slow
+@without_kernels
+def test_an_all_but_singular_pose_is_a_defect() -> None:
+    """A condition number of 1e12 leaves forward results no digits to speak of."""
+    found = robolin.verify(_wrist(lower=1e-6), samples=4)
+    (defect,) = found.defects
+
+    assert "all but singular" in defect
+    assert found.condition.max() < 1e12
+
+
+@pytest.mark.slow
+@without_kernels
+@needs_published_files
+@pytest.mark.parametrize(
+    ("stem", "defect"),
+    [
+        ("double_pendulum", ""),
+        ("iris", ""),
+        ("allegro_left_hand", ""),
+        ("romeo_laas_small", "joint 'r_gripper_joint' moves nothing"),
+    ],
+)
+def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
+    """Rotors without Coriolis forces, damping far above inertia, joints that move nothing."""
+    found = robolin.verify(robolin.load(URDF / f"{stem}.urdf"), samples=1)
+
+    assert not found.failed
+    assert any(defect in text for text in found.defects) if defect else not found.defects
+
+
+@pytest.mark.slow
+@without_kernels
+def test_the_same_seed_gives_the_same_verification() -> None:
+    """Two runs agree in every number; another seed looks elsewhere.
+
+    Bounds have reasons on arms nobody built, too.
+    """
+    arm = random_arm(8, 2)
+    one, same, other = (robolin.verify(arm, samples=2, seed=seed) for seed in (1, 1, 2))
+
+    assert one.checks == same.checks
+    assert np.array_equal(one.states["q"], same.states["q"])
+    assert not np.array_equal(one.states["q"], other.states["q"])
+    assert_reasons(one)
+
+
+@pytest.mark.parametrize("options", [{"samples": 0}, {"seed": -1}, {"against": "drake"}])
+def test_options_that_make_no_sense(options: dict[str, object]) -> None:
+    """They are refused before anything is computed."""
+    with pytest.raises(robolin.UsageError):
+        robolin.verify(random_arm(8, 2), **options)

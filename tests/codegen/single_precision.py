@@ -1,0 +1,108 @@
+"""How much single precision loses: generated code in floats beside robolin, at 10⁴ states.
+
+    python -m tests.codegen.single_precision [--arms A,B] [--layouts unrolled,loops] [--verbs V]
+
+`--verbs all` takes every verb that the arm has an answer to.  No test runs it;
+`test_same_bits_in_c` does the same for fewer states, in C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import robolin
+from robolin.codegen.c_test_file import LARGEST_ERROR
+from robolin.codegen.functions import chosen_question
+from robolin.codegen.own_functions import PRECISIONS
+from robolin.codegen.random_states import drawn_states
+from robolin.codegen.single_precision import largest_error_of
+from robolin.core.arm import Arm
+from robolin.evaluation.evaluate import evaluate_rows
+from robolin.evaluation.frames import ABOUT_A_FRAME
+from tests.codegen.__main__ import answered, asked_of
+from tests.codegen.compilers import GCC
+
+VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
+
+
+class Errors(NamedTuple):
+    """The largest error beside a result's largest entry in that state, which result it is of, and
+    the largest of any result beside its largest entry in any state.
+    """
+
+    result: str
+    there: float
+    anywhere: float
+    states: int
+
+    def __str__(self) -> str:
+        beside = f"{self.there:.2g} of a state's largest entry, {self.anywhere:.2g} of all"
+        return f"{self.states} states, off by {beside} ({self.result} first)"
+
+
+def largest_errors(
+    arm: Arm, verbs: Sequence[str], layout: str, states: int, folder: Path
+) -> Iterator[tuple[str, Errors]]:
+    """Of every verb the result that is off the most, beside its largest entry in the state."""
+    frame = None if ABOUT_A_FRAME.isdisjoint(verbs) else arm.links[-1].name
+    as_asked = {"real": "float", "layout": layout, "states": 1, "prefix": "arm", "frame": frame}
+    robolin.generate(arm, verbs, folder, **as_asked)
+    GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O1"))
+    library = ctypes.CDLL(str(folder / "lib.so"))
+    for verb in verbs:
+        errors = list(_errors(arm, verb, frame, library, states))
+        worst = max(errors, key=lambda each: each.there)
+        yield verb, worst._replace(anywhere=max(each.anywhere for each in errors))
+
+
+def _errors(
+    arm: Arm, verb: str, frame: str | None, library: ctypes.CDLL, states: int
+) -> Iterator[Errors]:
+    """Of every result how far it is off, in the states where both have an answer."""
+    question = chosen_question(arm, verb, frame=frame)
+    given = drawn_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
+    expected, unanswered = evaluate_rows(question.arm, verb, given, engine="compiled")
+    inputs = [values.astype(np.float32) for values in given.values()]
+    expected = {name: values.reshape(states, -1) for name, values in expected.items()}
+    found = {name: np.empty(values.shape, np.float32) for name, values in expected.items()}
+    function = getattr(library, f"arm_{verb.replace('-', '_')}")
+    told = np.empty(states)
+    for row in range(states):
+        places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *found.values()))
+        told[row] = function(*places)
+    both = (told == 0) & (np.asarray(unanswered) == 0)
+    for name, values in expected.items():
+        pair = found[name][both], values[both]
+        # all states as one: beside the largest entry of any
+        anywhere = largest_error_of(*(each.reshape(1, -1) for each in pair))
+        yield Errors(name, largest_error_of(*pair), anywhere, int(both.sum()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests.codegen.single_precision", description=__doc__)
+    parser.add_argument("--arms", default="panda")
+    parser.add_argument("--layouts", default="unrolled,loops")
+    parser.add_argument("--verbs", default=",".join(VERBS))
+    parser.add_argument("--states", type=int, default=10_000)
+    asked = parser.parse_args()
+    worst = 0.0
+    for what, arm in (each for name in asked.arms.split(",") for each in asked_of(name)):
+        verbs = answered(arm, "float") if asked.verbs == "all" else asked.verbs.split(",")
+        for layout in asked.layouts.split(","):
+            with tempfile.TemporaryDirectory() as place:
+                folder = Path(place) / "made"
+                for verb, error in largest_errors(arm, verbs, layout, asked.states, folder):
+                    print(f"{what}, {layout}, {verb}: {error}", flush=True)
+                    worst = max(worst, error.there)
+    return int(not worst <= LARGEST_ERROR)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,298 @@
+"""Generated programs: complete folders, strict C, the same bytes every time, nobody's file lost."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.codegen.c_names import comment_text
+from robolin.codegen.functions import QUESTIONS, chosen_questions
+from robolin.core.arm import Arm
+from robolin.errors import FileError, RobolinError, UsageError
+from robolin.evaluation.frames import ABOUT_A_FRAME
+from tests.cli.command import answered
+from tests.cli.command import robolin as run
+from tests.codegen.compilers import EVERY, GCC
+
+VERBS = ["inverse", "forward", "linearize-forward"]
+
+
+@pytest.fixture(scope="module")
+def arm() -> Arm:
+    return robolin.load("two-link")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("layout", ["unrolled", pytest.param("loops", marks=pytest.mark.slow)])
+def test_a_program_is_strict_and_needs_nobody(arm: Arm, layout: str, tmp_path: Path) -> None:
+    """Warnings are errors, its own test finds no other bit, and no symbol is left undefined."""
+    made = tmp_path / "made"
+    robolin.generate(arm, VERBS, made, layout=layout)
+    GCC.compile(made, "two_link.c", into="two_link.o", flags=("-c", "-O2"))
+    said = GCC.checked(made, "two_link", source="two_link.o")
+    assert said == "two_link: 15 states, 0 differences, largest error 0"
+
+    listed = subprocess.run(["nm", "two_link.o"], cwd=made, capture_output=True)
+    assert listed.stdout
+    assert not re.findall(rb" U .*", listed.stdout)
+
+
+def test_the_test_of_a_program_finds_a_wrong_bit(arm: Arm, tmp_path: Path) -> None:
+    """A constant that is off in its ninth digit, and the program says what differs."""
+    robolin.generate(arm, ["inverse"], tmp_path / "made")
+    source = tmp_path / "made" / "two_link.c"
+    text = source.read_text()
+    body = text.index("int two_link_inverse")
+    factor = re.findall(r" \* (\d+\.\d+);", text[body:])[0]
+    changed = text[body:].replace(f" * {factor};", f" * {float(factor) * 1.000000001!r};", 1)
+    source.write_text(text[:body] + changed)
+    with pytest.raises(AssertionError, match="inverse: tau"):
+        GCC.checked(tmp_path / "made", "two_link")
+
+
+def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        answered("generate", "two-link", *VERBS, "-o", tmp_path / folder)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert sorted(contents(tmp_path / "one")) == sorted(
+        ["CMakeLists.txt", "Makefile", "two_link.c", "two_link.h", "two_link_test.c"]
+    )
+
+
+def test_files_of_others_are_never_replaced(arm: Arm, tmp_path: Path) -> None:
+    """A file that robolin did not write, or that was changed since, stops everything."""
+    folder = tmp_path / "made"
+    robolin.generate(arm, ["inverse"], folder)
+    (folder / "notes.txt").write_text("mine")
+    robolin.generate(arm, ["forward"], folder)
+    assert "two_link_forward" in (folder / "two_link.h").read_text()
+    assert (folder / "notes.txt").read_text() == "mine"
+
+    with open(folder / "Makefile", "a") as file:
+        file.write("\nmine: all\n")
+    before = contents(folder)
+    with pytest.raises(FileError, match="changed since"):
+        robolin.generate(arm, ["inverse"], folder)
+    assert contents(folder) == before
+
+
+def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
+    """Whatever is wrong is found before anything is written, and nothing is left lying about."""
+    for verbs, options, what in (
+        (["inverse", "nothing"], {}, "no verb 'nothing'"),
+        (["forward-prescribed"], {}, r"ask for forward, and name the joints"),
+        ([], {}, "no verb"),
+        (["inverse", "inverse"], {}, "more than once"),
+        ("inverse", {}, "one text"),
+        (["inverse"], {"prefix": "2 arms"}, "cannot begin"),
+        (["inverse"], {"real": "half"}, "no real 'half'"),
+        (["inverse"], {"layout": "round"}, "no layout 'round'"),
+        (["inverse"], {"states": 0}, "states is 0"),
+        (["inverse"], {"extras": ["rust"]}, "extras"),
+        (["forward"], {"extras": ["ros2"]}, "needs two verbs"),
+        (["inverse"], {"method": "magic"}, "no method 'magic'"),
+        (["closures"], {}, "no closed loops"),
+        (["jacobian"], {"frame": "elsewhere"}, "no link 'elsewhere'"),
+    ):
+        with pytest.raises(RobolinError, match=what):
+            robolin.generate(arm, verbs, tmp_path / "made", **options)
+    with pytest.raises(FileError, match="no folder"):
+        robolin.generate(arm, ["inverse"], tmp_path / "nowhere" / "made")
+    with pytest.raises(UsageError, match="an arm is needed"):
+        robolin.generate("two-link", ["inverse"], tmp_path / "made")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("layout", ["unrolled", "loops"])
+def test_every_verb_is_made_or_refused_in_words(arm: Arm, layout: str, tmp_path: Path) -> None:
+    """Whatever is offered, an arm with few joints and flat bodies has it, or is told why not."""
+    refused = {}
+    for verb in QUESTIONS:
+        try:
+            folder, frame = tmp_path / verb, "lower" if verb in ABOUT_A_FRAME else None
+            robolin.generate(arm, [verb], folder, layout=layout, frame=frame, states=1)
+        except RobolinError as error:
+            refused[verb] = str(error)
+    assert "cannot move the frame in all six directions" in refused.pop("operational-space")
+    assert refused
+    assert all("no closed loops" in told for told in refused.values())
+
+
+def test_closed_loops_are_refused_where_a_tree_is_meant(tmp_path: Path) -> None:
+    ran = run("generate", "four-bar", "inverse", "-o", tmp_path / "made")
+    assert ran.code == 3
+    assert "--open-loops" in ran.err
+    assert not (tmp_path / "made").exists()
+
+
+def test_hostile_names_stay_harmless(arm: Arm, tmp_path: Path) -> None:
+    """Joints may be called anything: as text and in comments it compiles and comes back."""
+    names = ('*/ int x; /* "??/', "ö\\\n\x1b[31m")
+    links = tuple(
+        replace(link, joint=replace(link.joint, name=names[1 - i]))
+        for i, link in enumerate(arm.links_tip_to_base)
+    )
+    odd = replace(arm, name="2 */ arms", links_tip_to_base=links, joint_names=names)
+    robolin.generate(odd, ["inverse"], tmp_path / "made")
+    GCC.checked(tmp_path / "made", "arm_2_arms")
+    library = loaded(tmp_path / "made", "arm_2_arms")
+    found = (ctypes.c_char_p * 2).in_dll(library, "arm_2_arms_joint_names")
+    assert [name.decode() for name in found] == list(names)
+
+
+# ISO C99, 5.2.1.1
+TRIGRAPHS = tuple(f"??{each}" for each in "=(/)'<!>-")
+
+
+@pytest.mark.parametrize("end", TRIGRAPHS)
+def test_comments_have_no_trigraph(end: str) -> None:
+    """Question marks in names, however many, form none of the nine trigraphs in a comment."""
+    for count in range(5):
+        found = comment_text(f"a{'?' * count}{end} b{end}")
+        assert not any(each in found for each in TRIGRAPHS)
+        assert found.replace(" ", "") == f"a{'?' * count}{end}b{end}"
+
+
+def test_generated_files_have_no_trigraph(arm: Arm, tmp_path: Path) -> None:
+    """Names that end in trigraphs leave no trigraph in any generated file."""
+    names = ("a???/", "b??/")
+    links = tuple(
+        replace(link, joint=replace(link.joint, name=names[1 - i]))
+        for i, link in enumerate(arm.links_tip_to_base)
+    )
+    odd = replace(arm, name="odd ???/", links_tip_to_base=links, joint_names=names)
+    robolin.generate(odd, ["inverse"], tmp_path / "made")
+    for path in (tmp_path / "made").iterdir():
+        assert not any(each in path.read_text() for each in TRIGRAPHS), path.name
+
+
+def loaded(folder: Path, prefix: str) -> ctypes.CDLL:
+    GCC.compile(folder, f"{prefix}.c", into="lib.so", flags=("-shared", "-fPIC", "-O1"))
+    return ctypes.CDLL(str(folder / "lib.so"))
+
+
+@pytest.mark.parametrize("layout", ["unrolled", pytest.param("loops", marks=pytest.mark.slow)])
+def test_what_has_no_answer_is_told_and_never_a_number(layout: str, tmp_path: Path) -> None:
+    """A joint without inertia is told by its number, a wild angle by -1; all results are NaN."""
+    arm = robolin.load("two-link")
+    elbow, shoulder = arm.links_tip_to_base
+    # all of it on the elbow's axis, where nothing resists
+    light = replace(elbow.inertia, com=(0.0, 0.0, 0.0), rotary=(0.0,) * 6)
+    loose = replace(arm, links_tip_to_base=(replace(elbow, inertia=light), shoulder), wrenches=())
+    numbers = ctypes.c_double * 2
+    robolin.generate(arm, ["forward"], tmp_path / "made", layout=layout)
+    forward = loaded(tmp_path / "made", "two_link").two_link_forward
+    for q, told in (((0.3, -0.7), 0), ((0.3, 2.0**21), -1), ((math.nan, 0.0), -1)):
+        found = numbers(7.0, 7.0)
+        assert forward(numbers(*q), numbers(), numbers(1.0, 2.0), found) == told
+        if told:
+            assert np.isnan(list(found)).all()
+        else:
+            expected = robolin.forward(arm, q, tau=[1.0, 2.0])
+            assert np.array(list(found)).tobytes() == expected.tobytes()
+    with pytest.raises(RobolinError, match="moves nothing that has inertia"):
+        robolin.generate(loose, ["forward"], tmp_path / "loose", layout=layout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("compiler", "layout", "level"),
+    # every two of them together
+    [
+        ("gcc", "unrolled", "-O0"),
+        ("gcc", "loops", "-Os"),
+        ("cortex-m7", "unrolled", "-Os"),
+        ("cortex-m7", "loops", "-O0"),
+    ],
+)
+def test_the_stack_is_as_small_as_stated(
+    compiler: str, layout: str, level: str, tmp_path: Path
+) -> None:
+    """No function takes more stack than its macro says, whether optimized or not."""
+    folder, verbs = tmp_path / "made", ["inverse", "forward"]
+    robolin.generate(robolin.load("ur5"), verbs, folder, layout=layout, prefix="arm")
+    header = (folder / "arm.h").read_text()
+    flags = ("-c", level, "-fstack-usage")
+    EVERY[compiler].compile(folder, "arm.c", into="arm.o", flags=flags)
+    lines = [line.split("\t") for line in (folder / "arm.su").read_text().splitlines()]
+    taken = {place.rsplit(":")[-1]: int(size) for place, size, _ in lines}
+    own = max((size for name, size in taken.items() if "sine" in name), default=0)
+    for verb in verbs:
+        stated = re.findall(rf"{verb.upper()}_STACK \((\d+) \* sizeof\(double\)", header)
+        assert taken[f"arm_{verb}"] + own <= 8 * int(stated[0]) + 1024, verb
+
+
+def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
+    """Version, digest, joints, units, contract and the flags that change bits are all there."""
+    robolin.generate(arm, ["inverse"], tmp_path / "made")
+    header = (tmp_path / "made" / "two_link.h").read_text()
+    flags = ("-ffp-contract", "-mfpmath")
+    for text in (robolin.__version__, arm.digest, "shoulder  rad", "gravity: ", *flags):
+        assert text in header, text
+    # paragraphs are broken where the comment ends, and not once more before
+    assert re.findall(r"^ \* +(\S+)$", header, re.MULTILINE) == ["Joints:"]
+    library = loaded(tmp_path / "made", "two_link")
+    lines = (ctypes.c_char_p * len(arm.contract)).in_dll(library, "two_link_contract")
+    assert [line.decode().partition(":")[0] for line in lines] == list(arm.contract)
+
+
+@pytest.mark.parametrize("layout", ["unrolled", "loops"])
+def test_joints_may_move_as_told(layout: str, tmp_path: Path) -> None:
+    """With a base that is told how to move: the bits of robolin, and names for all arguments."""
+    folder, name = tmp_path / "made", "two_link_forward_prescribed"
+    asked = ("generate", "two-link", "forward", "--base-joint", "planar", "--prescribe", "base")
+    answered(*asked, "--layout", layout, "-o", folder)
+    GCC.checked(folder, "two_link", ["-O0"])
+    header = (folder / "two_link.h").read_text()
+    arguments = ("q[5]", "qd[5]", "tau_given[5]", "qdd_given[5]", "qdd[5]", "tau[5]")
+    kinds = ["const double "] * 4 + ["double "] * 2
+    listed = ", ".join(kind + each for kind, each in zip(kinds, arguments, strict=True))
+    assert f"int {name}({listed});" in header
+    assert "prescribed: base: accelerations given, torques answered" in header
+
+
+def test_the_contract_is_of_all_verbs(arm: Arm, tmp_path: Path) -> None:
+    """The header tells the frame, whichever of the verbs is about it."""
+    robolin.generate(arm, ["inverse", "jacobian"], tmp_path / "made", frame="tip")
+    assert "frame: 'tip'" in (tmp_path / "made" / "two_link.h").read_text()
+
+
+def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:
+    """A second program would take the first one's Makefile, so it is refused; anew is fine."""
+    robolin.generate(arm, ["inverse"], tmp_path / "made")
+    before = contents(tmp_path / "made")
+    with pytest.raises(FileError, match="another program is built here, 'two_link'"):
+        robolin.generate(arm, ["inverse"], tmp_path / "made", prefix="other")
+    assert contents(tmp_path / "made") == before
+    robolin.generate(arm, ["inverse"], tmp_path / "made")
+    assert contents(tmp_path / "made") == before
+
+
+def test_what_closed_arms_can_be_asked_is_said() -> None:
+    """The hint names the function that there is, not the one that was refused."""
+    with pytest.raises(robolin.RobolinError) as caught:
+        chosen_questions(robolin.load("four-bar"), ["forward"])
+    assert caught.value.hint.startswith("ask for forward-closed")
+
+
+def test_a_method_that_no_verb_has_is_refused() -> None:
+    """It would change nothing; where one of several verbs has it, it is for that one."""
+    arm = robolin.load("two-link")
+    for ask in (
+        lambda: chosen_questions(arm, ["inverse"], "a"),
+        lambda: robolin.compile(arm, "energy", method="conventional"),
+    ):
+        with pytest.raises(robolin.RobolinError, match="is no way to"):
+            ask()
+    assert len(chosen_questions(arm, ["inverse", "forward"], "a")) == 2

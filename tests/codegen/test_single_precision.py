@@ -1,0 +1,162 @@
+"""Programs in floats: an inertial frame near what is light, and the truth about what is lost."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.codegen import emulate_float32 as floats
+from robolin.codegen.c_statements import literal
+from robolin.codegen.functions import QUESTIONS, ChosenQuestion, chosen_question
+from robolin.codegen.own_functions import DOUBLE, FLOAT
+from robolin.codegen.random_states import answered_states, drawn_states
+from robolin.codegen.single_precision import MEASURED_STATES, loss_in_floats
+from robolin.core.arm import Arm
+from robolin.engine.run import run_on
+from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import evaluate
+from tests.codegen.compilers import GCC
+from tests.robots import named, random_arm, with_follower, with_wrench
+
+
+def questions_to(arm: Arm) -> list[ChosenQuestion]:
+    """Every question that the arm has an answer to."""
+    found = []
+    for verb in QUESTIONS:
+        try:
+            found.append(chosen_question(arm, verb, frame=arm.links[-1].name))
+        except RobolinError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        with_wrench(with_follower(random_arm(51, 4, tree=True, damping=True)), "world"),
+        robolin.load("cart-pole"),
+        robolin.load("four-bar"),
+    ],
+    ids=named,
+)
+def test_the_link_that_carries_the_inertial_frame_changes_no_result(arm: Arm) -> None:
+    """Every verb, wherever the frame sits: some 1e-15 are seen, 1e-11 is far below any mistake."""
+    questions = questions_to(arm)
+    assert len(questions) > 8
+    for question in questions:
+        algorithm = question.algorithm
+        given = drawn_states(arm, algorithm.needs, 3, DOUBLE)
+        still, seated = (
+            run_on(replace(question.parameters, seat=seat), algorithm.run, algorithm.gives, given)
+            for seat in (0, 1)
+        )
+        for name, expected in still.arrays.items():
+            known = np.isfinite(expected)
+            gap = np.abs(seated.arrays[name] - expected)[known].max(initial=0.0)
+            # a millionth where all entries are zero but for rounding
+            size = max(1e-6, np.abs(expected[known]).max(initial=0.0))
+            assert gap <= 1e-11 * size, (question.verb, name)
+
+
+def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is a few units of a float's last place; from the base's frame it was a thousand."""
+    question = chosen_question(robolin.load("j2s6s200"), "forward")
+    states = answered_states(question, "auto", 300, FLOAT)
+    # 2.2e-6 and 2.4e-4 are seen
+    assert loss_in_floats(question, *states) < 1e-5
+    monkeypatch.setattr(floats, "on_lightest_end", lambda parameters: parameters)
+    assert loss_in_floats(question, *states) > 1e-4
+
+
+def test_errors_stay_where_a_result_vanishes() -> None:
+    """The less two rods are bent, the less their torques change with velocities; errors stay.
+
+    The largest entry of ∂τ/∂q̇ is m l l/2 sin q₂ times 2 q̇₂ = 1.25 sin q₂ here.  Beside 1.25 the
+    error is a unit of a float's last place, 0.8 is seen and 4 are allowed; beside what is left of
+    the entry there is no limit to it.
+    """
+    arm = robolin.load("two-link")
+    question = chosen_question(arm, "linearize-inverse")
+    bends = np.array([np.pi / 2, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5], dtype=np.float32).astype(float)
+    moving = np.tile([0.75, -1.25], (len(bends), 1))
+    given = {"q": np.column_stack([np.full(len(bends), 0.25), bends]), "qd": moving, "qdd": moving}
+    expected = evaluate(arm, "linearize-inverse", given, engine="python")["dtau_dqd"]
+    found = floats.worked_in_floats(question, given)["dtau_dqd"]
+    sizes, errors = (np.abs(x).max(axis=(1, 2)) for x in (expected, found - expected))
+    # some tens of operations on numbers of this size
+    np.testing.assert_allclose(sizes, 1.25 * np.sin(bends), rtol=0.0, atol=1e-14)
+    assert errors.max() < 4.0 * FLOAT.ulp * 1.25
+    assert errors[-1] > 1e-4 * sizes[-1]
+
+
+@pytest.mark.slow
+def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
+    """With loops, not a bit differs between the numbers worked out here and the program's."""
+    arm, folder = robolin.load("cart-pole", friction_velocity=0.1), tmp_path / "made"
+    robolin.generate(arm, ["diagonalize"], folder, real="float", layout="loops", prefix="arm")
+    GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O0"))
+    call = ctypes.CDLL(str(folder / "lib.so")).arm_diagonalize
+    question = chosen_question(arm, "diagonalize")
+    given, _ = answered_states(question, "auto", 50, FLOAT)
+    expected = floats.worked_in_floats(question, given)
+    for row in range(50):
+        inputs = [values[row].astype(np.float32) for values in given.values()]
+        found = [np.empty(values.shape[1:], np.float32) for values in expected.values()]
+        assert call(*(ctypes.c_void_p(each.ctypes.data) for each in (*inputs, *found))) == 0
+        for values, each in zip(expected.values(), found, strict=True):
+            assert values[row].astype(np.float32).tobytes() == each.tobytes(), row
+
+
+def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
+    """As data: what the numbers lost at so many states; and where the inertial frame is."""
+    arm = robolin.load("two-link")
+    robolin.generate(arm, ["forward"], tmp_path / "made", real="float")
+    header = (tmp_path / "made" / "two_link.h").read_text()
+    question = chosen_question(arm, "forward")
+    loss = loss_in_floats(question, *answered_states(question, "auto", MEASURED_STATES, FLOAT))
+    (stated,) = re.findall(r"#define TWO_LINK_FORWARD_ERROR (\S+)\n", header)
+    assert stated == repr(float(f"{loss:.1e}"))
+    assert f"{MEASURED_STATES} states" in header
+    assert "computed about where link 'lower' is" in header
+
+
+def test_what_does_not_exist_is_told_in_floats() -> None:
+    """A wrist in line, exactly: rounding hides few of such states, and refuses few others."""
+    arm = robolin.load("ur5")
+    question = chosen_question(arm, "operational-space", frame=arm.links[-1].name)
+    given = drawn_states(arm, question.algorithm.needs, 200, FLOAT)
+    q = given["q"].copy()
+    q[:, 4] = 0.0
+    told = [
+        np.isnan(floats.worked_in_floats(question, {**given, "q": each})["operational_inertia"])
+        .any(axis=(1, 2))
+        .mean()
+        for each in (q, given["q"])
+    ]
+    # 0.93 and 0.003 are seen; with what counts as singular in double it would be 0.57
+    assert told[0] > 0.8
+    assert told[1] < 0.02
+
+
+def test_constants_are_numbers_that_floats_have() -> None:
+    """Rounded once, to as few digits as are needed; what is too large is refused in words."""
+    assert literal(0.1, FLOAT) == "0.1f"
+    assert literal(1e-50, FLOAT) == "0.0f"
+    assert literal(1.0 / 3.0, FLOAT) == "0.33333334f"
+    assert literal(1.0 / 3.0, DOUBLE) == "0.3333333333333333"
+    with pytest.raises(RobolinError, match="too large for a float"):
+        literal(1e39, FLOAT)
+
+
+def test_what_floats_cannot_tell_is_refused(tmp_path: Path) -> None:
+    """Which equations of a planar loop repeat others is a question of more digits than seven."""
+    arm = robolin.load("four-bar")
+    with pytest.raises(RobolinError, match="in single precision too few states have an answer"):
+        robolin.generate(arm, ["forward-closed"], tmp_path / "made", real="float")
+    assert not (tmp_path / "made").exists()

@@ -1,0 +1,138 @@
+"""Motions that diverge are errors with time, joint and advice; other errors keep their cause."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.control.simulation.torques import TorqueFunction
+from tests.control.simulation.motions import gentle_state, pendulum
+
+ARM = robolin.load("two-link", gravity=0)
+
+
+def amplified(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Torques that make velocities of the elbow grow as exp(1e4 t) and faster."""
+    return np.stack([0.0 * qd[..., 0], 1e4 * qd[..., 1] + 1.0], axis=-1)
+
+
+def message(**settings: object) -> robolin.RobolinError:
+    given = {"q": [0.0, 0.0], "duration": 1.0, "tau": amplified, **settings}
+    with pytest.raises(robolin.RobolinError) as error:
+        robolin.simulate(given.pop("arm", ARM), **given)
+    return error.value
+
+
+PATHS = {
+    "rk4": {"dt": 0.01},
+    "nu": {"dt": 0.01, "state": "nu"},
+    "xi": {"dt": 0.01, "state": "xi"},
+    "one step": {"dt": 0.1, "duration": 0.1},
+    "tables": {"dt": 0.5, "tau": robolin.TorqueTable([0.0, 1.0], [[0.0, 1e9], [0.0, 1e9]])},
+    "disturbance": {"dt": 0.01, "tau": 0.0, "disturbance": amplified},
+    "pd": {"dt": 0.1, "control": robolin.PDControl([0.0, 1.0], kp=1e5, kd=0.0), "tau": 0.0},
+    "computed torque": {
+        "dt": 0.1,
+        "control": robolin.ComputedTorque([0.0, 1.0], kp=1e5, kd=0.0),
+        "tau": 0.0,
+    },
+    "rate control": {
+        "dt": 0.1,
+        "control": robolin.RateControl(1e4),
+        "tau": 0.0,
+        "qd": [0.0, 1.0],
+    },
+    "held": {
+        "dt": 0.1,
+        "control": robolin.FeedbackControl(
+            1e4 * np.eye(2, 4) + 1e4 * np.eye(2, 4, 2), [0.1, 0.1], dt=0.1
+        ),
+        "tau": 0.0,
+    },
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_steps_that_are_too_long_diverge(path: str) -> None:
+    """Fixed steps that lose a motion are reported with time, joint and what to change."""
+    error = message(**PATHS[path])
+    assert "the simulation diverged at t = " in error.message
+    assert "joint 'elbow'" in error.message or "joint 'shoulder'" in error.message
+    assert "beyond ±" not in error.message
+    assert f"--dt {PATHS[path]['dt'] / 10.0:g}" in error.hint
+    # torques held from sample to sample need fixed steps
+    assert ("radau" in error.hint) == (path != "held")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["dop853", "rk45", "radau"])
+def test_adapted_steps_follow_a_motion_that_runs_away(integrator: str) -> None:
+    """Where steps adapt, the torques are to blame, not the steps."""
+    settings = {"integrator": integrator, "rtol": 1e-6}
+    error = message(arm=pendulum(), q=[0.0], tau=lambda t, q, qd: 1e3 * qd + 1.0, **settings)
+    assert "the motion runs away at t = " in error.message
+    assert f"joint '{pendulum().joint_names[0]}'" in error.message
+    assert "torques" in error.hint
+    assert "dt" not in error.hint
+
+
+def test_the_advice_helps() -> None:
+    """With the step that the hint names, the same controller comes to rest."""
+    law = robolin.PDControl([0.3, -0.2], kp=200.0, kd=20.0)
+    error = message(dt=0.05, control=law, tau=0.0)
+    assert "--dt 0.005" in error.hint
+    # the slowest mode decays as exp(-3.7 t)
+    motion = robolin.simulate(ARM, [0.0, 0.0], duration=6.0, dt=0.005, control=law)
+    assert np.abs(motion.q[-1] - [0.3, -0.2]).max() < 1e-6
+
+
+def test_the_state_of_a_batch_is_named() -> None:
+    """Of many states at once, the first one that diverges is named by its number."""
+    qd = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+
+    def growing(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return 1e4 * qd
+
+    error = message(q=np.zeros((3, 2)), qd=qd, dt=0.01, tau=growing)
+    assert error.message.startswith("state 1: the simulation diverged at t = ")
+
+
+def test_closed_loops_are_not_advised_to_adapt() -> None:
+    """Arms whose loops are projected after each step are advised what they can do."""
+    arm = robolin.load("four-bar")
+    q, _ = gentle_state(arm)
+    error = message(arm=arm, q=q, tau=lambda t, q, qd: 1e6 * qd + 1e3, dt=0.05)
+    assert "at t = " in error.message
+    assert "radau" not in error.hint
+
+
+def _three(t: float, q: np.ndarray, qd: np.ndarray) -> list[float]:
+    return [1.0, 2.0, 3.0] if t > 0.5 else [0.0, 0.0]
+
+
+def _missing(t: float, q: np.ndarray, qd: np.ndarray) -> list[float]:
+    return [np.nan, 0.0] if t > 0.5 else [0.0, 0.0]
+
+
+def _last(t: float, q: np.ndarray, qd: np.ndarray) -> list[float]:
+    return [np.nan, 0.0] if t >= 1.0 else [0.0, 0.0]
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+@pytest.mark.parametrize("function", [_three, _missing, _last])
+def test_other_errors_keep_their_cause(function: TorqueFunction, integrator: str) -> None:
+    """A controller that fails is named with the time, and no steps are blamed."""
+    error = message(tau=function, integrator=integrator)
+    assert error.message.startswith("at t = ")
+    assert "tau" in error.message
+    assert "smaller dt" not in error.hint
+
+
+@pytest.mark.slow
+def test_a_jump_that_no_step_follows() -> None:
+    """A torque that grows beyond all bounds ends with the time at which it does."""
+    arm = pendulum()
+    error = message(arm=arm, q=[0.0], tau=lambda t, q, qd: [(0.5 - t) ** -2.0], rtol=1e-6)
+    assert "at t = 0.5 s" in error.message
+    assert f"joint '{arm.joint_names[0]}'" in error.message

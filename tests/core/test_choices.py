@@ -1,0 +1,29 @@
+"""Words to choose from are in one place, and whatever goes by them knows all of them."""
+
+import pytest
+
+from robolin.control import discretize
+from robolin.control.simulation import schedule
+from robolin.core import choices
+from robolin.display.plots import draw
+from robolin.evaluation.loops import solve
+from robolin.io.trajectories import differentiate, time_units
+from robolin.queries import jacobian_answer, loop_answer, simulate_result
+
+TABLES = [
+    (choices.REFERENCES, jacobian_answer._AXES),
+    (choices.LOOP_METHODS, solve.LOOP_SOLVERS),
+    (choices.LOOP_METHODS, loop_answer.TITLES),
+    (choices.DISCRETIZATIONS, discretize.DISCRETIZERS),
+    (choices.INTEGRATORS, schedule.INTEGRATOR_NAMES),
+    (choices.STATE_FORMS, simulate_result._VELOCITIES),
+    (choices.TIME_UNITS, time_units.PER_SECOND),
+    (choices.DIFFERENTIATIONS, differentiate._WORDS),
+    (choices.PICTURE_FORMATS, draw._LEFT_OUT),
+]
+
+
+@pytest.mark.parametrize("words, table", TABLES)
+def test_tables_have_an_entry_for_every_word(words, table):
+    """What a flag offers is known to those who carry it out, in the same order."""
+    assert tuple(table) == words

@@ -1,0 +1,200 @@
+"""Configurations of arms whose joints have several freedoms: steps, differences, rates, turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.arm import Arm
+from robolin.core.configuration import (
+    advanced,
+    coordinates_of,
+    difference,
+    embedded,
+    embedded_rates,
+    has_groups,
+    kinematic_block,
+)
+from robolin.core.quaternions import matrix_of, quaternion_from_rpy, rpy_from_quaternion
+from robolin.core.rotations import rotation_from_rpy
+from tests.dynamics.world import placed
+from tests.robots import grouped_arm, named, random_states
+
+ARMS = (
+    grouped_arm(10, ["floating"]),
+    grouped_arm(11, ["planar", "revolute"]),
+    grouped_arm(12, ["revolute", "floating", "planar", "prismatic", "floating"], True),
+)
+ROUNDING = 1e-14
+
+
+def poses(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Where all bodies are, as one row of numbers."""
+    where = placed(arm, q)
+    bodies = [k - 1 for k in range(1, arm.base) if k not in arm.stand_ins]
+    R, p = where.R[..., bodies, :, :], where.p[..., bodies, :]
+    batch = p.shape[:-2]
+    return np.concatenate([R.reshape(*batch, -1), p.reshape(*batch, -1)], axis=-1)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_embedding_keeps_every_pose(arm: Arm) -> None:
+    """Through quaternions and back, every link is where it was, also if quaternions are long."""
+    q = random_states(arm, 20).q * 2.0
+    y = embedded(arm, q)
+    floating = sum(group.kind == "floating" for group in arm.groups)
+    assert y.shape == (20, arm.n + floating)
+    np.testing.assert_allclose(poses(arm, coordinates_of(arm, y)), poses(arm, q), atol=ROUNDING)
+    for group in arm.groups:
+        if group.kind == "floating":
+            places = [arm.places(group)[part] for part in ("rx", "ry", "rz")]
+            y[:, places] *= 1.7
+    y[:, arm.n :] *= 1.7
+    np.testing.assert_allclose(poses(arm, coordinates_of(arm, y)), poses(arm, q), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, 1.5707, 0.3, 2.5])
+def test_angles_of_a_quaternion_make_the_same_turn(pitch: float) -> None:
+    """Roll, pitch and yaw read off a quaternion reproduce its rotation to rounding, everywhere.
+
+    Some ten operations on numbers up to 1: 1e-15.
+    """
+    rng = np.random.default_rng(0)
+    rpy = np.stack([rng.uniform(-3, 3, 50), np.full(50, pitch), rng.uniform(-3, 3, 50)], axis=-1)
+    quaternion = quaternion_from_rpy(rpy)
+    again = rpy_from_quaternion(quaternion)
+    R = [np.reshape(rotation_from_rpy(*row), (3, 3)) for row in again]
+    np.testing.assert_allclose(R, matrix_of(quaternion), atol=1e-15)
+    true = [np.reshape(rotation_from_rpy(*row), (3, 3)) for row in rpy]
+    np.testing.assert_allclose(matrix_of(quaternion), true, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 0.09, 0.11, 1.0, 3.0])
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_a_step_and_its_difference(arm: Arm, size: float) -> None:
+    """q ⊕ (q' ⊖ q) is q', and (q ⊕ δ) ⊖ q is δ while no joint turns beyond half a turn."""
+    rng = np.random.default_rng(1)
+    q = rng.uniform(-1.5, 1.5, (20, arm.n))
+    delta = rng.uniform(-1.0, 1.0, (20, arm.n)) * size / np.sqrt(3.0)
+    after = advanced(arm, q, delta)
+    np.testing.assert_allclose(difference(arm, q, after), delta, atol=1e-14 * (1.0 + size))
+    other = rng.uniform(-1.5, 1.5, (20, arm.n))
+    reached = advanced(arm, q, difference(arm, q, other))
+    np.testing.assert_allclose(poses(arm, reached), poses(arm, other), atol=1e-13)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_a_step_is_many_small_ones(arm: Arm) -> None:
+    """Moving along a constant twist in one step or in a hundred ends at the same place."""
+    rng = np.random.default_rng(2)
+    q, delta = rng.uniform(-1.0, 1.0, (2, 5, arm.n))
+    small = q
+    for _ in range(100):
+        small = advanced(arm, small, delta / 100.0)
+    np.testing.assert_allclose(poses(arm, small), poses(arm, advanced(arm, q, delta)), atol=1e-12)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_rates_of_the_embedding(arm: Arm) -> None:
+    """dy/dt is the limit of y(q ⊕ h q̇) - y(q) over h: central differences, h = 1e-5, to 1e-9."""
+    s, h = random_states(arm, 10), 1e-5
+    ahead, behind = (embedded(arm, advanced(arm, s.q, sign * h * s.qd)) for sign in (1.0, -1.0))
+    y = embedded(arm, s.q)
+    for each in (ahead, behind):
+        # a quaternion and its opposite are the same turn
+        for i, group in enumerate(g for g in arm.groups if g.kind == "floating"):
+            at = [*(arm.places(group)[part] for part in ("rx", "ry", "rz")), arm.n + i]
+            sign = np.sign(np.sum(each[:, at] * y[:, at], axis=1, keepdims=True))
+            each[:, at] *= sign
+    np.testing.assert_allclose(
+        embedded_rates(arm, y, s.qd), (ahead - behind) / (2.0 * h), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_the_body_moves_as_its_twist_says(arm: Arm) -> None:
+    """The rate of a body's pose along q̇ has the numbers of q̇ in the body's own axes."""
+    q, rate, h = random_states(arm, 1).q[0], random_states(arm, 1).qd[0], 1e-6
+    for group in arm.groups:
+        only = np.zeros(arm.n)
+        at = arm.places(group)
+        only[list(at.values())] = rate[list(at.values())]
+        before, ahead, behind = (
+            placed(arm, advanced(arm, q, sign * h * only)) for sign in (0.0, 1.0, -1.0)
+        )
+        k = group.body - 1
+        R = before.R[k]
+        # the body's own axes: for a planar joint, its plane and normal
+        axes = {part: np.array(arm.link(link).joint.axis) for part, link in group.freedoms.items()}
+        slip = R.T @ (ahead.p[k] - behind.p[k]) / (2.0 * h)
+        spin = R.T @ (ahead.R[k] - behind.R[k]) / (2.0 * h)
+        turn = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+        for part, place in at.items():
+            found = axes[part] @ (turn if part.startswith("r") else slip)
+            assert found == pytest.approx(rate[place], abs=1e-8), part
+
+
+def test_ordinary_arms_have_plain_sums() -> None:
+    """Without groups, q is its own embedding, steps are sums and the block is zero."""
+    arm = robolin.load("ur5")
+    q, qd = np.random.default_rng(3).normal(size=(2, 4, arm.n))
+    assert not has_groups(arm)
+    assert np.array_equal(embedded(arm, q), q)
+    assert np.array_equal(coordinates_of(arm, q), q)
+    assert np.array_equal(embedded_rates(arm, q, qd), qd)
+    assert np.array_equal(advanced(arm, q, qd), q + qd)
+    assert np.array_equal(difference(arm, q, qd), qd - q)
+    assert not kinematic_block(arm, qd).any()
+    assert kinematic_block(arm, qd).shape == (4, arm.n, arm.n)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_the_kinematic_block(arm: Arm) -> None:
+    """d(δq)/dt = δq̇ - crm(v) δq: neighbours that move with the same q̇ drift apart by it.
+
+    A second-order difference of steps of 1e-4 errs by about as much: 1e-3 of the largest entry.
+    """
+    assert has_groups(arm)
+    s, h = random_states(arm, 5), 1e-4
+    start = advanced(arm, s.q, h * s.dq)
+    ends = (advanced(arm, start, h * s.qd), advanced(arm, s.q, h * s.qd))
+    apart = difference(arm, ends[1], ends[0])
+    drift = (apart - h * s.dq) / h**2
+    expected = np.einsum("bij,bj->bi", kinematic_block(arm, s.qd), s.dq)
+    assert np.abs(drift - expected).max() <= 1e-3 * max(1.0, np.abs(expected).max())
+
+
+def test_the_same_zero() -> None:
+    """Angles that are zero are 0.0, never -0.0, which would look odd in a table."""
+    assert not np.signbit(coordinates_of(ARMS[0], embedded(ARMS[0], np.zeros(ARMS[0].n)))).any()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda arm: robolin.advanced(arm, np.zeros(3), 0.0), "q has 3 values"),
+        (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "q1 has 3 values"),
+        (lambda arm: robolin.kinematic_block(arm, "still"), "qd is not an array of real numbers"),
+        (lambda _: robolin.kinematic_block("ur5", 0.0), "an arm is needed"),
+    ],
+    ids=["advanced", "difference", "kinematic_block", "name"],
+)
+def test_wrong_values_are_told(ask: Callable[[Arm], object], message: str) -> None:
+    """Anything that is not a state of the arm is an error that says what is wrong."""
+    with pytest.raises(robolin.RobolinError, match=message):
+        ask(ARMS[0])
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_many_configurations_have_the_bits_of_one(arm: Arm) -> None:
+    """A row of a batch is computed with the same bits as the configuration by itself."""
+    s = random_states(arm, 40, seed=5)
+    y, step = embedded(arm, s.q), 0.1 * s.qd
+    for function, first in ((embedded_rates, y), (advanced, s.q), (difference, s.q)):
+        second = s.q[::-1] if function is difference else step
+        rows = function(arm, first, second)
+        single = np.array([function(arm, a, b) for a, b in zip(first, second, strict=True)])
+        assert np.array_equal(rows, single)

@@ -1,0 +1,147 @@
+"""Values that come with names are matched by them, or refused; never by their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+import robolin
+from robolin.core.array_checks import array_of
+from robolin.queries.states import States
+
+ARM = robolin.load("two-link")
+Q = np.array([0.3, -0.7])
+
+
+class Series:
+    """What pandas' Series can do, as far as it matters here."""
+
+    def __init__(self, values: Any, index: Any) -> None:
+        self.values, self.index = np.asarray(values), index
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Any:
+        return iter(self.values.tolist())
+
+    def to_numpy(self) -> np.ndarray:
+        return self.values
+
+
+class DataFrame:
+    """What pandas' DataFrame can do, as far as it matters here."""
+
+    def __init__(self, values: Any, columns: Any) -> None:
+        self.values, self.columns = np.asarray(values), columns
+        self.index = range(len(self.values))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.values
+
+    def __getitem__(self, name: Any) -> Series:
+        return Series(self.values[:, list(self.columns).index(name)], self.index)
+
+
+class DataArray:
+    """What xarray's DataArray can do, as far as it matters here."""
+
+    def __init__(self, values: Any, dims: Any, coords: Any) -> None:
+        self.values, self.dims = np.asarray(values), dims
+        self.coords = {name: Series(np.array(labels), None) for name, labels in coords.items()}
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.values
+
+
+ROWS = np.array([[0.3, -0.7], [0.1, 0.2], [0.5, 0.6]])
+BACK = ROWS[:, ::-1]
+STRUCTURED = np.array(
+    [tuple(row) for row in BACK.tolist()], dtype=[("elbow", float), ("shoulder", float)]
+)
+ONE = {
+    "dict": {"elbow": -0.7, "shoulder": 0.3},
+    "Series": Series([-0.7, 0.3], ["elbow", "shoulder"]),
+    "Series of columns": Series([-0.7, 0.3], ["elbow/position", "shoulder/position"]),
+    "Series without labels": Series([0.3, -0.7], range(2)),
+    "polars Series": polars.Series("q", [0.3, -0.7]),
+    "structured": STRUCTURED[0],
+    "DataArray": DataArray([-0.7, 0.3], ("joint",), {"joint": ["elbow", "shoulder"]}),
+    "DataArray without labels": DataArray([0.3, -0.7], ("joint",), {}),
+}
+MANY = {
+    "dict": {"elbow": BACK[:, 0], "shoulder": BACK[:, 1]},
+    "DataFrame": DataFrame(BACK, ["elbow", "shoulder"]),
+    "DataFrame without labels": DataFrame(ROWS, range(2)),
+    "polars": polars.DataFrame({"elbow": BACK[:, 0], "shoulder": BACK[:, 1]}),
+    "polars columns": polars.DataFrame(
+        {
+            "time": [0.0, 1.0, 2.0],
+            "elbow/velocity": [9.0, 9.0, 9.0],
+            "elbow/position": BACK[:, 0],
+            "shoulder/position": BACK[:, 1],
+        }
+    ),
+    "polars without labels": polars.DataFrame(ROWS),
+    "structured": STRUCTURED,
+    "rows of dicts": [{"elbow": b, "shoulder": a} for a, b in ROWS.tolist()],
+    "rows of Series": [Series(row, ["elbow", "shoulder"]) for row in BACK],
+    "DataArray": DataArray(BACK, ("row", "joint"), {"joint": ["elbow", "shoulder"]}),
+}
+
+
+@pytest.mark.parametrize("value", ONE.values(), ids=ONE)
+def test_one_state_is_matched_by_name(value: Any) -> None:
+    """Torques do not depend on the order in which a labelled state lists its joints."""
+    assert np.array_equal(robolin.inverse(ARM, value), robolin.inverse(ARM, Q))
+
+
+@pytest.mark.parametrize("value", MANY.values(), ids=MANY)
+def test_many_states_are_matched_by_name(value: Any) -> None:
+    """Neither do those of a table, whatever else it has."""
+    assert np.array_equal(robolin.inverse(ARM, value), robolin.inverse(ARM, ROWS))
+
+
+def test_joints_that_a_dict_leaves_out_are_zero() -> None:
+    """A dict means what --q means."""
+    assert np.array_equal(array_of(ARM, "q", {"elbow": 0.3}), [0.0, 0.3])
+
+
+WRONG = {
+    "dict": ({"elbwo": 0.3}, "did you mean 'elbow'?"),
+    "DataFrame": (DataFrame(ROWS, ["a", "b"]), "its labels are 'a', 'b'"),
+    "missing": (DataFrame(ROWS, ["elbow", "b"]), "its labels are 'elbow', 'b'"),
+    "numbers": (Series([1.0, 2.0], [1.5, 2.5]), "leave the labels out"),
+    "reversed numbers": (Series([1.0, 2.0], [1, 0]), "leave the labels out"),
+    "polars": (polars.DataFrame({"x": [1.0], "y": [2.0]}), "its labels are 'x', 'y'"),
+    "twice": (DataFrame(ROWS, ["elbow", "elbow"]), "keep one"),
+    "both": (DataFrame(ROWS, ["elbow", "elbow/position"]), "keep one"),
+}
+
+
+@pytest.mark.parametrize("value, hint", WRONG.values(), ids=WRONG)
+def test_labels_that_do_not_fit_are_refused(value: Any, hint: str) -> None:
+    """Nothing is counted off against labels that say something else."""
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.inverse(ARM, value)
+    assert hint in caught.value.hint
+
+
+def test_text_in_a_dict_is_no_number() -> None:
+    """A dict of texts is refused like an array of texts."""
+    with pytest.raises(robolin.RobolinError, match="real numbers"):
+        robolin.inverse(ARM, {"elbow": "0.3"})
+
+
+def test_states_of_questions_are_matched_too() -> None:
+    """A labelled state of a question is taken by name, a labelled table is refused."""
+    asked = robolin.answer(ARM, robolin.Question("inverse"), States(q=ONE["Series"]))
+    assert np.array_equal(asked["tau"], robolin.inverse(ARM, Q))
+    with pytest.raises(robolin.UsageError, match="table with labels"):
+        States(q=MANY["polars"])

@@ -1,0 +1,58 @@
+"""Messages are put in one way, and nothing in them steers a terminal."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from robolin.core import text as wording
+from robolin.core.text import closest, counted, did_you_mean, listed, printable, quoted
+from robolin.description.model import Finding, Place
+
+
+def test_examples_are_as_shown() -> None:
+    """Every example in the docstrings gives what stands below it."""
+    found = doctest.testmod(wording)
+
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("count, text", [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
+def test_one_alone_is_singular(count: int, text: str) -> None:
+    """Only one of something goes without an s."""
+    assert counted(count, "row") == text
+
+
+def test_lists_end_with_and() -> None:
+    """Words are joined by commas, the last by 'and'."""
+    assert [listed(["a", "b", "c"][:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_long_lists_of_names_are_cut() -> None:
+    """Names beyond the most that are shown appear as a count."""
+    assert quoted(list("abc")) == "'a', 'b', 'c'"
+    assert quoted(list("abc"), at_most=1) == "'a' and 2 more"
+
+
+def test_the_nearest_name_is_offered_or_something_else() -> None:
+    """A name like none there is gets the other advice, or the names there are."""
+    assert closest("sholder", ["elbow", "shoulder"]) == "shoulder"
+    assert did_you_mean("x", ["elbow"], "look there") == "look there"
+    assert did_you_mean("x", []) == ""
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e", "\udc80", "\x00", "\x9b1m"])
+def test_nothing_steers_a_terminal(text: str) -> None:
+    """Escapes, line breaks, turned text and stray bytes are spelt out; nothing else changes."""
+    assert printable(text).isprintable()
+    assert printable(f"Größe {text}").startswith("Größe ")
+
+
+def test_findings_are_printable() -> None:
+    """What a robot file says is made printable before anybody can show it."""
+    found = Finding("bad-text", "error", Place("arm.urdf", 3), "link '\x1b[2J'", "not \n this")
+
+    assert found.message == r"link '\x1b[2J'"
+    assert found.error().hint == r"not \n this"

@@ -1,0 +1,134 @@
+"""Another thread does the work: in order, with its errors, and it stops when nobody waits."""
+
+import os
+import threading
+from contextlib import closing
+
+import pytest
+
+from robolin.core.threads import close_generator, in_background, prefetch
+from tests.cli.command import python
+from tests.work import PATIENCE
+
+
+def settled():
+    """Wait until all our threads are gone."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("robolin-a"):
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "a thread stayed behind"
+
+
+def test_items_come_in_order():
+    """Two threads one behind the other change neither items nor order."""
+    assert list(prefetch(prefetch(range(100)))) == list(range(100))
+    settled()
+
+
+def test_the_next_item_is_made_while_the_last_one_is_used():
+    """When the first item arrives, the second one is under way."""
+    second = threading.Event()
+
+    def items():
+        yield 1
+        second.set()
+        yield 2
+
+    with closing(prefetch(items())) as found:
+        assert next(found) == 1
+        assert second.wait(PATIENCE)
+    settled()
+
+
+def test_errors_arrive_where_the_item_would_have():
+    """What goes wrong in the other thread goes wrong here, after the items before it."""
+
+    def items():
+        yield 1
+        raise LookupError("here")
+
+    found = prefetch(items())
+    assert next(found) == 1
+    with pytest.raises(LookupError, match="here"):
+        next(found)
+    settled()
+
+
+def test_leaving_early_closes_the_source():
+    """A source further up is closed, through any number of threads."""
+    closed = threading.Event()
+
+    def items():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    with closing(prefetch(prefetch(items()))) as found:
+        next(found)
+    assert closed.wait(PATIENCE)
+    settled()
+
+
+def test_work_apart_hands_its_error_over():
+    """The error of work done elsewhere is raised here."""
+
+    def work():
+        raise LookupError("there")
+
+    with pytest.raises(LookupError, match="there"):
+        in_background(work, threading.Event())
+    settled()
+
+
+# each waits for work that interrupts whoever waits, and then never ends
+WAITING = {
+    "for an item": "from robolin.core.threads import prefetch; next(prefetch(map(work, [1])))",
+    "for work apart": "from robolin.core.threads import in_background; "
+    "in_background(work, threading.Event())",
+    "for checks": "from robolin.checking.check_results import checked_side_by_side; "
+    "checked_side_by_side([work], 1)",
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+@pytest.mark.parametrize("waiting", WAITING.values(), ids=WAITING)
+def test_a_signal_ends_the_waiting_even_if_system_calls_go_on(waiting):
+    """Libraries that hear signals themselves let interrupted calls start again, as polars does."""
+    done = python(
+        "import os, signal, threading, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.siginterrupt(signal.SIGINT, False)\n"
+        "def work(*_):\n"
+        "    time.sleep(0.3)  # whoever waits has begun to\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    threading.Event().wait()\n"
+        "try:\n"
+        f"    {waiting}\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+        "    os._exit(0)"
+    )
+    assert (done.code, done.out) == (0, "interrupted\n"), done.err
+
+
+def test_a_generator_that_another_thread_waits_for_is_left_to_it():
+    entered, go = threading.Event(), threading.Event()
+
+    def items():
+        entered.set()
+        go.wait(PATIENCE)
+        yield 1
+
+    source = items()
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(next(source)))
+    waiting.start()
+    assert entered.wait(PATIENCE)
+    close_generator(source)
+    go.set()
+    waiting.join(PATIENCE)
+    assert found == [1]
+    close_generator(source)
+    assert list(source) == []

@@ -1,0 +1,149 @@
+"""Pictures as files."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.choices import PICTURE_FORMATS
+from robolin.display.plots.draw import figure_of, picture_bytes
+from tests.cli.command import answered
+from tests.cli.command import robolin as command
+
+pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
+
+HOSTILE = ("$x^{", "_hidden", "<script>", "\x1b[31m", "关节\u202e", "'\"&", "y" * 10_000)
+
+
+@pytest.mark.parametrize("form", PICTURE_FORMATS)
+def test_the_same_data_give_the_same_bytes(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture drawn twice is the same file, whatever a user has set up for other pictures."""
+    import matplotlib
+
+    result = robolin.answer(robolin.load("two-link"), "mass-matrix")
+    first = picture_bytes(figure_of(result), form)
+    monkeypatch.setitem(matplotlib.rcParams, "font.size", 23.0)
+    assert picture_bytes(figure_of(result), form) == first
+    assert not [word for word in (b"2026", b"matplotlib v", b"Matplotlib v") if word in first]
+
+
+def test_names_are_shown_and_not_obeyed() -> None:
+    """Names with markup, mathematics or no letters of the font are text in a sound file."""
+    still = robolin.answer(robolin.load("panda"), "inverse")
+    rows = np.arange(14.0).reshape(2, 7)
+    for values in (still["tau"], rows):
+        array = replace(still.arrays[0], values=values, labels=(HOSTILE,), name="qdd")
+        page = picture_bytes(figure_of(replace(still, arrays=(array,))), "svg")
+        texts = "".join(ET.fromstring(page).itertext())
+        for name in ("$x^{", "_hidden", "<script>", "\\x1b[31m"):
+            assert name in texts
+        assert b"<script" not in page
+
+
+def test_a_figure_has_the_numbers_of_the_result() -> None:
+    """The lines of a figure have the result's own numbers."""
+    arm = robolin.load("two-link")
+    motion = robolin.answer(arm, robolin.Question("simulate", duration="0.05"))
+    axes = motion.plot("q").axes
+    for i, line in enumerate(axes[0].lines):
+        assert np.array_equal(np.asarray(line.get_ydata()), motion["q"][:, i])
+        assert np.array_equal(np.asarray(line.get_xdata()), motion.time)
+    assert axes[0].get_xlabel() == "time [s]"
+    assert axes[0].get_ylabel() == "[rad]"
+
+
+def test_rounding_is_told_and_not_drawn() -> None:
+    """What two results differ by rounding is nothing beside them, and so is a joint's own."""
+    still = robolin.answer(robolin.load("panda"), "inverse")
+    tau = np.arange(1.0, 15.0).reshape(2, 7)
+    rows = replace(still, arrays=(replace(still.arrays[0], values=tau),))
+    other = replace(still, arrays=(replace(still.arrays[0], values=np.nextafter(tau, 0.0)),))
+    (axes,) = (rows - other).plot().axes
+    assert axes.get_ylim()[1] > 10.0
+    # two neighbours between 8 and 16 are 2⁻⁴⁹ apart
+    assert [text.get_text() for text in axes.texts] == ["~0: rounding, at most 1.8e-15 beside 14"]
+    noisy = tau.copy()
+    noisy[:, 6] = 3.09e-18, 3.1e-18
+    noisy[:, 5] = 0.7, 0.7 + 1e-16
+    swept = replace(still, arrays=(replace(still.arrays[0], values=noisy),))
+    level, nothing = swept.plot().axes[5:7]
+    assert nothing.get_ylim()[1] > 10.0
+    assert any("~0: rounding" in text.get_text() for text in nothing.texts)
+    assert level.get_ylim()[1] - level.get_ylim()[0] > 0.05
+
+
+def test_names_do_not_stand_on_each_other() -> None:
+    """The names of many joints have room beside bars and matrices."""
+    names = tuple(f"left_shoulder_pitch_{i}_joint" for i in range(29))
+    still = robolin.answer(robolin.load("panda"), "inverse")
+    bars = replace(still.arrays[0], values=np.ones(29), labels=(names,))
+    matrix = replace(bars, name="mass_matrix", values=np.eye(29), labels=(names, names))
+    figure = replace(still, arrays=(bars, matrix)).plot()
+    figure.draw_without_rendering()
+    for axis in (figure.axes[0].xaxis, figure.axes[1].xaxis, figure.axes[1].yaxis):
+        labels = axis.get_ticklabels()
+        places = [label.get_window_extent() for label in labels]
+        middles = np.array([(box.x0 + box.x1, box.y0 + box.y1) for box in places]) / 2.0
+        # names side by side: turned by 60 degrees they are closer than their ticks
+        turned = np.radians(labels[0].get_rotation())
+        apart = np.diff(middles, axis=0) @ (np.sin(turned), -np.cos(turned))
+        assert np.abs(apart).min() > labels[0].get_fontsize() * figure.dpi / 72.0
+
+
+@pytest.mark.slow
+def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
+    """What is read from a file is drawn as it was before it was written."""
+    arm = robolin.load("two-link")
+    motion = robolin.answer(arm, robolin.Question("simulate", duration="0.05"))
+    swept = robolin.sweep(arm, "inverse", payload="tip:0,1")
+    for result, names in ((motion, ("q", "energy_error")), (swept, ())):
+        robolin.write(result, tmp_path / "stored.npz")
+        figure = robolin.read_result(tmp_path / "stored.npz").plot(*names)
+        assert picture_bytes(figure, "svg") == picture_bytes(result.plot(*names), "svg")
+
+
+@pytest.mark.slow
+def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
+    """`plot` draws a stored result, the difference of two, and an arm; and writes it whole."""
+    one, other = tmp_path / "one.npz", tmp_path / "other.json"
+    answered("inverse", "two-link", "--q", "0.3,0.1", "-o", one)
+    answered("inverse", "two-link", "--q", "0.2,0.1", "-o", other)
+    for args in ((one,), (one, other), ("two-link",), ("five-bar",)):
+        answered("plot", *args, "-o", tmp_path / "picture.svg")
+        assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
+
+
+def test_a_linkage_that_does_not_close_is_told(tmp_path: Path) -> None:
+    """The hint about a linkage that cannot be drawn names what `plot` can be given instead."""
+    text = (Path(__file__).parents[3] / "models" / "four-bar.yaml").read_text("utf-8")
+    (tmp_path / "far.yaml").write_text(text.replace("[0, 1, 0]", "[0, 9, 0]"), "utf-8")
+    ran = command("plot", tmp_path / "far.yaml", "-o", tmp_path / "x.svg")
+    assert ran.code == robolin.RobolinError.exit_code
+    assert "cannot be closed from here" in ran.err
+    assert "plot x.npz" in ran.err
+    assert not (tmp_path / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("two-link", "-o", "x.jpg"), "use .svg, .png, .pdf"),
+        (("two-link", "ur5", "-o", "x.svg"), "robolin diff"),
+        (("two-link", "--only", "tua", "-o", "x.svg"), "arrays here are tau, mass_matrix"),
+        (("missing.npz", "-o", "x.svg"), "missing.npz"),
+    ],
+)
+def test_wrong_wishes_are_refused(
+    args: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be drawn is said, and no file is left."""
+    monkeypatch.chdir(tmp_path)
+    ran = command("plot", *args)
+    assert ran.code in (robolin.UsageError.exit_code, robolin.FileError.exit_code)
+    assert message in ran.err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,41 @@
+"""Limits as a result tells them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.display.plots.joint_bounds import closest_approach, joint_bounds
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "j2s6s200", "two-link", "cart-pole"])
+def test_margins_are_those_of_limits(name: str) -> None:
+    """What a picture says of a joint is what `limits` says of it, row, value and margin."""
+    arm = robolin.load(name)
+    values = np.random.default_rng(3).standard_normal((3, 200, arm.n)) * 2.0
+    found = robolin.limits(arm, *values)
+    drawn = {}
+    for quantity, word, rows in zip(
+        ("q", "qd", "tau"), ("position", "velocity", "effort"), values, strict=True
+    ):
+        for i, joint in enumerate(arm.joint_names):
+            bounds = joint_bounds(arm.figures, quantity, joint)
+            closest = closest_approach(rows[:, i], bounds)
+            assert bounds.given == (closest is not None)
+            if closest is not None:
+                drawn[joint, word] = (closest.row, closest.value, closest.limit, closest.margin)
+    assert drawn == {
+        (m.joint, m.quantity): (m.row, m.value, m.limit, m.margin) for m in found.margins
+    }
+
+
+def test_nothing_else_has_limits() -> None:
+    """Accelerations, unknown joints and results without a model have no limits."""
+    arm = robolin.load("panda")
+    assert not joint_bounds(arm.figures, "qdd", "panda_joint1").given
+    assert not joint_bounds(arm.figures, "q", "nobody").given
+    assert not joint_bounds(None, "q", "panda_joint1").given
+    assert closest_approach(np.full(3, np.nan), joint_bounds(arm.figures, "q", "panda_joint1")) is (
+        None
+    )

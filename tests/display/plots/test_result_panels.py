@@ -1,0 +1,185 @@
+"""What is drawn of results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.results.result import Array, Result
+from robolin.display.plots.joint_bounds import NO_BOUNDS
+from robolin.display.plots.panels import (
+    BarPanel,
+    Curve,
+    CurvePanel,
+    MatrixPanel,
+    PlanePanel,
+    Rounding,
+)
+from robolin.display.plots.result_panels import MOST_PANELS, panels_of
+from robolin.display.terminal.text_plot import quick_look
+
+ROWS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def arm() -> robolin.Arm:
+    return robolin.load("panda")
+
+
+def along(arm: robolin.Arm, rows: int, **more: np.ndarray) -> Result:
+    """Torques along a motion of so many rows."""
+    tau = np.random.default_rng(rows).standard_normal((rows, arm.n))
+    array = Array("tau", more.get("tau", tau), (arm.joint_names,), "N·m", "effort")
+    still = robolin.answer(arm, "inverse")
+    return replace(still, arrays=(array,), time=np.arange(rows) * 1e-3)
+
+
+def test_every_number_of_a_curve_is_the_result_s(arm: robolin.Arm) -> None:
+    """A point of a curve is a row of the result, in time and value, bit by bit."""
+    result = along(arm, 30_000)
+    assert result.time is not None
+    panels = panels_of(result)
+    assert len(panels) == 7
+    for i, panel in enumerate(panels):
+        assert isinstance(panel, CurvePanel)
+        (curve,) = panel.curves
+        rows = np.searchsorted(result.time, curve.x)
+        assert np.array_equal(result.time[rows], curve.x)
+        assert np.array_equal(result["tau"][rows, i], curve.y)
+        assert len(curve.x) <= 2_000
+
+
+@pytest.mark.slow
+def test_one_sample_in_a_million_is_seen(arm: robolin.Arm) -> None:
+    """A peak of a single row beyond the limit is among the data drawn, and said."""
+    tau = np.zeros((ROWS, 7), np.float64)
+    tau[654_321, 1] = 90.5
+    panel = panels_of(along(arm, ROWS, tau=tau))[1]
+    assert isinstance(panel, CurvePanel)
+    assert panel.curves[0].y.max() == 90.5
+    assert panel.closest is not None
+    assert panel.closest.margin == pytest.approx(-3.5)
+    assert panel.closest_x == pytest.approx(654.321)
+    assert "EXCEEDED by 3.5" in quick_look((panel,), 80)
+    assert "█" in quick_look((panel,), 80).splitlines()[1]
+
+
+def test_each_kind_of_array_has_its_kind_of_panel(arm: robolin.Arm) -> None:
+    """Vectors are bars, matrices heat maps, poles points of the plane, responses curves."""
+    two = robolin.load("two-link")
+    (bars,) = panels_of(robolin.answer(arm, "inverse"))
+    assert isinstance(bars, BarPanel)
+    assert [each.upper for each in bars.bounds] == [87.0] * 4 + [12.0] * 3
+    (matrix,) = panels_of(robolin.answer(arm, "mass-matrix"))
+    assert isinstance(matrix, MatrixPanel)
+    assert matrix.rows == arm.joint_names
+    poles = robolin.answer(two, "poles")
+    plane = panels_of(poles)[0]
+    assert isinstance(plane, PlanePanel)
+    assert np.array_equal(plane.values, poles["poles"])
+    bode = robolin.answer(two, robolin.Question("response", frequencies="0.1:10:5"))
+    size, angle = panels_of(bode)[:2]
+    assert isinstance(size, CurvePanel)
+    assert isinstance(angle, CurvePanel)
+    assert np.array_equal(size.curves[1].y, np.abs(bode["frequency_response"][:, 1, 0]))
+    assert np.array_equal(size.curves[1].x, bode["omega"])
+    assert angle.y_label == "°"
+
+
+def test_a_joint_has_its_own_unit() -> None:
+    """A panel of one joint has the unit of that joint, on arms that turn and slide too."""
+    arm = robolin.load("panda-fingers")
+    result = robolin.answer(arm, "inverse")
+    (tau,) = result.arrays
+    assert " or " in tau.unit
+    panels = panels_of(replace(result, arrays=(replace(tau, values=np.ones((3, arm.n))),)))
+    slides = [joint.kind == "prismatic" for joint in arm.joints]
+    assert any(slides)
+    for panel, slide in zip(panels, slides, strict=True):
+        assert isinstance(panel, CurvePanel)
+        assert panel.y_label == ("N" if slide else "N·m")
+
+
+def test_a_difference_has_no_limits(arm: robolin.Arm) -> None:
+    """What two results differ by is held against no limit, of one state or of many."""
+    still, motion = robolin.answer(arm, "inverse"), along(arm, 50)
+    (bars,) = panels_of(still - still)
+    assert isinstance(bars, BarPanel)
+    assert not any(each.given for each in bars.bounds)
+    for panel in panels_of(motion - motion):
+        assert isinstance(panel, CurvePanel)
+        assert panel.closest is None
+
+
+def test_dates_count_from_the_first(arm: robolin.Arm) -> None:
+    """Times that are dates are drawn in seconds since the first, which is named."""
+    dates = np.array(["2026-01-01T00:00:00", "2026-01-01T00:00:02"], "M8[ms]")
+    panel = panels_of(replace(along(arm, 2), time=dates))[0]
+    assert isinstance(panel, CurvePanel)
+    assert panel.curves[0].x.tolist() == [0.0, 2.0]
+    assert "2026-01-01" in panel.x_label
+
+
+def test_what_cannot_be_drawn_is_refused(arm: robolin.Arm) -> None:
+    """Unknown arrays, too many panels and single numbers are refused with a way out."""
+    many = Array("x", np.zeros((3, 8 * MOST_PANELS + 8)), (tuple(map(str, range(488))),), "1")
+    one = Array("mass", np.array(3.0), (), "kg")
+    still = robolin.answer(arm, "inverse")
+    with pytest.raises(robolin.UsageError, match="arrays here are tau") as told:
+        panels_of(still, ["tua"])
+    assert "--" not in str(told.value)
+    with pytest.raises(robolin.UsageError, match="too many"):
+        panels_of(replace(still, arrays=(many,)))
+    with pytest.raises(robolin.UsageError, match="nothing to draw"):
+        panels_of(replace(still, arrays=(one,)))
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_quick_look_fits(arm: robolin.Arm, width: int) -> None:
+    """No line of a quick look is longer than the terminal is wide, whatever the names."""
+    hostile = tuple(f"\x1b[31m<b>{'x' * 500}{i}" for i in range(7))
+    results = [robolin.answer(arm, verb) for verb in ("inverse", "mass-matrix", "poles")]
+    results.append(along(arm, 50))
+    for result in results:
+        arrays = tuple(
+            replace(
+                a,
+                labels=tuple(
+                    hostile[: len(names)] if len(names) <= 7 else names for names in a.labels
+                ),
+            )
+            for a in result.arrays
+        )
+        for shown in (result, replace(result, arrays=arrays)):
+            text = quick_look(panels_of(shown), width)
+            assert max(map(len, text.splitlines())) <= width
+            assert "\x1b" not in text
+
+
+def test_many_curves_have_a_line_each() -> None:
+    """Eight curves take ten lines with title and axis, three take ten each."""
+    x = np.linspace(0.0, 1.0, 50)
+    curves = tuple(Curve(f"joint{i}", x, x**i) for i in range(8))
+    many = quick_look((CurvePanel("q", "time [s]", "rad", curves),), 80).splitlines()
+    assert [line.split()[0] for line in many] == ["q", *(each.name for each in curves), "0"]
+    assert "0 to 1" in many[2]
+    assert many[2].endswith("█")
+    few = quick_look((CurvePanel("q", "time [s]", "rad", curves[:3]),), 80)
+    assert len(few.splitlines()) == 30
+
+
+def test_a_quick_look_shows_rounding_as_tables_do() -> None:
+    """Numbers that are only rounding are ~0, and drawn as the level line they are."""
+    rounding, values = Rounding(1.0, 1e-15), np.array([1.0, 2e-17])
+    bars = BarPanel("tau", "N·m", ("a", "b"), values, (NO_BOUNDS,) * 2, rounding)
+    assert quick_look((bars,), 80).splitlines()[2].split() == ["b", "~0"]
+    x, noise = np.arange(4.0), np.array([1e-17, 2e-17, 3e-17, 2e-17])
+    panel = CurvePanel("tau", "row", "N·m", (Curve("b", x, noise),), rounding=rounding)
+    lines = quick_look((panel,), 40).splitlines()
+    assert (lines[1].split(), lines[8].split()[0]) == (["~0"], "~0")
+    assert set(lines[8].split()[1]) == {"▁"}
+    matrix = MatrixPanel("M", "1", ("a",), ("b", "c"), noise[None, :2], rounding)
+    assert "█ is 1" in quick_look((matrix,), 40)

@@ -1,0 +1,259 @@
+"""Pages in a real browser: they move, print, and are read by keyboard, without asking anybody.
+
+Chromium is the system's, or the one that `playwright install chromium` brings.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.display.report.report_page import report_page
+from robolin.display.report.reported_result import ReportedResult
+from robolin.display.report.result_page import result_page
+from robolin.queries.states import States
+from tests.display.report.pages import hostile_names, motion, page_of_two_link, stored, told
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra browser-test is absent")
+
+pytestmark = pytest.mark.slow
+
+# what a loaded machine may take
+PATIENCE = 120_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser without a network."""
+    place = shutil.which("chromium") or shutil.which("google-chrome")
+    with playwright.sync_playwright() as started:
+        try:
+            opened = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+        except playwright.Error as error:
+            pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page that is open, and everything that it said or asked for."""
+
+    def __init__(self, browser: Any, address: str, **how: Any) -> None:
+        self.context = browser.new_context(offline=True, **how)
+        self.context.set_default_timeout(PATIENCE)
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(address)
+        assert self.asked == [address]
+
+    def run(self, program: str) -> Any:
+        return self.page.evaluate(program)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return stored(page_of_two_link(), tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture
+def visit(browser: Any, address: str) -> Iterator[Visit]:
+    visit = Visit(browser, address)
+    yield visit
+    assert visit.said == []
+    assert visit.asked == [address]
+    visit.context.close()
+
+
+def test_it_opens_by_itself(visit: Visit) -> None:
+    """Without a network the page is ready at once, and has nothing to complain about."""
+    assert visit.run("document.documentElement.dataset.ready") == "true"
+    assert visit.run("document.querySelectorAll('canvas').length") >= 2
+
+
+def test_nothing_leaves_the_page(browser: Any, address: str) -> None:
+    """Whatever is tried, the policy of the page refuses it before a request is made."""
+    visit = Visit(browser, address)
+    tried = """async () => {
+        const image = new Image(); image.src = 'http://127.0.0.1:9/x.png';
+        document.body.append(image);
+        const script = document.createElement('script'); script.textContent = 'window.hacked = 1';
+        document.body.append(script);
+        try { await fetch('http://127.0.0.1:9/'); return 'sent'; } catch { return 'refused'; }
+    }"""
+    assert visit.run(tried) == "refused"
+    assert visit.run("window.hacked") is None
+    assert any("Content Security Policy" in text for text in visit.said)
+    visit.context.close()
+
+
+def test_the_slider_moves_arm_and_cursors(visit: Visit) -> None:
+    """At every instant the arm stands where robolin says, and all cursors at its time."""
+    arm = robolin.load("two-link")
+    visit.run("window.robolinReport.curves.makeAll()")
+    before = visit.run("document.querySelector('.arm canvas').toDataURL()")
+    visit.page.focus("#instant")
+    for _ in range(3):
+        visit.page.keyboard.press("ArrowRight")
+    assert visit.run("document.querySelector('.arm canvas').toDataURL()") != before
+    assert visit.page.input_value("#instant") == "3"
+    visit.run("window.robolinReport.choose(200)")
+    row = visit.run("window.robolinReport.data.frames.rows[200]") - 1
+    assert f"row {row + 1}" in visit.page.inner_text("#when")
+    poses = visit.run("window.robolinReport.views[0].view.poses")
+    q = motion(arm)["q"][row].astype(np.float32)
+    for link, pose in zip(arm.links, poses, strict=True):
+        true = robolin.frame_motion(arm, q, frame=link.name)
+        assert np.allclose(pose["origin"], true.position, atol=1e-6)
+        assert np.allclose(np.reshape(pose["rotation"], (3, 3)), true.rotation, atol=1e-6)
+    plots = "[...window.robolinReport.curves.made.values()]"
+    at = visit.run(f"{plots}.map(p => p.posToVal(p.cursor.left, 'x'))")
+    assert len(at) == 4
+    # a cursor stands on a point of the screen
+    assert np.allclose(at, row + 1, atol=20.0)
+
+
+def test_a_row_of_a_table_is_gone_to(visit: Visit) -> None:
+    """A click on the row where a limit is nearest brings the slider there."""
+    torque = visit.page.locator("table[data-key^=instant] tbody tr").first
+    shown = float(torque.locator("td").nth(2).inner_text())
+    visit.page.click("table[data-key=margins] button >> text=/^3218$/ >> nth=0")
+    assert "row 3218" in visit.page.inner_text("#when")
+    arm = robolin.load("two-link")
+    given = {name: values[3217] for name, values in motion(arm).items()}
+    now = float(torque.locator("td").nth(2).inner_text())
+    assert now == pytest.approx(robolin.inverse(arm, **given)[0], rel=1e-5)
+    assert now != shown
+
+
+def test_the_model_follows_the_instant(visit: Visit) -> None:
+    """The matrices shown are those of the nearest instant that the page has."""
+    before = visit.page.inner_text("table[data-key=model]")
+    visit.run("window.robolinReport.choose(400)")
+    assert visit.page.inner_text("table[data-key=model]") != before
+
+
+def test_keys_turn_the_arm(visit: Visit) -> None:
+    """Arrows turn, + and - zoom, 0 goes back; what is seen is told to those who cannot."""
+    visit.page.focus(".arm canvas")
+    view = "(v => [v.yaw, v.pitch, v.zoom])(window.robolinReport.views[0].view)"
+    first = visit.run(view)
+    for key in ("ArrowLeft", "ArrowUp", "+"):
+        visit.page.keyboard.press(key)
+    assert all(a != b for a, b in zip(visit.run(view), first, strict=True))
+    visit.page.keyboard.press("0")
+    assert visit.run(view) == first
+    assert "last link at x" in visit.page.get_attribute(".arm canvas", "aria-label")
+
+
+def test_tables_are_copied(visit: Visit) -> None:
+    """A table is copied as lines with tabs, its button aside."""
+    visit.page.locator("#arm button.copy").first.click()
+    visit.page.wait_for_function("window.robolinCopied !== undefined")
+    lines = visit.run("window.robolinCopied").splitlines()
+    assert lines[0].split("\t")[:2] == ["joint", "kind"]
+    assert [line.split("\t")[0] for line in lines[1:]] == ["shoulder", "elbow"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(browser: Any, address: str, scheme: str) -> None:
+    """The page follows the reader's scheme, and its text stands out from its paper."""
+    visit = Visit(browser, address, color_scheme=scheme)
+    parts = "(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))"
+    ink, paper = ([int(x) for x in c[4:-1].split(",")] for c in visit.run(parts))
+    assert (sum(ink) < sum(paper)) == (scheme == "light")
+    assert abs(sum(ink) - sum(paper)) > 500
+    visit.context.close()
+
+
+def test_a_linkage_stays_closed(browser: Any, tmp_path: Path) -> None:
+    """The page moves an arm with closed loops as robolin does: its closures never come apart."""
+    arm = robolin.load("four-bar")
+    drive = np.linspace(0.3, 0.9, 20)[:, None] * [1, 0, 0]
+    state = robolin.close(arm, drive, hold="drive")
+    page = report_page([told(arm, States(q=state.q, qd=state.qd))])
+    visit = Visit(browser, stored(page, tmp_path))
+    apart = """(k) => { robolinReport.choose(k); const v = robolinReport.views[0].view;
+        const ends = v.shape.closures[0].ends.map((e) => apply(v.poses[e.link], e.at));
+        return Math.hypot(...ends[0].map((x, i) => x - ends[1][i])); }"""
+    # positions of float32, on bars of 1 m
+    assert max(visit.page.evaluate(apart, k) for k in range(20)) < 1e-6
+    assert visit.said == []
+    visit.context.close()
+
+
+def test_it_prints(visit: Visit) -> None:
+    """On paper there are all tables and curves, and no slider."""
+    visit.page.emulate_media(media="print")
+    assert not visit.page.is_visible("#clock")
+    assert len(visit.page.pdf()) > 20_000
+
+
+def test_without_a_program(browser: Any, address: str) -> None:
+    """With JavaScript switched off there is a drawn arm, and every table."""
+    visit = Visit(browser, address, java_script_enabled=False)
+    assert visit.page.is_visible(".arm svg")
+    assert not visit.page.is_visible(".arm canvas")
+    assert visit.page.locator("table").count() >= 6
+    assert "Without JavaScript" in visit.page.inner_text("noscript")
+    assert visit.page.is_visible("text=torque in N·m, limits -100 and 100; from")
+    visit.context.close()
+
+
+def test_everything_has_a_name(visit: Visit) -> None:
+    """Whatever can be reached by keyboard says what it is, and headings are in order."""
+    nameless = """[...document.querySelectorAll('button, input, canvas, a, [tabindex]')].filter(
+        (e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length"""
+    assert visit.run(nameless) == 0
+    headings = "[...document.querySelectorAll('h1,h2,h3')]"
+    levels = visit.run(f"{headings}.map((h) => Number(h.tagName[1]))")
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in pairwise(levels))
+    assert visit.run("document.querySelectorAll('table:not(:has(caption))').length") == 0
+
+
+def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
+    """Of 1 000 nasty names nothing runs, and each has its row."""
+    names = hostile_names(1000)
+    columns = {name: np.array([float(i), 1.0]) for i, name in enumerate(names)}
+    contract = dict(zip(names, names, strict=True))
+    units, time = dict.fromkeys(names, "1"), np.arange(2.0)
+    one = ReportedResult(names[1], "inverse", columns, units, time, names[4], {}, contract, 2)
+    visit = Visit(browser, stored(result_page([one], None), tmp_path))
+    visit.run("window.robolinReport.curves.makeAll()")
+    assert visit.run("window.hacked") is None
+    assert visit.run("document.querySelectorAll('#contract tbody tr').length") == 1000
+    assert visit.run("document.querySelectorAll('section').length") == 2
+    assert visit.said == []
+    visit.context.close()
+
+
+def test_an_arm_with_hostile_names(browser: Any, tmp_path: Path) -> None:
+    """Links, joints and the arm itself may be called anything."""
+    from dataclasses import replace
+
+    arm = robolin.load("two-link")
+    nasty = hostile_names(5)
+    links = tuple(
+        replace(link, name=name, joint=replace(link.joint, name=joint))
+        for link, name, joint in zip(arm.links_tip_to_base, nasty[:2], nasty[2:4], strict=True)
+    )
+    names = tuple(link.joint.name for link in reversed(links))
+    arm = replace(arm, name=nasty[4], links_tip_to_base=links, joint_names=names)
+    visit = Visit(browser, stored(report_page([told(arm, States())]), tmp_path))
+    visit.page.check("[data-show=names]")
+    assert visit.run("window.hacked") is None
+    assert visit.run("document.querySelectorAll('section').length") == 6
+    assert visit.said == []
+    visit.context.close()

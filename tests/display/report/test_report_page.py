@@ -1,0 +1,254 @@
+"""A page says what the results say, to the last digit it shows, within its budget."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.display.report.page_files import page_file_text
+from robolin.display.report.report_page import report_page
+from robolin.display.report.reported_result import ReportedResult, reported_result
+from robolin.display.report.result_page import result_page
+from robolin.queries.states import States
+from tests.display.report.pages import (
+    PEAK,
+    ROWS,
+    data_in,
+    hostile_names,
+    limited_two_link,
+    motion,
+    numbers,
+    page_of_two_link,
+    told,
+)
+from tests.robots import random_arm
+
+BUDGET, PER_NUMBER = 150_000, 16 / 3
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of_two_link()
+
+
+def test_curves_are_the_results(page: str) -> None:
+    """Every torque of a curve is that of its row to float32, and so are the instants' values."""
+    arm, data = robolin.load("two-link"), data_in(page)
+    given = motion(arm)
+    tau = robolin.inverse(arm, **given).astype(np.float32)
+    time = np.arange(1.0, ROWS + 1.0).astype(np.float32)
+    for joint in range(arm.n):
+        # the poles come first
+        told_of = data["figures"][1 + joint]
+        x, y = numbers(data, told_of["x"]), numbers(data, told_of["series"][0]["y"])
+        rows = np.searchsorted(time, x)
+        assert np.array_equal(time[rows], x)
+        assert np.array_equal(tau[rows, joint], y)
+        assert len(y) <= 2000
+        assert y.max() == tau[:, joint].max()
+        assert y.min() == tau[:, joint].min()
+    rows = np.array(data["frames"]["rows"]) - 1
+    values = [numbers(data, place).reshape(-1, arm.n) for place in data["arms"][0]["values"]]
+    for name, shown in zip(("q", "qd"), values, strict=False):
+        assert np.array_equal(given[name].astype(np.float32)[rows], shown)
+    assert np.array_equal(tau[rows], values[2])
+
+
+def test_a_peak_of_one_sample_is_kept(page: str) -> None:
+    """The row with the largest torque is a point of its curve and an instant of the slider."""
+    data = data_in(page)
+    assert PEAK + 1 in numbers(data, data["figures"][1]["x"]).tolist()
+    assert PEAK + 1 in data["frames"]["rows"]
+
+
+def test_models_are_those_of_state_space(page: str) -> None:
+    """Poles and matrices are those of the linear model about the same rows, to float32."""
+    arm, data = robolin.load("two-link"), data_in(page)
+    model, given = data["models"][0], motion(arm)
+    rows = numbers(data, model["times"]).astype(int) - 1
+    own = robolin.state_space(arm, *(given[name][rows] for name in ("q", "qd", "qdd")))
+    poles = own.poles().values
+    assert np.array_equal(numbers(data, model["real"]), poles.real.astype(np.float32).ravel())
+    assert np.array_equal(numbers(data, model["imaginary"]), poles.imag.astype(np.float32).ravel())
+    chosen = np.searchsorted(rows, numbers(data, model["chosen"]).astype(int) - 1)
+    both = np.concatenate([own.A, own.B], axis=-1)[chosen].astype(np.float32)
+    assert np.array_equal(numbers(data, model["matrices"]), both.ravel())
+
+
+def test_the_page_keeps_its_budget(page: str) -> None:
+    """150 kB, and 16/3 bytes for every number that is shown."""
+    data = data_in(page)
+    assert data["count"] == sum(len(numbers(data, i)) for i in range(len(data["arrays"])))
+    assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
+
+
+def _shown(page: str) -> int:
+    """How many numbers a page shows: those that it draws, and those in its tables."""
+    written = re.findall(r"<td[^>]*>-?\d[\d.e+-]*</td>", page)
+    return int(data_in(page)["count"]) + len(written)
+
+
+@pytest.mark.slow
+def test_a_page_with_evidence_keeps_its_budget() -> None:
+    """With everything that verify says, too."""
+    page = report_page([told(robolin.load("panda"), States(), verify_states=1)])
+    assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
+
+
+@pytest.mark.slow
+def test_a_page_of_many_joints_keeps_its_budget() -> None:
+    """43 joints have long tables, and a page of their own size."""
+    page = report_page([told(random_arm(0, 43), States())])
+    assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
+
+
+def test_the_same_input_gives_the_same_bytes(page: str) -> None:
+    """Nothing of a page depends on when or where it is made."""
+    assert page_of_two_link() == page
+
+
+def test_two_arms_side_by_side() -> None:
+    """A page of two arms tells what differs, and what that does to the torques."""
+    first, second = robolin.load("two-link"), robolin.load("two-link", payload=("tip", 2.0))
+    states = States(**motion(first, 50))
+    page = report_page([told(first, states, "plain"), told(second, states, "loaded")])
+    data = data_in(page)
+    series = data["figures"][-2]["series"]
+    assert [each["label"] for each in series] == ["first", "second"]
+    for arm, each in zip((first, second), series, strict=True):
+        tau = robolin.inverse(arm, **motion(first, 50)).astype(np.float32)
+        assert np.array_equal(numbers(data, each["y"]), tau[:, -1])
+    assert "Torques, each joint where it changes most" in page
+
+
+class _Tags(HTMLParser):
+    """The elements of a page, with their attributes, as a browser would see them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_a_page_asks_for_nothing(page: str) -> None:
+    """No element names a resource, no attribute runs, and only the page's own texts may."""
+    tags = _Tags(page).tags
+    kinds = {tag for tag, _ in tags}
+    assert not kinds & {"img", "link", "iframe", "object", "embed", "base", "video", "audio"}
+    for tag, attributes in tags:
+        assert not {"src", "style", "srcset", "data", "action"} & attributes.keys(), tag
+        assert not [name for name in attributes if name.startswith("on")]
+        assert attributes.get("href", "#").startswith("#")
+    policy = next(a["content"] for t, a in tags if a.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_hostile_names_change_nothing_of_the_page() -> None:
+    """1 000 nasty names make the same elements as 1 000 tame ones."""
+
+    def made(names: list[str]) -> str:
+        columns = {name: np.array([float(i)]) for i, name in enumerate(names)}
+        units = dict.fromkeys(names, names[0])
+        contract = {name: name for name in names[:200]}
+        one = ReportedResult(
+            names[3], "inverse", columns, units, np.ones(1), "row", {}, contract, None
+        )
+        return result_page([one], None)
+
+    hostile, tame = made(hostile_names(1000)), made([f"name {i}" for i in range(1000)])
+    assert _Tags(hostile).tags[10:] == _Tags(tame).tags[10:]
+    assert len(_Tags(hostile).tags) == len(_Tags(tame).tags)
+    assert not {c for c in hostile if c != "\n" and not c.isprintable()}
+    # names of 10 kB are cut, so that nobody has to scroll past them
+    assert len(hostile) < 2 * len(tame)
+
+
+def test_the_library_is_the_published_one() -> None:
+    """uPlot is the file that its authors published, with its licence."""
+    digest = hashlib.sha256(page_file_text("uPlot.iife.min.js").encode()).hexdigest()
+    listed = dict(reversed(line.split()) for line in page_file_text("uPlot.sha256").splitlines())
+    assert listed["uPlot.iife.min.js"] == digest
+    for name, value in listed.items():
+        assert hashlib.sha256(page_file_text(name).encode()).hexdigest() == value
+    assert "MIT License" in page_file_text("uPlot-LICENSE.txt")
+
+
+def test_the_arm_is_drawn_without_a_program(page: str) -> None:
+    """Bones, axes and centres of mass are in the page itself, and so are the tables."""
+    arm = robolin.load("two-link")
+    drawn = re.search(r"<svg.*?</svg>", page, re.DOTALL)
+    assert drawn is not None
+    assert drawn[0].count("<circle") == len(arm.links)
+    assert drawn[0].count('class="axis"') == len(arm.links)
+    assert page.count("<table") >= 6
+
+
+def test_margins_are_those_of_the_motion(page: str) -> None:
+    """The table of margins has the row of each closest approach, counted from 1, and its margin."""
+    arm = limited_two_link()
+    given = motion(arm)
+    tau = robolin.inverse(arm, **given)
+    body = re.search(r'data-key="margins".*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+    assert body is not None
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body[1].split("</tr>")[:-1]]
+    efforts = [row for row in cells if row[1].startswith("effort")]
+    for place, (name, _, row, value, limit, margin, share) in enumerate(efforts):
+        worst = int(np.abs(tau[:, place]).argmax())
+        assert (name, int(row), limit) == (arm.joint_names[place], worst + 1, "100")
+        # six digits are shown
+        assert float(value) == pytest.approx(tau[worst, place], rel=1e-5)
+        assert float(margin) == pytest.approx(100.0 - tau[worst, place], rel=1e-5)
+        assert float(share) == pytest.approx(100.0 - tau[worst, place], abs=0.051)
+    assert len(efforts) == 2
+
+
+def test_torques_of_a_free_fall_have_the_scale_of_weight() -> None:
+    """Torques that are rounding are drawn on the scale of weight times reach, and named so."""
+    arm = robolin.load("two-link")
+    fall = robolin.simulate(arm, [1.0, -0.5], duration=0.3, every=10)
+    page = report_page([told(arm, States(q=fall.q, qd=fall.qd, qdd=fall.qdd))])
+    # 2 kg, 9.81 m/s² and a reach of 2.5 m; the poles come first
+    reaches = [figure.get("reach") for figure in data_in(page)["figures"]]
+    assert reaches[1:3] == [pytest.approx(49.05)] * 2
+    assert page.count("~0: rounding, at most") == 2
+    driven = motion(arm)
+    other = report_page([told(arm, States(**driven))])
+    assert not any("reach" in figure for figure in data_in(other)["figures"][1:])
+
+
+def test_stored_results_have_the_same_scales(tmp_path: Path) -> None:
+    """A page of a stored result judges rounding as the picture of the result does."""
+    arm = robolin.load("two-link")
+    fall = robolin.simulate(arm, [1.0, -0.5], duration=0.3, every=10)
+    states = States(q=fall.q, qd=fall.qd, qdd=fall.qdd)
+    robolin.write(robolin.answer(arm, "inverse", states), tmp_path / "fall.npz")
+    page = result_page([reported_result("fall.npz", str(tmp_path / "fall.npz"))], None)
+    assert [figure.get("reach") for figure in data_in(page)["figures"]] == [
+        pytest.approx(49.05),
+        pytest.approx(49.05),
+    ]
+
+
+def test_poles_are_those_of_the_open_loop() -> None:
+    """A page about a stabilized motion says that feedback is no part of the poles it lists."""
+    arm = robolin.load("acrobot")
+    model = robolin.state_space(arm, [np.pi, 0.0])
+    law = robolin.lqr(model, {"q": 10.0}).feedback()
+    motion = robolin.simulate(arm, [np.pi + 0.01, 0.0], duration=0.5, every=50, control=law)
+    page = report_page([told(arm, States(q=motion.q, qd=motion.qd, qdd=motion.qdd))])
+    assert "Open loop, the arm with its torques held" in page
+    # upright, each of the two joints falls one way and swings back the other
+    assert "up to 2 of 4 poles grow" in page
+    assert "Feedback is not included" in page
+    assert "open-loop poles at" in page

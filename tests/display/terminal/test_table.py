@@ -1,0 +1,210 @@
+"""Tables for people."""
+
+import re
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.results.result import Array, Result
+from robolin.display.terminal.numbers import aligned
+from robolin.display.terminal.table import render_table
+
+
+def result_of(*arrays, contract=None, time=None):
+    return Result("verb", arrays, arrays[0].labels[-1], contract or {}, {}, {}, time)
+
+
+def names(n):
+    return tuple(f"joint_{i + 1}" for i in range(n))
+
+
+def matrix(n, name="mass_matrix"):
+    values = np.random.default_rng(n).standard_normal((n, n))
+    return Array(name, values, (names(n), names(n)), "N·m·s²/rad")
+
+
+NUMBERS = [
+    ("decimal points align", [1.5, -22.25, 0.125], 4, ["  1.500 ", "-22.25  ", "  0.1250"]),
+    ("digits of every entry", [2.5, 0.00123456], 3, ["2.50   ", "0.00123"]),
+    ("small entries", [2.5, -1.23456e-5], 3, ["     2.50", "-1.23e-05"]),
+    ("digits after rounding", [99.996, 0.99996], 4, ["100.0  ", "  1.000"]),
+    ("exact zeros are bare", [1.5, 0.0, -0.0], 3, ["1.50", "0   ", "0   "]),
+    ("all zero", [0.0, -0.0], 2, ["0", "0"]),
+    ("rounding is told from zero", [1.0, -3e-17, 0.0], 3, [" 1.00", "~0   ", " 0   "]),
+    ("small but computed", [1.0, 2e-15], 3, ["    1.00", "2.00e-15"]),
+    ("rounding of large numbers", [1e9, 1e-9], 3, [" 1.00e+09", "~0       "]),
+    ("large numbers", [1234567.0, 1.0], 3, ["1.23e+06", "1.00e+00"]),
+    ("small numbers", [1.5e-7, 0.0], 3, ["1.50e-07", "0       "]),
+    ("no decimals left", [123456.0, 0.0], 3, ["123456", "     0"]),
+    ("nothing", [], 3, []),
+]
+
+
+@pytest.mark.parametrize(
+    "values, precision, expected", [row[1:] for row in NUMBERS], ids=[row[0] for row in NUMBERS]
+)
+def test_numbers_are_aligned(values, precision, expected):
+    """Numbers of one table share a format; zeros and noise can be told apart."""
+    assert aligned(values, precision) == expected
+
+
+def test_a_matrix_has_joint_names_on_both_axes():
+    """The title has name and unit, the header and the first column the joints."""
+    text = render_table(result_of(matrix(2)), 80, False)
+    title, header, _, first, second = text.strip().splitlines()
+    assert title == "mass_matrix [N·m·s²/rad]"
+    assert header.split() == ["joint_1", "joint_2"]
+    assert first.split()[0] == "joint_1"
+    assert second.split()[0] == "joint_2"
+
+
+def test_vectors_over_the_same_joints_share_a_table():
+    """Several vectors stand beside each other with joints as rows."""
+    a = Array("nu", np.array([1.0, 2.0]), (names(2),), "√J")
+    b = Array("epsilon", np.array([3.0, -4.0]), (names(2),), "√J/s")
+    lines = render_table(result_of(a, b), 80, False).strip().splitlines()
+    assert lines[0].split() == ["joint", "nu", "[√J]", "epsilon", "[√J/s]"]
+    assert lines[3].split() == ["joint_2", "2.00000", "-4.00000"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+@pytest.mark.parametrize("n", [1, 7, 30])
+def test_wide_matrices_are_split_and_never_cut(width, n):
+    """Every entry is shown, no line is wider than the terminal, nothing ends in an ellipsis."""
+    array = matrix(n)
+    text = render_table(result_of(array), width, False)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    shown = [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+    assert sorted(shown) == pytest.approx(sorted(array.values.ravel()), abs=1e-5)
+    assert len(shown) == n * n
+
+
+def test_a_pipe_gets_the_full_width():
+    """Without a width, one table holds all columns."""
+    text = render_table(result_of(matrix(30)), None, False)
+    assert text.count("mass_matrix") == 1
+    assert len(text.strip().splitlines()) == 33
+
+
+def test_a_name_wider_than_the_terminal_is_shown_whole():
+    """A cell is never cut, even if the terminal is too narrow for it."""
+    long = "a_very_long_joint_name_" * 4
+    array = Array("tau", np.array([1.0]), ((long,),), "N·m", "effort")
+    assert long in render_table(result_of(array), 40, False)
+
+
+def test_the_contract_stands_above():
+    """Every key of the contract is one line, in words."""
+    contract = {
+        "gravity": (0.0, 0.0, -9.81),
+        "damping": False,
+        "locked": {},
+        "payload": {"tip": 0.5},
+    }
+    lines = render_table(result_of(matrix(2), contract=contract), 80, False).splitlines()
+    assert lines[:4] == [
+        "gravity  0, 0, -9.81",
+        "damping  no",
+        "locked   none",
+        "payload  tip = 0.5",
+    ]
+
+
+def test_a_batch_shows_its_first_rows_and_counts_the_rest():
+    """A long trajectory fills neither the screen nor hides that there is more."""
+    vector = Array("tau", np.ones((500, 2)), (names(2),), "N·m", "effort")
+    square = Array("mass_matrix", np.ones((500, 2, 2)), (names(2), names(2)), "kg")
+    text = render_table(result_of(vector, square, time=np.arange(500) * 0.01), 80, False)
+    assert "… 490 more rows" in text
+    assert "time [s]" in text
+    assert "mass_matrix [kg], row 1 of 500" in text
+    assert len(text.splitlines()) < 40
+
+
+def test_a_derivative_is_one_matrix_per_joint_it_is_taken_by():
+    """∂𝓜(i,j)/∂q(k) shows the matrix of i and j for every k, and says so."""
+    values = np.arange(1.0, 9.0).reshape(2, 2, 2)
+    array = Array("dmass_matrix_dq", values, (names(2),) * 3, "kg")
+    for k, lines in enumerate(blocks(render_table(result_of(array), 80, False))):
+        assert lines[0] == f"dmass_matrix_dq [kg], ∂𝓜/∂q_k, k = joint_{k + 1}"
+        assert shown_matrix(lines) == values[:, :, k].tolist()
+
+
+def test_second_derivatives_are_one_matrix_per_pair():
+    """∂²𝓜(i,j)/∂q(k)∂q(l) shows the matrix of i and j for every k and l."""
+    values = np.arange(1.0, 17.0).reshape(2, 2, 2, 2)
+    array = Array("d2mass_matrix_dq2", values, (names(2),) * 4, "kg")
+    found = blocks(render_table(result_of(array), 80, False))
+    assert len(found) == 4
+    for (k, m), lines in zip(np.ndindex(2, 2), found, strict=True):
+        which = f"k = joint_{k + 1}, l = joint_{m + 1}"
+        assert lines[0] == f"d2mass_matrix_dq2 [kg], ∂²𝓜/∂q_k∂q_l, {which}"
+        assert shown_matrix(lines) == values[:, :, k, m].tolist()
+
+
+def test_the_printed_slices_are_the_derivatives():
+    """Each printed slice of ∂𝓜/∂q is what mass-matrix changes by, seen by differences."""
+    arm = robolin.load("two-link")
+    q = np.array([0.3, -0.7])
+    array = Array(
+        "dmass_matrix_dq", robolin.mass_matrix_derivative(arm, q), (arm.joint_names,) * 3, "kg"
+    )
+    found = blocks(render_table(result_of(array), 80, False, 8))
+    for lines, step in zip(found, 1e-6 * np.eye(2), strict=True):
+        change = robolin.mass_matrix(arm, q + step) - robolin.mass_matrix(arm, q - step)
+        assert np.allclose(shown_matrix(lines), change / 2e-6, rtol=0, atol=1e-6)
+
+
+def blocks(text):
+    """The tables of a text, each as its lines."""
+    return [block.splitlines() for block in text.strip().split("\n\n")]
+
+
+def shown_matrix(lines):
+    return [[float(word) for word in line.split()[1:]] for line in lines[3:]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_entry_has_its_digits(seed):
+    """Six digits mean six digits of every entry, whatever stands beside it."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal(40) * 10.0 ** rng.uniform(-9, 4, 40)
+    texts = aligned(values.tolist(), 6)
+    assert len(set(map(len, texts))) == 1
+    np.testing.assert_allclose([float(text) for text in texts], values, rtol=5.1e-6, atol=0)
+
+
+def test_rounding_is_explained_where_it_is_shown():
+    """A table with ~0 says what that means; one without says nothing of it."""
+    noisy = Array("tau", np.array([1.0, 3e-18]), (names(2),), "N·m", "effort")
+    plain = Array("tau", np.array([1.0, 3e-8]), (names(2),), "N·m", "effort")
+    assert "~0: rounding" in render_table(result_of(noisy), 80, False)
+    assert "rounding" not in render_table(result_of(plain), 80, False)
+
+
+def test_late_times_can_be_told_apart():
+    """Times of a long recording keep the digits in which its rows differ."""
+    array = Array("tau", np.ones((3, 2)), (names(2),), "N·m", "effort")
+    time = 1_700_000_000.0 + 0.01 * np.arange(3)
+    text = render_table(result_of(array, time=time), 80, False)
+    assert "1700000000.01" in text
+
+
+def test_names_cannot_steer_the_terminal():
+    """Markup and control characters in a name are shown, not obeyed."""
+    array = Array("tau", np.array([1.0, 2.0]), (("[bold]x", "\x1b[31my\n"),), "N·m", "effort")
+    text = render_table(result_of(array), 80, False)
+    assert "[bold]x" in text
+    assert "\\x1b[31my\\n" in text
+    assert "\x1b" not in text
+
+
+def test_color_changes_nothing_but_color():
+    """Without its colour codes a coloured table is the plain one."""
+    result = result_of(matrix(3), contract={"damping": True})
+    plain, colored = (render_table(result, 80, color) for color in (False, True))
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", colored)
+    assert colored != plain
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()

@@ -1,0 +1,85 @@
+"""Drives in closing joints: the same linkage cut elsewhere, and what power they take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.arm import Arm, Frame, Link, Loop, Pose
+from tests.evaluation.loops.closed_arms import Closed, relative, sample
+
+# measured at 2e-15
+AGREE = 1e-12
+
+
+def cut_at_the_pivot() -> Arm:
+    """The four-bar with its rocker hung on the coupler: its pin is a joint, its pivot a closure.
+
+    Links are rocker, coupler and crank from the tip; the rocker's own frame stays where it was.
+    """
+    arm = robolin.load("four-bar")
+    rocker, coupler, crank = arm.links_tip_to_base
+    end = arm.loops[0].first.pose
+    shift = tuple(-x for x in arm.loops[0].second.pose.translation)
+    centre = tuple(a + b for a, b in zip(rocker.inertia.com, shift, strict=True))
+    pin = replace(rocker.joint, name="pin", pose=end)
+    hung = Link("rocker", pin, 2, replace(rocker.inertia, com=centre))
+    foot = Frame("foot", 1, Pose(translation=shift))
+    pivot = Frame("ground", 4, rocker.joint.pose)
+    return replace(
+        arm,
+        links_tip_to_base=(hung, coupler, crank),
+        joint_names=("drive", "knee", "pin"),
+        loops=(Loop("pivot", "point", foot, pivot),),
+        frames={},
+    )
+
+
+@pytest.mark.parametrize("moment", [0.0, 3.0])
+def test_a_drive_at_the_cut_is_a_joints_torque_elsewhere(moment: float) -> None:
+    """Torque about the pin moves the four-bar alike, whether the pin is a closure or a joint."""
+    arm, other = robolin.load("four-bar"), cut_at_the_pivot()
+    for angle in (-0.4, 0.2, 0.5):
+        here = robolin.close(arm, [angle, 0.0, 0.0], [0.7, 0.0, 0.0], hold="drive")
+        turned = here.q[2] - here.q[0] - here.q[1]
+        rates = here.qd[2] - here.qd[0] - here.qd[1]
+        q, qd = np.array([*here.q[:2], turned]), np.array([*here.qd[:2], rates])
+
+        # the joint turns the rocker on the coupler, the closure the coupler on the rocker
+        effort = np.array([1.0, -0.5, 0.0])
+        closing = robolin.closing_torques(arm, here.q, {"pin": [0.0, 0.0, -moment, 0.0, 0.0, 0.0]})
+        found = robolin.forward(arm, here.q, here.qd, effort + closing)
+        true = robolin.forward(other, q, qd, effort + np.array([0.0, 0.0, moment]))
+        assert relative(found[:2], true[:2]) < AGREE
+
+
+@pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
+def test_what_a_closure_holds_changes_its_forces_alone(closed: Closed) -> None:
+    """A force between frames that are held together is borne by the closure: τ_a = L* w."""
+    loop, rows = closed.arm.loops[0], robolin.loop_constraints(closed.arm, closed.q)
+    w = np.random.default_rng(3).normal(size=6)
+    if loop.kind == "point":
+        w[:3] = 0.0
+    torques = robolin.closing_torques(closed.arm, closed.q, {loop.name: w})
+    held = np.concatenate([w[3:], w[:3]])[: 6 if loop.kind == "rigid" else 3]
+    pulled = np.einsum("bij,i->bj", rows.jacobian[:, : len(held)], held)
+    before = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
+    after = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau + torques)
+
+    assert relative(torques, pulled) < AGREE
+    assert np.abs(after.qdd - before.qdd).max() < 1e-10 * np.abs(before.qdd).max()
+
+
+def test_what_is_not_a_wrench_is_refused() -> None:
+    """Names of loops, six numbers, and finite ones."""
+    arm, q = robolin.load("four-bar"), np.zeros(3)
+    with pytest.raises(robolin.UsageError, match="no loop 'pim'") as caught:
+        robolin.closing_torques(arm, q, {"pim": np.zeros(6)})
+    assert "pin" in caught.value.hint
+    with pytest.raises(robolin.RobolinError, match="not a moment and a force"):
+        robolin.closing_torques(arm, q, {"pin": [1.0, 2.0]})
+    with pytest.raises(robolin.RobolinError, match="not finite"):
+        robolin.closing_torques(arm, q, {"pin": [np.nan] * 6})

@@ -1,0 +1,223 @@
+"""States brought onto closures, and states that are refused because they are not on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.arm import Link, Pose
+from tests.evaluation.loops.closed_arms import Closed, sample
+from tests.evaluation.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced
+
+every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
+
+
+@pytest.mark.parametrize(
+    "name, linkage, held",
+    [
+        ("four-bar", FOUR_BAR, ["drive"]),
+        ("five-bar", FIVE_BAR, ["left_shoulder", "right_shoulder"]),
+    ],
+)
+def test_joints_follow_those_that_are_held(name: str, linkage: Linkage, held: list[str]) -> None:
+    """With the free coordinates held, closing is the geometry of circles that meet."""
+    arm = robolin.load(name)
+    places = [arm.joint_names.index(joint) for joint in held]
+    theta, rate = np.full(len(held), 0.4), np.linspace(1.0, -0.5, len(held))
+    true = reduced(linkage, theta, rate, np.zeros(arm.n))
+    q, qd = np.zeros((2, arm.n))
+    q[places], qd[places] = theta, rate
+    found = robolin.close(arm, q, qd, hold=held)
+
+    # gaps are closed to 1e-13 m, and bars are half a metre long
+    np.testing.assert_allclose(found.q, true.q, atol=1e-12)
+    np.testing.assert_allclose(found.qd, true.qd, atol=1e-11)
+    np.testing.assert_array_equal(found.q[places], theta)
+    np.testing.assert_array_equal(found.qd[places], rate)
+
+
+@every_arm
+def test_closing_changes_as_little_as_it_can(closed: Closed) -> None:
+    """The change of velocity is at right angles to all velocities that closures allow."""
+    rng = np.random.default_rng(4)
+    wild = rng.normal(size=closed.q.shape)
+    found = robolin.close(closed.arm, closed.q, wild)
+    L = robolin.loop_constraints(closed.arm, found.q).jacobian
+
+    np.testing.assert_allclose(found.q, closed.q, atol=1e-12)
+    assert np.abs(L @ found.qd[..., None]).max() < 1e-12
+    for i in range(len(wild)):
+        free = np.linalg.svd(L[i])[2][np.linalg.matrix_rank(L[i]) :]
+        assert np.abs(free @ (found.qd[i] - wild[i])).max() < 1e-12
+
+
+@every_arm
+def test_changes_are_the_differences_of_closed_states(closed: Closed) -> None:
+    """A state moved along a closed change is closed to second order, positions and velocities."""
+    arm, step = closed.arm, 1e-4
+    dq, dqd = np.random.default_rng(6).normal(size=(2, *closed.q.shape))
+    change = robolin.close_change(arm, closed.q, closed.qd, dq, dqd)
+    sides = [
+        robolin.loop_constraints(arm, closed.q + h * change.dq, closed.qd + h * change.dqd)
+        for h in (step, -step)
+    ]
+    wild = robolin.loop_constraints(arm, closed.q + step * dq, closed.qd + step * dqd)
+
+    # central differences leave h², and turns far from closed are not in the coordinates of L
+    for name in ("open_by", "opening"):
+        ahead, behind = (getattr(side, name) for side in sides)
+        assert np.abs(ahead - behind).max() < 1e-3 * np.abs(getattr(wild, name)).max()
+    again = robolin.close_change(arm, closed.q, closed.qd, change.dq, change.dqd)
+    np.testing.assert_allclose(again.dq, change.dq, atol=1e-12)
+    np.testing.assert_allclose(again.dqd, change.dqd, atol=1e-12)
+
+
+def test_held_joints_keep_their_change() -> None:
+    """With the crank held, a change of the four-bar is its velocity at unit rate of the crank."""
+    arm = robolin.load("four-bar")
+    state = robolin.close(arm, [0.5, 0, 0], [1, 0, 0], hold="drive")
+    change = robolin.close_change(arm, state.q, state.qd, [1, 0, 0], hold="drive")
+    ahead, behind = (
+        robolin.close(arm, state.q + h * change.dq, [1, 0, 0], hold="drive") for h in (1e-5, -1e-5)
+    )
+
+    np.testing.assert_allclose(change.dq, state.qd, atol=1e-12)
+    # central differences: h² and rounding over h
+    np.testing.assert_allclose(change.dqd, (ahead.qd - behind.qd) / 2e-5, atol=1e-8)
+
+
+@pytest.mark.slow
+@every_arm
+def test_changes_that_open_closures_are_refused(closed: Closed) -> None:
+    """perturb_forward answers for no change that tears a loop, in positions or in velocities.
+
+    Large changes and tiny ones are tried in turn from arm to arm.
+    """
+    arm, dq = closed.arm, np.random.default_rng(7).normal(size=closed.arm.n)
+    state = (arm, closed.q[0], closed.qd[0])
+    kept = robolin.close_change(*state, dq)
+
+    one, other = (1.0, 1e-9) if arm.n % 2 else (1e-9, 1.0)
+
+    robolin.perturb_forward(*state, dq=one * kept.dq, dqd=one * kept.dqd)
+    with pytest.raises(robolin.RobolinError, match="dq does not keep the closures"):
+        robolin.perturb_forward(*state, dq=one * dq)
+    with pytest.raises(robolin.RobolinError, match="dqd does not keep the closures") as caught:
+        robolin.perturb_forward(*state, dqd=other * dq)
+    assert "close_change" in caught.value.hint
+
+
+@every_arm
+def test_closing_from_afar(closed: Closed) -> None:
+    """From gaps of centimetres Newton's method ends at rounding, and stays there."""
+    away = closed.q + 0.1 * np.random.default_rng(5).normal(size=closed.q.shape)
+    open_by = np.abs(robolin.loop_constraints(closed.arm, away).open_by).max()
+    found = robolin.close(closed.arm, away)
+    left = np.abs(robolin.loop_constraints(closed.arm, found.q).open_by).max()
+
+    assert open_by > 1e-2
+    assert left < 1e-12
+    np.testing.assert_array_equal(robolin.close(closed.arm, found.q).q, found.q)
+
+
+@pytest.mark.parametrize("start", [(2.7, -0.2, 1.5), (2.317, 2.294, 0.297)])
+def test_closing_does_not_run_away(start: tuple[float, float, float]) -> None:
+    """From a metre away joints close without whole turns, and overshooting is taken back."""
+    found = robolin.close(robolin.load("four-bar"), start, hold="drive")
+    assert np.abs(found.q - start).max() < np.pi
+
+
+def parallelogram(at: float) -> robolin.Arm:
+    """The four-bar with a coupler and pivots 1 m apart and cranks of 1 m, `at` metres from zero."""
+    arm = robolin.load("four-bar")
+
+    def moved(link: Link, translation: tuple[float, float, float]) -> Link:
+        return replace(link, joint=replace(link.joint, pose=Pose(translation=translation)))
+
+    places = {"crank": (at, 0.0, 0.0), "coupler": (0.0, 1.0, 0.0), "rocker": (at + 1.0, 0.0, 0.0)}
+    links = tuple(moved(link, places[link.name]) for link in arm.links_tip_to_base)
+    first = replace(arm.loops[0].first, pose=Pose(translation=(1.0, 0.0, 0.0)))
+    return replace(arm, links_tip_to_base=links, loops=(replace(arm.loops[0], first=first),))
+
+
+def test_far_from_the_world() -> None:
+    """A linkage a thousand kilometres off is closed as exactly as one at the origin."""
+    q = np.linspace(-3.0, 3.0, 41)[:, None] * [1.0, -1.0, 1.0]
+    gap = robolin.loop_constraints(parallelogram(2.0**20), q).open_by
+    assert np.abs(gap).max() < 1e-15
+
+
+def test_changes_with_nothing_left_to_open() -> None:
+    """Where both cranks turn alike, the velocities of closures change by rounding alone."""
+    arm, turn = parallelogram(0.3), np.array([1.0, -1.0, 1.0])
+    q = np.linspace(0.3, 1.3, 11)[:, None] * turn
+    found = robolin.perturb_forward(arm, q, 0.7 * turn, dq=turn)
+    model = robolin.linearize_forward(arm, q, 0.7 * turn)
+    np.testing.assert_allclose(found, model.dqdd_dq @ turn, rtol=1e-12)
+
+
+def test_fast_velocities_are_known_less_exactly() -> None:
+    """Nine digits of a velocity are enough, however fast it is; six are not."""
+    arm = robolin.load("four-bar")
+    state = robolin.close(arm, [0.5, 0, 0], [1e4, 0, 0], hold="drive")
+    robolin.forward(arm, state.q, state.qd * [1 + 1e-9, 1, 1])
+    with pytest.raises(robolin.RobolinError, match="torn open"):
+        robolin.forward(arm, state.q, state.qd * [1 + 1e-5, 1, 1])
+
+
+def test_an_arm_without_loops_is_closed_already() -> None:
+    """There is nothing to move on an ordinary arm."""
+    arm = robolin.load("two-link")
+    found = robolin.close(arm, [0.3, -0.7], [1.0, 2.0])
+    np.testing.assert_array_equal(found.q, [0.3, -0.7])
+    np.testing.assert_array_equal(found.qd, [1.0, 2.0])
+
+
+REFUSED = {
+    "open": (lambda arm: robolin.forward(arm, [0.1, 0, 0]), "'pin' stands open by 0.115 m"),
+    "opening": (lambda arm: robolin.forward(arm, 0.0, [1.0, 0, 0]), "torn open at 1.2 m/s"),
+    "one of several": (
+        lambda arm: robolin.linearize_forward(arm, [[0.0, 0, 0], [0.1, 0, 0]]),
+        "state 1: the closure of loop 'pin'",
+    ),
+    "not finite": (lambda arm: robolin.forward(arm, [np.nan, 0, 0]), "q is not finite"),
+    "out of reach": (
+        lambda arm: robolin.close(arm, [0.1, 0, 0], hold=["drive", "knee"]),
+        "'pin' cannot be closed from here: 0.115 m is left",
+    ),
+    "held velocities": (
+        lambda arm: robolin.close(arm, 0.0, [1.0, 1, 0], hold=["drive", "knee"]),
+        "'pin' cannot stay closed at these velocities",
+    ),
+    "unknown joint": (lambda arm: robolin.close(arm, 0.0, hold="drve"), "no joint 'drve'"),
+    "unknown method": (lambda arm: robolin.forward(arm, 0.0, loop_method="lu"), "'lu'"),
+    "inverse": (lambda arm: robolin.inverse(arm, 0.0), "inverse is about trees of joints"),
+    "mass matrix": (lambda arm: robolin.mass_matrix(arm, 0.0), "closed loops: 'pin'"),
+    "diagonalize": (lambda arm: robolin.diagonalize(arm, 0.0), "closed loops: 'pin'"),
+    "no loops": (
+        lambda arm: robolin.loop_forces(robolin.load("two-link"), 0.0),
+        "'two-link' has no closed loops",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused(what: str) -> None:
+    """A state off its closures, and what is only about trees, is an error that says what to do."""
+    ask, says = REFUSED[what]
+    with pytest.raises(robolin.RobolinError) as caught:
+        ask(robolin.load("four-bar"))
+    assert says in str(caught.value)
+    assert caught.value.hint or what == "not finite"
+
+
+def test_open_loops_are_the_tree() -> None:
+    """Without its closures the linkage is a tree, on which everything works."""
+    arm = robolin.load("four-bar", open_loops=True)
+    assert arm.loops == ()
+    q, qdd = [0.3, -0.7, 0.2], [1.0, 2.0, -1.0]
+    tau = robolin.inverse(arm, q, 0.0, qdd)
+    np.testing.assert_allclose(robolin.forward(arm, q, 0.0, tau), qdd, atol=1e-12)

@@ -1,0 +1,113 @@
+"""Which frame is meant when none, or one by name, is given."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import robolin
+from robolin.core.arm import Frame, Pose, kept_with
+from robolin.evaluation.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_between
+from tests.robots import random_arm
+
+
+def test_the_only_end_of_a_description_is_the_tip() -> None:
+    """A fixed link at the end counts."""
+    assert default_frame(robolin.load("two-link")).name == "tip"
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "ur10"])
+def test_several_frames_on_the_last_link_have_to_be_chosen_from(name: str) -> None:
+    """Where frames in different places are on the last link, nobody's frame is taken."""
+    arm = robolin.load(name)
+    on_last = {frame.name for frame in arm.frames.values() if frame.link == 1}
+    with pytest.raises(robolin.UsageError, match="which one is meant") as caught:
+        robolin.jacobian(arm, 0.0)
+    assert all(f"'{frame}'" in caught.value.hint for frame in on_last)
+    for frame in on_last:
+        assert robolin.jacobian(arm, 0.0, frame=frame).frame == frame
+
+
+def test_every_result_about_a_frame_names_it() -> None:
+    """Whether or not it was named, results say which frame they are about."""
+    arm = robolin.load("two-link")
+    for ask in (
+        robolin.jacobian,
+        robolin.frame_motion,
+        robolin.frame_derivatives,
+        robolin.operational_space,
+    ):
+        assert ask(arm, [0.3, -0.7]).frame == "tip"
+        assert ask(arm, [0.3, -0.7], frame="lower").frame == "lower"
+
+
+def test_the_tip_that_an_arm_was_loaded_with() -> None:
+    """tip= chooses the chain and the frame that questions are about."""
+    arm = robolin.load("ur5", tip="tool0")
+
+    assert default_frame(arm) == arm.frames["tool0"]
+    assert joints_between(at_frame(arm)) == 6
+
+
+def test_arms_made_by_hand_have_their_last_link() -> None:
+    """Without a description the end is the link that carries no other."""
+    arm = random_arm(1, 4)
+    assert default_frame(replace(arm, frames={})) == Frame("link3", 1)
+    with pytest.raises(robolin.UsageError, match="2 frames are on the last link"):
+        default_frame(arm)
+
+
+def test_several_ends_have_to_be_chosen_from() -> None:
+    """A branched arm has no default, and the error lists its ends."""
+    with pytest.raises(robolin.RobolinError, match="several ends") as caught:
+        robolin.jacobian(robolin.load("panda-fingers"), 0.0)
+    assert "'panda_leftfinger', 'panda_rightfinger'" in caught.value.hint
+    assert caught.value.hint.startswith("choose one with --frame, or frame= in Python: ")
+    with pytest.raises(robolin.RobolinError, match="several ends") as caught:
+        at_frame(robolin.load("panda-fingers"), flag="--tip-acceleration LINK")
+    assert caught.value.hint.startswith("choose one with --tip-acceleration LINK, or frame= ")
+
+
+def test_a_mistyped_frame_is_recognized() -> None:
+    """The closest name is suggested."""
+    with pytest.raises(robolin.RobolinError, match="has no link 'tool_0'") as caught:
+        robolin.jacobian(robolin.load("ur5"), 0.0, frame="tool_0")
+    assert caught.value.hint == "did you mean 'tool0'?"
+
+
+@pytest.mark.parametrize("frame", [3, ["tool0"]])
+def test_a_frame_is_given_by_name(frame: Any) -> None:
+    """Anything else is wrong usage."""
+    with pytest.raises(robolin.UsageError, match="not the name of a link"):
+        robolin.jacobian(robolin.load("ur5"), 0.0, frame=frame)
+
+
+@pytest.mark.parametrize("point", [(1.0, 2.0), "abc", (1.0, 2.0, float("nan")), 3.0])
+def test_a_point_is_three_finite_numbers(point: Any) -> None:
+    """Anything else is wrong usage."""
+    with pytest.raises(robolin.UsageError, match="point is"):
+        robolin.jacobian(robolin.load("ur5"), 0.0, point=point)
+
+
+def test_a_point_is_in_the_axes_of_its_frame() -> None:
+    """The tip's pose is the frame's, moved along its own axes."""
+    turned = (0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    tool = Frame("tool", 1, Pose(turned, (1.0, 2.0, 3.0)))
+    placed = at_frame(replace(random_arm(2, 3), frames={"tool": tool}), "tool", (0.5, 0.0, 0.25))
+
+    assert placed.tip == Frame("tool", 1, Pose(turned, (1.0, 2.5, 3.25)))
+    assert placed.contract["frame"] == "'tool' at 0.5, 0.0, 0.25 m"
+
+
+def test_places_are_made_once_and_not_without_end() -> None:
+    """The same place is the same object; a sweep over many places does not fill the memory."""
+    arm = robolin.load("ur5")
+
+    assert at_frame(arm, "tool0") is at_frame(arm, "tool0")
+    for i in range(3 * MOST_PLACES_KEPT):
+        at_frame(arm, "tool0", (0.0, 0.0, float(i)))
+    assert len(kept_with(arm, "at_frame", lambda _: {})) <= MOST_PLACES_KEPT
+    assert kept_with(pickle.loads(pickle.dumps(arm)), "at_frame", lambda _: None) is None

@@ -1,0 +1,390 @@
+"""Verbs as functions of one state: the bits of the public functions, from any thread."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pickle
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.calls import call_text, interpreter
+from robolin.engine.calls.call_table import CallTable, fits
+from robolin.engine.compiled import kernels
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
+from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
+from robolin.evaluation.quick_calls import no_answer, quick_call
+from robolin.evaluation.state_call import PlainCall, compiled_call
+from tests.robots import random_arm, random_states, with_follower
+
+CHAIN = random_arm(61, 3)
+TREE = random_arm(62, 5, tree=True)
+MIMIC = with_follower(random_arm(63, 4))
+PLAIN = robolin.load("two-link")
+
+native = pytest.mark.skipif(bool(interpreter.why_plain()), reason=interpreter.why_plain())
+
+
+def state_of(arm: Arm, needs: tuple[str, ...], seed: int = 3) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {name: rng.uniform(-1.0, 1.0, arm.n) for name in needs}
+
+
+def results_of(found: Any) -> list[np.ndarray]:
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def same_bits(found: Any, expected: Any) -> bool:
+    pairs = zip(results_of(found), results_of(expected), strict=True)
+    return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs)
+
+
+# one result or several, of every number of axes, and as many inputs as there are
+QUICK = ("inverse", "energy")
+SHAPES = ("mass-matrix-second-derivative", "regressor", "linearize-forward", "jacobian")
+SLOW = (*SHAPES, "perturb-inverse", "frame-derivatives")
+
+
+@pytest.mark.parametrize(
+    "verb", [*QUICK, *(pytest.param(verb, marks=pytest.mark.slow) for verb in SLOW)]
+)
+def test_kernels_can_be_called(verb: str) -> None:
+    """A compiled call gives the bits that the same algorithm gives on floats."""
+    state = state_of(TREE, ALGORITHMS[verb].needs)
+    frame = TREE.links[-1].name if verb in ABOUT_A_FRAME else None
+    placed = TREE if frame is None else at_frame(TREE, frame)
+    expected = evaluate(placed, verb, state, engine="python")
+    found = robolin.compile(TREE, verb, frame=frame)(*state.values())
+    assert same_bits(found, tuple(expected.values()))
+
+
+def test_every_verb_fits_the_table() -> None:
+    """There is no algorithm with more inputs, results or axes than a built-in function takes."""
+    for entry in ALGORITHMS.values():
+        assert len(entry.needs) <= call_text.MOST_INPUTS
+        assert len(entry.gives) <= call_text.MOST_RESULTS
+        assert all(len(shape) <= call_text.MOST_AXES for shape in entry.gives.values())
+
+
+@pytest.mark.parametrize("arm", [CHAIN, MIMIC], ids=["chain", "mimic"])
+@pytest.mark.parametrize(
+    "verb", ["inverse", pytest.param("linearize-forward", marks=pytest.mark.slow)]
+)
+def test_plain_and_built_in_calls_agree(arm: Arm, verb: str) -> None:
+    """Where the interpreter allows no built-in function, the plain path gives the same bits."""
+    call, plain = robolin.compile(arm, verb), PlainCall(arm, verb)
+    state = state_of(arm, plain.needs).values()
+    assert same_bits(call(*state), plain(*state))
+    into = tuple(np.full_like(each, np.nan) for each in results_of(call(*state)))
+    out = into if len(into) > 1 else into[0]
+    assert plain(*state, out) is out
+    assert same_bits(out, call(*state))
+
+
+@native
+def test_calls_are_built_in_here() -> None:
+    """On an interpreter that was tested, calls are functions of the interpreter itself."""
+    call = robolin.compile(CHAIN, "inverse")
+    assert inspect.isbuiltin(call)
+    assert list(inspect.signature(call).parameters) == ["q", "qd", "qdd", "out"]
+    assert CHAIN.name in (call.__doc__ or "")
+
+
+def test_an_unknown_interpreter_takes_the_plain_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told to, or on an interpreter that nobody tested, calls are plain and say why."""
+    assert interpreter.why_plain.__wrapped__() == interpreter.why_plain()
+    for name, value, why in (
+        ("TESTED", (), "was not tested"),
+        ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "hides functions"),
+        ("_arrays_are_as_expected", lambda: False, "laid out in another way"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(interpreter, name, value)
+            assert why in interpreter.why_plain.__wrapped__()
+    monkeypatch.setenv(interpreter.PLAIN, "1")
+    assert interpreter.PLAIN in interpreter.why_plain.__wrapped__()
+
+
+def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Public functions and compiled calls give the same bits by the plain path."""
+    arm = replace(CHAIN)
+    state = state_of(arm, ("q", "qd", "qdd"))
+    expected = robolin.inverse(CHAIN, **state, engine="python")
+    monkeypatch.setattr("robolin.engine.calls.call_table.why_plain", lambda: "for the test")
+    call = robolin.compile(arm, "inverse")
+    assert isinstance(call, PlainCall)
+    assert quick_call(arm, "inverse") is no_answer
+    assert same_bits(call(**state), expected)
+    assert same_bits(robolin.inverse(arm, **state, engine="compiled"), expected)
+    assert same_bits(pickle.loads(pickle.dumps(call))(**state), expected)
+
+
+@native
+@pytest.mark.parametrize("verb", ["inverse", "energy"])
+def test_calls_and_their_results_can_be_pickled(verb: str) -> None:
+    """A call made again from its pickle gives the same bits; named tuples keep their names."""
+    call = robolin.compile(CHAIN, verb)
+    state = state_of(CHAIN, ALGORITHMS[verb].needs).values()
+    found, again = call(*state), pickle.loads(pickle.dumps(call))
+    assert again is not call
+    assert same_bits(again(*state), found)
+    assert deepcopy(call)(*state) is not None
+    kept = pickle.loads(pickle.dumps(found))
+    assert type(kept) is type(found)
+    assert same_bits(kept, found)
+
+
+@pytest.mark.slow
+def test_calls_outlive_their_arm() -> None:
+    """A call computes on when nobody else has the arm, and both go when it does."""
+    arm = replace(CHAIN)
+    state = state_of(arm, ("q", "qd", "qdd")).values()
+    expected = robolin.inverse(CHAIN, *state, engine="python")
+    call, gone = robolin.compile(arm, "inverse"), weakref.ref(arm)
+    del arm
+    gc.collect()
+    assert same_bits(call(*state), expected)
+    del call
+    gc.collect()
+    assert gone() is None
+
+
+@native
+def test_functions_of_one_object_share_what_they_read() -> None:
+    """A function goes on computing when another one of the same object was made and is gone."""
+    call = robolin.compile(replace(CHAIN), "inverse")
+    state = state_of(CHAIN, ("q", "qd", "qdd")).values()
+    expected, name = call(*state), call.__name__
+    for _ in range(100):
+        other = call.__self__.call  # type: ignore[attr-defined]
+        assert same_bits(other(*state), expected)
+        del other
+    gc.collect()
+    assert (call.__name__, next(iter(inspect.signature(call).parameters))) == (name, "q")
+    assert same_bits(call(*state), expected)
+
+
+@pytest.mark.slow
+@native
+def test_calls_leave_no_references_behind() -> None:
+    """However a call ends, no array, tuple or None is counted once too often or too seldom."""
+    import sys
+
+    call = robolin.compile(CHAIN, "energy")
+    q, qd = state_of(CHAIN, ("q", "qd")).values()
+    out = call(q, qd)
+    watched = (q, qd, out, *out, type(out), np.ndarray, call)
+    wrong = np.full(3, np.nan)
+
+    def every_way() -> None:
+        call(q, qd)
+        call(q, qd, None)
+        call(q, qd, out)
+        call(q, qd, out=out)
+        for refused in ((q,), (q, wrong), (q, [1.0]), (q, qd, (q, qd))):
+            with pytest.raises((TypeError, ValueError, RobolinError)):
+                call(*refused)
+
+    every_way()
+    gc.collect()
+    before = [sys.getrefcount(each) for each in watched]
+    for _ in range(20):
+        every_way()
+    gc.collect()
+    assert [sys.getrefcount(each) for each in watched] == before
+
+
+def test_threads_share_a_call() -> None:
+    """Calls from several threads at once give every thread its own answers."""
+    call = robolin.compile(TREE, "energy")
+    states = random_states(TREE, 40)
+    rows = list(zip(states.q, states.qd, strict=True))
+    expected = [call(*row) for row in rows]
+
+    def work(start: int) -> bool:
+        turned = [*range(start, len(rows)), *range(start)] * 10
+        return all(same_bits(call(*rows[i]), expected[i]) for i in turned)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+
+
+def test_what_has_no_kernel_of_its_own_is_refused() -> None:
+    """Unknown verbs and methods, closed loops and no arm at all are told in words."""
+    for verb in (3, None, ["inverse"]):
+        with pytest.raises(UsageError, match=r"no verb .* to compile\nhint: verbs are texts"):
+            robolin.compile(CHAIN, verb)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no method"):
+        robolin.compile(CHAIN, "inverse", method="best")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="an arm is needed"):
+        robolin.compile("panda", "inverse")  # type: ignore[arg-type]
+    with pytest.raises(RobolinError, match="closed loops"):
+        robolin.compile(robolin.load("four-bar"), "forward")
+    floating = robolin.load("two-link", floating_base=True)
+    with pytest.raises(RobolinError, match="by links"):
+        robolin.compile(floating, "link-accelerations")
+
+
+def test_verbs_are_spelt_as_functions_are_too() -> None:
+    """The name of the function is the verb; both give the same call."""
+    q, qd, tau = state_of(PLAIN, ("q", "qd", "tau")).values()
+    call, other = (robolin.compile(PLAIN, f"linearize{mark}forward") for mark in "_-")
+    assert same_bits(call(q, qd, tau), other(q, qd, tau))
+
+
+def test_a_frame_and_a_point_are_those_of_the_functions() -> None:
+    """A compiled call about a frame gives the bits of the function; without one it asks for it."""
+    q, qd = state_of(PLAIN, ("q", "qd")).values()
+    about: dict[str, Any] = {"frame": "tip", "point": (0.1, 0.0, 0.2)}
+    found = robolin.compile(PLAIN, "jacobian", **about)(q, qd)
+    expected = robolin.jacobian(PLAIN, q, qd, **about)
+    for name in found._fields:
+        assert same_bits(getattr(found, name), getattr(expected, name))
+    with pytest.raises(UsageError, match="which one is meant"):
+        robolin.compile(robolin.load("ur5"), "jacobian")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call takes accelerations too and gives torques, with the bits of the function."""
+    if plain:
+        monkeypatch.setattr("robolin.evaluation.state_call.fits", lambda kernel: False)
+    call = robolin.compile(PLAIN, "forward", prescribe="elbow")
+    state = state_of(PLAIN, ("q", "qd", "tau", "qdd"))
+    # what is not asked for is not looked at
+    found, other = call(**state), {**state, "tau": state["tau"] + [0.0, 9.0]}
+    assert same_bits(call(**other, out=found), found)
+    given = {**state, "prescribed": np.array([0.0, 1.0])}
+    expected = evaluate(PLAIN, "forward-prescribed", given, engine="python")
+    assert same_bits(found, tuple(expected.values()))
+    assert found._fields == ("qdd", "tau")
+    assert same_bits(pickle.loads(pickle.dumps(call))(**state), found)
+    with pytest.raises(RobolinError, match="not finite"):
+        call(**{**state, "qd": np.array([np.nan, 0.0])})
+    with pytest.raises(ValueError, match="shares memory"):
+        call(**state, out=(state["q"], state["q"]))
+
+
+@pytest.mark.parametrize(
+    ("verb", "chosen", "message"),
+    [
+        ("invrse", {}, "no verb 'invrse' to .*\nhint: did you mean 'inverse'"),
+        ("nope", {}, "no verb 'nope' to .*\nhint: there are inverse, forward, "),
+        ("inverse", {"frame": "tip"}, "frame: 'inverse' is about no frame"),
+        ("inverse", {"point": (0.0, 0.0, 1.0)}, "point: 'inverse' is about no frame"),
+        ("inverse", {"point": 1.0}, "not three numbers"),
+        ("jacobian", {"frame": "elsewhere"}, "no link 'elsewhere'"),
+        ("inverse", {"prescribe": "elbow"}, "prescribe: changes nothing about 'inverse'"),
+        ("forward", {"prescribe": "nobody"}, "no moving joint 'nobody'"),
+        ("forward", {"prescribe": "elbow", "method": "a"}, "method: cannot go together"),
+        ("forward-prescribed", {}, "ask for forward, and name the joints"),
+        ("linearize-forward-prescribed", {}, "ask for linearize-forward, and name"),
+        ("forward-prescribed-conventional", {}, "ask for forward, and name the joints"),
+    ],
+)
+def test_choices_without_effect_are_refused(
+    verb: str, chosen: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """By name, and alike wherever a verb becomes a function."""
+    for make in (robolin.compile, robolin.casadi_function):
+        with pytest.raises(UsageError, match=message):
+            make(PLAIN, verb, **chosen)
+    with pytest.raises(UsageError, match=message):
+        robolin.generate(PLAIN, [verb], tmp_path / "made", **chosen)
+
+
+@native
+def test_the_module_is_sound() -> None:
+    """LLVM's own check of the function's assembly finds nothing."""
+    places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
+    kernels._llvm().parse_assembly(call_text.call_text(places)).verify()
+
+
+# public functions
+
+
+def unusual(arm: Arm) -> Iterator[Any]:
+    """Values of one state or more that a quick call leaves to others."""
+    q = state_of(arm, ("q",))["q"]
+    yield from (list(q), tuple(q), 0.3, 1, {arm.joint_names[0]: 0.2}, q.astype("f4"), q[None])
+    yield from (np.tile(q, (3, 1)), np.stack([q, q], axis=1)[:, 0], q.astype(">f8"))
+
+
+@native
+@native
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(robolin.inverse, robolin.forward, robolin.mass_matrix),
+        *(robolin.linearize_inverse, robolin.linearize_forward),
+    ],
+)
+def test_the_quick_way_gives_all_that_others_give(function: Callable[..., Any]) -> None:
+    """Once a kernel is at hand, a result has the same fields with the same bits, all its own."""
+    arm, few = robolin.load("two-link"), 1 if function is robolin.mass_matrix else 3
+    state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 2))[:few]
+    many = [np.tile(values, (2 * FEW_STATES, 1)) for values in state]
+    true = function(arm, *state, engine="python")
+    function(arm, *many)
+    function(arm, *state)
+    assert quick_call(arm, function.__name__.replace("_", "-")) is not no_answer
+    found = function(arm, *state)
+    assert type(found) is type(true)
+    given = list(state)
+    for one, other in zip(_arrays(found), _arrays(true), strict=True):
+        assert one.tobytes() == other.tobytes()
+        assert not any(np.shares_memory(one, values) for values in given)
+
+
+def _arrays(found: Any) -> list[np.ndarray]:
+    if isinstance(found, np.ndarray):
+        return [found]
+    return [values for values in vars(found).values() if isinstance(values, np.ndarray)]
+
+
+def test_functions_take_the_quick_way_only_for_plain_states() -> None:
+    """With and without a quick call, whatever is handed over gives the same bits."""
+    arm, other = replace(CHAIN), replace(CHAIN)
+    robolin.compile(arm, "inverse")
+    assert quick_call(arm, "inverse") is not no_answer
+    assert quick_call(arm, "inverse", "python") is no_answer
+    for q in unusual(arm):
+        expected = robolin.inverse(other, q, 0.1, 0.2, engine="python")
+        assert same_bits(robolin.inverse(arm, q, 0.1, 0.2), expected)
+    with pytest.raises(RobolinError, match="not finite"):
+        robolin.inverse(arm, np.full(3, np.nan), np.zeros(3), np.zeros(3))
+
+
+def test_whoever_goes_on_calling_is_given_a_kernel() -> None:
+    """After many calls of few states each, the next is answered by a kernel."""
+    arm = replace(PLAIN)
+    q = np.array([0.3, -0.7])
+    for _ in range(FEW_CALLS):
+        before = robolin.mass_matrix(arm, q)
+    assert "mass-matrix" not in arm_cache(arm).plans
+    assert same_bits(robolin.mass_matrix(arm, q), before)
+    assert "mass-matrix" in arm_cache(arm).plans
+    assert same_bits(robolin.mass_matrix(arm, q), before)
+
+
+def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that does not fit the table is called by the plain path."""
+    kernel = arm_cache(CHAIN).plan("inverse").single_call()
+    shapes = {f"r{i}": (3,) for i in range(call_text.MOST_RESULTS + 1)}
+    assert fits(kernel) == (not interpreter.why_plain())
+    assert not fits(replace(kernel, shapes=shapes))
+    assert not fits(replace(kernel, shapes={"r": (1,) * (call_text.MOST_AXES + 1)}))
+    assert not fits(replace(kernel, inputs=call_text.MOST_INPUTS + 1))
+    assert compiled_call(CHAIN, "inverse") is not None

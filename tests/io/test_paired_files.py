@@ -1,0 +1,285 @@
+"""A CSV file and its provenance are one pair at every moment, whatever ends the writing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from robolin.core.results.result import stream_of_one_part
+from robolin.errors import FileError, RobolinError
+from robolin.io.formats.csv_writer import write_csv
+from robolin.io.paired_files import replacing_pair, waiting_place
+from robolin.io.stored import read_result
+from tests.io.test_stored import result
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+
+# whatever changes the folder, or promises that it has been changed
+STEPS = ("open", "fsync", "chmod", "replace", "unlink")
+OLD, NEW = 1, 2
+
+
+def _write(path: Path, seed: int) -> None:
+    # one state or several rows: columns, rows or numbers tell one from the other
+    write_csv(stream_of_one_part(result(None if seed % 3 else 4, seed)), path)
+
+
+def _seed(path: Path) -> int | None:
+    """Which pair the file is part of, None if there is none."""
+    if not path.exists():
+        return None
+    return int(read_result(path).meta["options"]["q"].split(",")[0])
+
+
+@contextmanager
+def _each_step(act: Callable[[int, bool], None]) -> Iterator[None]:
+    """Something happens before and after every step, counted from 1."""
+    count = 0
+
+    def watched(real: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        nonlocal count
+        count += 1
+        here = count
+        act(here, True)
+        done = real(*args, **more)
+        act(here, False)
+        return done
+
+    with patch.multiple(os, **{name: partial(watched, getattr(os, name)) for name in STEPS}):
+        yield
+
+
+def _killed(path: Path, seed: int, at: int, before: bool) -> bool:
+    """Have a process killed at one step of its writing; whether it came that far."""
+    child = os.fork()
+    if child == 0:
+        try:
+            with _each_step(lambda k, b: (k, b) == (at, before) and _die()):
+                _write(path, seed)
+        finally:
+            os._exit(0)
+    return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _moments() -> Iterator[tuple[int, bool]]:
+    for at in range(1, 40):
+        for before in (True, False):
+            yield at, before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("there", [pytest.param(None, marks=pytest.mark.slow), OLD])
+def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> None:
+    """What stands there is the old pair or the new one, and the next write leaves nothing else."""
+    path, found = tmp_path / "r.csv", set()
+    for at, before in _moments():
+        for name in tmp_path.iterdir():
+            name.unlink()
+        if there is not None:
+            _write(path, there)
+        if not _killed(path, NEW, at, before):
+            break
+        found.add(_seed(path))
+        assert found <= {there, NEW}
+        _write(path, 3)
+        assert _seed(path) == 3
+        assert sorted(os.listdir(tmp_path)) == ["r.csv", "r.csv.meta.json"]
+    assert found == {there, NEW}
+    assert (at, before) > (8, True), "hardly a step was seen"
+
+
+@pytest.mark.slow
+def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
+    """A process that is killed at any step while it completes what another has left loses nothing.
+
+    After everything that the first can leave behind, every seventh step of the second is tried.
+    """
+    path, kills, seen = tmp_path / "r.csv", 0, set()
+    for first in _moments():
+        _write(path, OLD)
+        if not _killed(path, NEW, *first):
+            break
+        left = (_seed(path), *sorted(name.suffix for name in tmp_path.iterdir()))
+        if left in seen:
+            continue
+        seen.add(left)
+        for second in islice(_moments(), len(seen) % 7, None, 7):
+            held = {name: name.read_bytes() for name in tmp_path.iterdir()}
+            before = _seed(path)
+            killed = _killed(path, 3, *second)
+            kills += killed
+            assert _seed(path) in ({before, 3} if killed else {3})
+            for name in tmp_path.iterdir():
+                name.unlink()
+            for name, data in held.items():
+                name.write_bytes(data)
+            if not killed:
+                break
+    # nothing, one part, two, one of them waiting, the file in place, both in place
+    assert len(seen) >= 6
+    assert kills > 20
+
+
+def _failed(path: Path, at: int, number: int) -> Exception | None:
+    """What writing says if one of its steps fails, None if it never comes to it."""
+
+    def fail(here: int, before: bool) -> None:
+        if before and here == at:
+            raise OSError(number, os.strerror(number))
+
+    try:
+        with _each_step(fail):
+            _write(path, NEW)
+    except (FileError, OSError) as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("number", [5, 28], ids=["EIO", "ENOSPC"])
+@pytest.mark.parametrize("there", [None, OLD])
+def test_every_step_that_fails(tmp_path: Path, there: int | None, number: int) -> None:
+    """The pair is the old one or the new one, and the error says which."""
+    path, said = tmp_path / "r.csv", set()
+    for at in range(1, 20):
+        for name in tmp_path.iterdir():
+            name.unlink()
+        if there is not None:
+            _write(path, there)
+        error = _failed(path, at, number)
+        assert _seed(path) in ((NEW,) if error is None else (there, NEW))
+        if isinstance(error, FileError):
+            # what fails as itself is only the tidying up of what is left
+            said.add(_seed(path))
+            assert ("'r.csv' is new" in error.hint) == (_seed(path) == NEW)
+    assert said == {there, NEW}
+
+
+def test_an_interruption_at_every_step(tmp_path: Path) -> None:
+    """Ctrl-C leaves the old pair or the new one."""
+    path, found = tmp_path / "r.csv", set()
+
+    def stop(at: int, here: int, _: bool) -> None:
+        if here == at:
+            raise KeyboardInterrupt
+
+    for at in range(1, 20):
+        _write(path, OLD)
+        try:
+            with _each_step(partial(stop, at)):
+                _write(path, NEW)
+        except KeyboardInterrupt:
+            found.add(_seed(path))
+    assert found == {OLD, NEW}
+
+
+def test_of_two_writers_each_puts_both_halves_in_place(tmp_path: Path) -> None:
+    """Whatever order the system lets them run in, the pair is one of theirs in the end."""
+    path = tmp_path / "r.csv"
+    children = []
+    for seed in (1, 2, 4, 5):
+        children.append(os.fork())
+        if children[-1] == 0:
+            for _ in range(10):
+                _write(path, seed)
+            os._exit(0)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+    assert _seed(path) in (1, 2, 4, 5)
+    assert sorted(os.listdir(tmp_path)) == ["r.csv", "r.csv.meta.json"]
+
+
+@pytest.mark.slow
+def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
+    """Every reading meets one pair or the other, and never halves of two."""
+    path = tmp_path / "r.csv"
+    _write(path, 1)
+    child = os.fork()
+    if child == 0:
+        for i in range(50):
+            _write(path, 1 + i % 2)
+        os._exit(0)
+    found = []
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        found.append(_seed(path))
+    assert set(found) <= {1, 2}
+    assert len(found) > 3
+
+
+def test_what_waits_for_another_file_is_passed_by(tmp_path: Path) -> None:
+    """A file that somebody has put there since keeps the provenance beside it."""
+    path, other = tmp_path / "r.csv", tmp_path / "other.csv"
+    _write(path, OLD)
+    _write(other, NEW)
+    waits = waiting_place(Path(f"{path}.meta.json"))
+    for text in (Path(f"{other}.meta.json").read_bytes(), b"{", b""):
+        waits.write_bytes(text)
+        assert _seed(path) == OLD
+    waits.unlink()
+    waits.mkdir()
+    assert _seed(path) == OLD
+
+
+def test_halves_of_two_pairs_are_named(tmp_path: Path) -> None:
+    """Whichever half is the older one, and whatever tells them apart, both are mentioned."""
+    names = [tmp_path / f"{seed}.csv" for seed in (1, 2, 3, 6)]
+    for seed, path in zip((1, 2, 3, 6), names, strict=True):
+        _write(path, seed)
+    metas = {path: Path(f"{path}.meta.json").read_bytes() for path in names}
+    for path in names:
+        for other in names:
+            if other != path:
+                Path(f"{path}.meta.json").write_bytes(metas[other])
+                with pytest.raises(RobolinError, match=r"\.meta\.json' belongs to another CSV"):
+                    read_result(path)
+
+
+def test_both_stay_when_one_is_not_written(tmp_path: Path) -> None:
+    """No half of a pair changes unless both are complete."""
+    first, second = tmp_path / "a.csv.meta.json", tmp_path / "a.csv"
+    second.write_bytes(b"old")
+
+    def write_one() -> None:
+        with replacing_pair(first, second, lambda *_: False) as (_, table):
+            table.write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_one()
+    assert second.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_a_companion_that_cannot_be_written_spares_the_file(tmp_path: Path) -> None:
+    """A folder in the way of the one is found before the other is touched."""
+    path = tmp_path / "r.csv"
+    Path(f"{path}.meta.json").mkdir()
+    with pytest.raises(FileError, match="is a folder"):
+        _write(path, NEW)
+    assert os.listdir(tmp_path) == ["r.csv.meta.json"]
+
+
+def test_a_companion_that_is_a_pipe_or_a_loop(tmp_path: Path) -> None:
+    """What is no file is written directly, and a link to itself is named."""
+    path = tmp_path / "r.csv"
+    beside = Path(f"{path}.meta.json")
+    beside.symlink_to(os.devnull)
+    _write(path, NEW)
+    assert sorted(os.listdir(tmp_path)) == ["r.csv", "r.csv.meta.json"]
+    beside.unlink()
+    beside.symlink_to(beside)
+    with pytest.raises(FileError, match="symbolic links"):
+        _write(path, NEW)
+    with pytest.raises(RobolinError, match="provenance cannot be read"):
+        read_result(path)

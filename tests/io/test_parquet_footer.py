@@ -1,0 +1,249 @@
+"""A Parquet file whose footer or pages cannot be as they say is refused before polars sees it."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+from robolin.errors import RobolinError
+from robolin.io.formats.parquet_footer import FooterError, read_footer, require_pages
+from robolin.io.formats.thrift_compact import ThriftReader
+from robolin.io.trajectories.read import open_trajectory, read_trajectory
+from tests.cli.command import environment
+
+JOINTS = ("shoulder", "elbow")
+NAMES = [f"{joint}/position" for joint in JOINTS]
+
+
+def _file(rows: int = 300, at_once: int = 100, **how: Any) -> bytes:
+    values = np.random.default_rng(0).uniform(-1, 1, (rows, 2))
+    held = io.BytesIO()
+    frame = polars.DataFrame(values, schema=NAMES).with_columns(note=polars.lit("a"))
+    frame.write_parquet(held, row_group_size=at_once, **how)
+    return held.getvalue()
+
+
+def _footer(data: bytes) -> dict[int, Any]:
+    length = int.from_bytes(data[-8:-4], "little")
+    return ThriftReader(data[-8 - length : -8]).structure()
+
+
+def _with_footer(data: bytes, footer: dict[int, Any]) -> bytes:
+    length = int.from_bytes(data[-8:-4], "little")
+    new = _written(footer)
+    return data[: -8 - length] + new + len(new).to_bytes(4, "little") + b"PAR1"
+
+
+# Thrift written again, every whole number as the longest kind
+
+
+def _varint(value: int) -> bytes:
+    head = b""
+    while value > 127:
+        head, value = head + bytes([value & 127 | 128]), value >> 7
+    return head + bytes([value])
+
+
+def _zigzag(value: int) -> bytes:
+    return _varint((value << 1) ^ (value >> 63))
+
+
+def _kind(value: object) -> int:
+    if isinstance(value, bool):
+        return 1 if value else 2
+    return {int: 6, bytes: 8, list: 9, dict: 12}[type(value)]
+
+
+def _written(value: Any) -> bytes:
+    if isinstance(value, bool):
+        return b""
+    if isinstance(value, int):
+        return _zigzag(value)
+    if isinstance(value, bytes):
+        return _varint(len(value)) + value
+    if isinstance(value, list):
+        kind = _kind(value[0]) if value else 12
+        return bytes([0xF0 | kind]) + _varint(len(value)) + b"".join(map(_written, value))
+    fields = (bytes([_kind(v)]) + _zigzag(k) + _written(v) for k, v in value.items())
+    return b"".join(fields) + b"\0"
+
+
+def _refused(data: bytes, path: Path) -> str:
+    path.write_bytes(data)
+    with open(path, "rb") as stream, pytest.raises(FooterError) as caught:
+        require_pages(stream, read_footer(stream), NAMES, range(300))
+    return str(caught.value)
+
+
+KINDS: list[dict[str, Any]] = [
+    *({"compression": way} for way in ("zstd", "snappy", "lz4", "gzip", "uncompressed")),
+    *({"data_page_size": 64}, {"statistics": "full"}, {"rows": 0}, {"rows": 1}, {"at_once": 300}),
+]
+
+
+@pytest.mark.parametrize("how", KINDS, ids=str)
+def test_sound_files_pass(tmp_path: Path, how: dict[str, Any]) -> None:
+    """However polars writes them, and with every whole number of the footer written otherwise."""
+    path = tmp_path / "m.parquet"
+    data = _file(**how)
+    for each in (data, _with_footer(data, _footer(data))):
+        path.write_bytes(each)
+        with open(path, "rb") as stream:
+            footer = read_footer(stream)
+            require_pages(stream, footer, NAMES, range(how.get("rows", 300)))
+        assert sum(group.rows for group in footer.groups) == how.get("rows", 300)
+
+
+def test_columns_of_other_kinds_pass(tmp_path: Path) -> None:
+    """Texts, lists, structures and gaps are left to polars; only their places are looked at."""
+    path = tmp_path / "m.parquet"
+    polars.DataFrame(
+        {"a": [1.0, None], "b": ["x", "y"], "c": [[1], [2, 3]], "d": [{"u": 1}, {"u": 2}]}
+    ).write_parquet(path)
+    with open(path, "rb") as stream:
+        footer = read_footer(stream)
+        require_pages(stream, footer, ["a"], range(footer.groups[0].rows))
+    assert [chunk.name for chunk in footer.groups[0].chunks][:2] == [("a",), ("b",)]
+
+
+# what is changed in a sound footer -> what is said of it; a column's own fields are under 3
+LIES: dict[str, tuple[Callable[[dict[int, Any]], Any], str]] = {
+    "more rows": (lambda f: f.update({3: 1 << 40}), "do not have its rows"),
+    "no rows said": (lambda f: f.pop(3), "do not have its rows"),
+    "rows below none": (lambda f: f[4][0].update({3: -1}), "cannot be read"),
+    "no groups": (lambda f: f.update({4: 7}), "cannot be read"),
+    "a column less": (lambda f: f[4][0][1].pop(), "lacks a column"),
+    "a column without words": (lambda f: f[4][0][1][0].pop(3), "cannot be read"),
+    "no size": (lambda f: f[4][0][1][0][3].pop(7), "cannot be read"),
+    "beyond the end": (lambda f: f[4][0][1][0][3].update({9: 1 << 40}), "outside the file"),
+    "twice the same bytes": (
+        lambda f: f[4][1][1].__setitem__(0, f[4][0][1][0]),
+        "one over the other",
+    ),
+    "fewer numbers": (lambda f: f[4][0][1][0][3].update({5: 99}), "as many numbers as"),
+    "more numbers than its pages": (
+        lambda f: (
+            (f[4][0].update({3: 200}), f[4][1].update({3: 0}))
+            and [c[3].update({5: 200}) for c in f[4][0][1]]
+        ),
+        "do not have its numbers",
+    ),
+    "not all of its pages": (
+        lambda f: f[4][0][1][0][3].update({7: f[4][0][1][0][3][7] - 1}),
+        "do not fill its place",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_a_footer_that_cannot_be(tmp_path: Path, what: str) -> None:
+    """Whatever does not fit together is named."""
+    data = _file()
+    footer = _footer(data)
+    LIES[what][0](footer)
+    assert LIES[what][1] in _refused(_with_footer(data, footer), tmp_path / "m.parquet")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"PAR1", b"PAR1" + b"\xff" * 30 + b"PAR1", b"PAR1" + bytes(30) + b"\x1c\0\0\0PAR1"],
+    ids=["nothing", "a beginning", "a footer longer than all", "zeros"],
+)
+def test_no_footer_at_all(tmp_path: Path, data: bytes) -> None:
+    """What is no Parquet file is refused as that."""
+    _refused(data, tmp_path / "m.parquet")
+
+
+def test_deep_and_endless_structures_are_refused(tmp_path: Path) -> None:
+    """A footer of structures within structures, lists without end and numbers without end."""
+    data = _file()
+    for footer in (
+        b"\x1c" * 5000,
+        b"\x19" * 5000,
+        b"\x16" + b"\xff" * 5000,
+        b"\x19\xfc\xff\xff\x7f",
+    ):
+        lie = data[:4] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+        assert "cannot be read" in _refused(lie, tmp_path / "m.parquet")
+
+
+def _page_with(data: bytes, unpacked: int) -> bytes:
+    """The file with another size of its first page when unpacked, in as many bytes as before."""
+    reader = ThriftReader(data[4:])
+    header = reader.structure()
+    old, new = _zigzag(header[2]), _zigzag(unpacked)
+    assert len(old) == len(new)
+    assert data.index(old) < 10
+    return data.replace(old, new, 1)
+
+
+def test_a_page_that_unfolds(tmp_path: Path) -> None:
+    """A page that asks for a hundred times the memory that its numbers take gets none of it."""
+    zeros = io.BytesIO()
+    rows = 300_000
+    frame = polars.DataFrame({name: polars.zeros(rows, eager=True) for name in NAMES})
+    frame.write_parquet(zeros, use_pyarrow=False, row_group_size=rows, data_page_size=1 << 24)
+    data = zeros.getvalue()
+    first = ThriftReader(data[4:]).structure()
+    most = (1 << (7 * len(_zigzag(first[2])) - 1)) - 1
+    if most < 32 * rows + (1 << 20):
+        pytest.skip("polars packs repeated numbers without saying their size here")
+    said = _refused(_page_with(data, most), tmp_path / "m.parquet")
+    assert "unfold to more than its numbers" in said
+
+
+def _damaged_pages(data: bytes) -> Sequence[bytes]:
+    """The file with bytes of its pages changed, one at a time."""
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    return [data[:at] + bytes([data[at] ^ 85]) + data[at + 1 :] for at in range(4, end, 9)]
+
+
+@pytest.mark.slow
+def test_damage_never_shortens_a_motion(tmp_path: Path) -> None:
+    """A damaged page gives other numbers, as nothing protects them, or an error: not fewer rows."""
+    path = tmp_path / "m.parquet"
+    read = 0
+    for data in _damaged_pages(_file(40, 20, compression="snappy")):
+        path.write_bytes(data)
+        try:
+            found = read_trajectory(path, JOINTS, ["q"])
+        except RobolinError:
+            continue
+        read += 1
+        assert found.rows == 40
+    assert read
+
+
+# after half of the rows polars panics in a thread of its own, and tells nobody
+PANIC = Path(__file__).parents[1] / "fuzz" / "corpus" / "parquet-e09ec96376.parquet"
+
+
+@pytest.mark.slow
+def test_a_panic_within_polars_is_ours_to_tell(tmp_path: Path) -> None:
+    """A damaged file on which polars panics is refused in our words alone, and not read in part."""
+    shutil.copy(PANIC, tmp_path / "m.parquet")
+    line = [sys.executable, "-m", "robolin", "mass-matrix", "two-link", "-q", "--trajectory"]
+    ran = subprocess.run([*line, tmp_path / "m.parquet"], env=environment(), capture_output=True)
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert ran.stderr.startswith(b"error: "), ran.stderr
+    assert b"panicked" not in ran.stderr
+
+
+def test_rows_that_end_in_a_panic_are_not_the_last(tmp_path: Path) -> None:
+    """A motion of which polars hands out the first rows and no more is refused."""
+    shutil.copy(PANIC, tmp_path / "m.parquet")
+    seen = []
+    with open_trajectory(tmp_path / "m.parquet", JOINTS, ["q"]) as stream:
+        rows = (seen.append(chunk.rows) for chunk in stream.chunks(10))
+        with pytest.raises(RobolinError, match="damaged"):
+            list(rows)
+    assert sum(seen) < 40

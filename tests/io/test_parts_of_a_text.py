@@ -1,0 +1,92 @@
+"""Parts of a CSV text, read with what is known of all of it, are what reading all of it gives."""
+
+from __future__ import annotations
+
+import random
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from robolin.batch.survey import SurveyedRecording
+from robolin.errors import RobolinError
+from robolin.io.formats import counted_text, csv_reader
+from robolin.io.formats.csv_reader import csv_table
+from robolin.io.formats.line_reader import LineReader
+from robolin.io.formats.row_index import counted_by_lines, counted_plainly
+from robolin.io.table_file import KnownTable, ReadRequest, TableSource
+
+ROWS = (1, 9, 30, 60)
+FAULTS = (*[""] * 4, *["\n"] * 4, "abc", "nan", "7,7", '"1"', "\u00a01", "\n1,2,3\n")
+
+
+def _lines(rng: random.Random) -> list[str]:
+    """Rows of three cells, all of them alike or with a few that are not."""
+    count = rng.choice(ROWS)
+    lines = [",".join(str(rng.randrange(99) / 8) for _ in range(3)) for _ in range(count)]
+    for fault in rng.choices(FAULTS, k=2):
+        if fault and lines:
+            place = rng.randrange(len(lines))
+            cells = lines[place].split(",")
+            cells[rng.randrange(len(cells))] = fault
+            lines[place] = rng.choice([fault, ",".join(cells)])
+    return lines
+
+
+def _read(path: Path, known: KnownTable | None, first: int, stop: int | None) -> list[object]:
+    """The place and the numbers of every row, bit by bit, and at last what is wrong."""
+    found: list[object] = []
+    request = ReadRequest([0, 2], 4, first=first, stop=stop)
+    with path.open("rb") as stream:
+        try:
+            for block in csv_table(TableSource(stream, str(path), "f", known=known)).blocks(
+                request
+            ):
+                rows = enumerate(block.values.tolist())
+                found += [(block.place(i), *(x.hex() for x in row)) for i, row in rows]
+        except RobolinError as error:
+            found.append(str(error.parts[0]))
+    return found
+
+
+def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
+    """The same, part by part up to the first that cannot be read, and whether all is even."""
+    text = path.read_bytes()
+    plainly = counted_plainly(BytesIO(text), every, 0)
+    counted = plainly or counted_by_lines(BytesIO(text), every, 0, "f")
+    assert counted.rows is not None
+    all_of_it = SurveyedRecording(
+        str(path), "f", 0, 0, counted.digest, counted.rows, counted.marks, even=counted.even
+    )
+    found: list[object] = []
+    for first in range(0, counted.rows, every):
+        stop = min(first + every, counted.rows)
+        found += _read(path, all_of_it.known(first, stop), first, stop)
+        if found and isinstance(found[-1], str):
+            break
+    return found, counted.even
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("every", [3, 7, 100])
+def test_parts_are_what_all_of_it_is(
+    end: str, every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers, lines of rows and the first complaint, whether or not cells are looked at again."""
+    monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
+    monkeypatch.setattr(csv_reader, "_SMALLEST_BLOCK", 64)
+    monkeypatch.setattr(LineReader, "_SMALLEST_READ", 50)
+    monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", 100)
+    rng, path, evens = random.Random(every), tmp_path / "f.csv", set[bool]()
+    for _ in range(15):
+        text = end.join(["a,b,c", *_lines(rng)]) + rng.choice(["", end, end + end])
+        path.write_bytes(text.encode())
+        parts, even = _read_in_parts(path, every)
+        whole = _read(path, None, 0, None)
+        if whole and isinstance(whole[-1], str):
+            # rows that stand before it in its block or its part are not handed on
+            parts, whole = parts[-1:], whole[-1:]
+        assert parts == whole, text
+        evens.add(even)
+    # returns are looked at again
+    assert (True in evens) == (end == "\n")

@@ -1,0 +1,285 @@
+"""A stored result is read as it was written, or not at all."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.errors import RobolinError
+from robolin.io.format_table import FORMATS
+from robolin.io.stored import read_result
+from tests.io.file_damage import mutated, swapped_lines, swapped_members
+
+JOINTS = ("shoulder", "arm/elbow", 'wrist "2"')
+# a tenth of them have members or lines exchanged
+MUTATIONS = 300
+ROWS = (None, 4)
+
+
+def result(rows: int | None, seed: int) -> Result:
+    """A vector and a matrix with awkward numbers, small enough to be damaged thousands of times."""
+    rng = np.random.default_rng(seed)
+    batch = () if rows is None else (rows,)
+    vector, matrix = (rng.standard_normal((*batch, *shape)) for shape in ((3,), (3, 3)))
+    vector.reshape(-1)[:3] = 5e-324, -0.0, 1.7976931348623157e308
+    return Result(
+        verb="linearize-forward",
+        arrays=(
+            Array("qdd", vector, (JOINTS,), "rad/s²", "acceleration"),
+            Array("dqdd_dq", matrix, (JOINTS, JOINTS), "1/s²"),
+        ),
+        joints=JOINTS,
+        contract={"gravity": "0, 0, -9.81", "notes": ["ε"]},
+        options={"arm": "arm.urdf", "q": f"{seed},0,0"},
+        inputs={"arm.urdf": "ab" * 32},
+        time=None if rows is None else rng.standard_normal(rows),
+        model={"arm": {"name": "a"}, "links": {"l": {"mass": 1.5}}, "joints": {}, "loops": {}},
+    )
+
+
+def written(form: str, folder: Path, rows: int | None, seed: int) -> Path:
+    path = folder / f"{seed}.{form}"
+    FORMATS[form].write(stream_of_one_part(result(rows, seed)), path)
+    return path
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The files that make up one stored result."""
+    beside = Path(f"{path}.meta.json")
+    return [path, beside] if beside.exists() else [path]
+
+
+def same_bits(path: Path, expected: Result) -> bool:
+    stored = read_result(path)
+    wanted = dict(expected.stored())
+    assert stored.joints == expected.joints
+    assert stored.meta["options"] == dict(expected.options)
+    return stored.arrays.keys() == wanted.keys() and all(
+        stored.arrays[name].tobytes() == values.tobytes()
+        and stored.arrays[name].shape == values.shape
+        for name, values in wanted.items()
+    )
+
+
+def refusal(path: Path, expected: Result) -> RobolinError | None:
+    """Why the file is refused; one that is not holds what is expected."""
+    try:
+        assert same_bits(path, expected)
+    except RobolinError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("rows", [None, 1, 4])
+def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
+    """Every format brings back every bit, the names and the provenance."""
+    assert same_bits(written(form, tmp_path, rows, 1), result(rows, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("rows", ROWS)
+def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | None) -> None:
+    """Of 600 damaged files of each format none is read as other data, and none surprises us."""
+    rng = random.Random(f"{form} {rows}")
+    path, other = (written(form, tmp_path, rows, seed) for seed in (1, 2))
+    files, others = parts_of(path), parts_of(other)
+    healthy = [file.read_bytes() for file in files]
+    foreign = [file.read_bytes() for file in others]
+    expected = result(rows, 1)
+    exchanged = {"npz": swapped_members, "csv": swapped_lines, "json": swapped_lines}.get(form)
+    refused = 0
+    for i in range(MUTATIONS):
+        which = rng.randrange(len(files))
+        damage = exchanged if exchanged and i % 10 == 0 else mutated
+        damaged = foreign[which]
+        while damaged in (foreign[which], healthy[which]):
+            damaged = damage(healthy[which], foreign[which], rng)
+        files[which].write_bytes(damaged)
+        error = refusal(path, expected)
+        assert error is None or (str(path) in error.where and error.message)
+        refused += error is not None
+        files[which].write_bytes(healthy[which])
+    # a blank, a last line without end, or a date in an archive does no harm
+    assert refused > 0.8 * MUTATIONS
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_result_itself_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
+    """What is read is the result that was written, with its labels, units and contract."""
+    found = read_result(written(form, tmp_path, rows, 7))
+    assert found.result == result(rows, 7)
+    assert found.to_polars().equals(result(rows, 7).to_polars())
+    assert "[rad/s²]" in found._repr_html_()
+
+
+def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
+    """NaN, for rows without an answer, survives the formats that can say it."""
+    gappy = result(4, 1)
+    gappy.arrays[0].values[2] = np.nan
+    for form in ("npz", "csv", "parquet"):
+        FORMATS[form].write(stream_of_one_part(gappy), tmp_path / f"gaps.{form}")
+        assert same_bits(tmp_path / f"gaps.{form}", gappy)
+
+
+def test_another_format_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a later robolin is refused by its format, not called damaged."""
+    monkeypatch.setattr("robolin.io.provenance_writer.FORMAT", 99)
+    path = written("json", tmp_path, None, 1)
+    with pytest.raises(RobolinError, match="stored in format 99; robolin here reads format"):
+        read_result(path)
+
+
+def test_a_csv_needs_its_provenance(tmp_path: Path) -> None:
+    """A CSV file by itself does not say what it is."""
+    path = written("csv", tmp_path, None, 1)
+    Path(f"{path}.meta.json").unlink()
+    with pytest.raises(RobolinError, match="its provenance cannot be read") as caught:
+        read_result(path)
+    assert caught.value.exit_code == 3
+
+
+def test_the_provenance_of_another_result_does_not_fit(tmp_path: Path) -> None:
+    """A sidecar that is healthy by itself but belongs to other numbers is found out."""
+    path, other = (written("csv", tmp_path, None, seed) for seed in (1, 2))
+    Path(f"{path}.meta.json").write_bytes(Path(f"{other}.meta.json").read_bytes())
+    with pytest.raises(RobolinError, match="was changed after it was stored"):
+        read_result(path)
+
+
+def test_one_bit_of_the_provenance_counts(tmp_path: Path) -> None:
+    """An option that was changed by hand is found out although every number is right."""
+    path = written("json", tmp_path, None, 1)
+    path.write_text(path.read_text().replace('"q": "1,0,0"', '"q": "7,0,0"'))
+    with pytest.raises(RobolinError, match="'meta' was changed"):
+        read_result(path)
+
+
+@pytest.mark.parametrize("name", ["r.txt", "r"])
+def test_other_extensions_are_wrong_usage(tmp_path: Path, name: str) -> None:
+    """Only the formats that robolin writes are read."""
+    with pytest.raises(RobolinError) as caught:
+        read_result(tmp_path / name)
+    assert caught.value.exit_code == 2
+    assert ".npz" in caught.value.hint
+
+
+def test_a_parquet_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    """A healthy Parquet file without our checksum is no result."""
+    import polars
+
+    polars.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(RobolinError, match="not a Parquet file that robolin wrote"):
+        read_result(tmp_path / "a.parquet")
+
+
+def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
+    """What goes through a pipe is the very file."""
+    import os
+    import threading
+
+    pipe, through = tmp_path / "pipe.parquet", tmp_path / "through.parquet"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: through.write_bytes(pipe.read_bytes()))
+    reader.start()
+    FORMATS["parquet"].write(stream_of_one_part(replace(result(4, 1))), pipe)
+    reader.join(60)
+    assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()
+
+
+def test_what_is_read_back_is_told_and_subtracted(tmp_path: Path) -> None:
+    """A stored result says verb, arrays and shapes, and differs from others as results do."""
+    arm = robolin.load("two-link")
+    one, other = (robolin.answer(arm, "inverse", robolin.States(q=q)) for q in ([0, 0], [1, 2]))
+    robolin.write(one, tmp_path / "one.npz")
+    robolin.write(other, tmp_path / "other.json")
+    first, second = (robolin.read_result(tmp_path / name) for name in ("one.npz", "other.json"))
+    assert repr(first) == "<Stored result of inverse: tau (2,) [N·m]>"
+    for difference in (first - second, first - other, one - second):
+        assert np.array_equal(difference["tau"], one["tau"] - other["tau"])
+    with pytest.raises(robolin.UsageError, match="is no result"):
+        first - 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_is_read_back_is_written_again(form: str, tmp_path: Path) -> None:
+    """A stored result written once more has the bytes it was read from."""
+    stored, again = tmp_path / f"stored.{form}", tmp_path / f"again.{form}"
+    robolin.write(result(4, 1), stored)
+    robolin.write(robolin.read_result(stored), again)
+    assert again.read_bytes() == stored.read_bytes()
+
+
+def test_what_is_no_result_is_not_written(tmp_path: Path) -> None:
+    """Other things, and streams that nobody opened, are wrong usage, and there is no file."""
+    unopened = robolin.answer_stream(robolin.load("two-link"), "inverse")
+    for given, message in (({}, "a dict cannot be written"), (unopened, "within its `with`")):
+        with pytest.raises(robolin.UsageError, match=message):
+            robolin.write(given, tmp_path / "none.npz")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+NAMED = (("shoulder", "elbow"),)
+TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
+UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
+    ((), "no array"),
+    ((TAU, TAU), "two arrays of one name"),
+    ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
+    ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
+    ((robolin.Array("tau", np.zeros((0, 2)), NAMED, "N·m"),), "no rows"),
+    ((robolin.Array("meta", np.zeros(2), NAMED, "N·m"),), "no array may be called 'meta'"),
+    ((robolin.Array("tau", np.zeros(2), ((1, 2),), "N·m"),), "1 is no text"),  # type: ignore
+    (("tau",), "'tau' is no robolin.Array"),  # type: ignore
+]
+
+
+@pytest.mark.parametrize("arrays, message", UNSOUND, ids=[row[1] for row in UNSOUND])
+def test_results_made_by_hand_must_make_sense(
+    arrays: tuple[robolin.Array, ...], message: str, tmp_path: Path
+) -> None:
+    """What could not be read again is refused before there is a file."""
+    made = robolin.Result("inverse", arrays, NAMED[0], {}, {}, {})
+    for keep in (robolin.write, robolin.record):
+        with pytest.raises(robolin.UsageError, match=message):
+            keep(made, tmp_path / "made.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("time", [[0.0, 1.0], np.zeros((2, 2)), np.array(["a", "b"])])
+def test_times_made_by_hand_are_one_axis_of_numbers(time: Any, tmp_path: Path) -> None:
+    """Whatever else is put in their place is refused before there is a file."""
+    tau = robolin.Array("tau", np.zeros((2, 2)), NAMED, "N·m", "effort")
+    made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {}, time=time)
+    with pytest.raises(robolin.UsageError, match="not an array of numbers with one axis"):
+        robolin.write(made, tmp_path / "made.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_stream_is_written_once(form: str, tmp_path: Path) -> None:
+    """Whose rows were taken already is refused, and there is no second file."""
+    states = robolin.States(q=np.zeros((5, 2)))
+    with robolin.answer_stream(robolin.load("two-link"), "inverse", states) as stream:
+        assert next(iter(stream.parts)).batch == 5
+        with pytest.raises(robolin.UsageError, match="taken already"):
+            robolin.write(stream, tmp_path / f"twice.{form}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_made_by_hand_are_kept(tmp_path: Path) -> None:
+    """Lists will do, and what was written is what is read."""
+    tau = robolin.Array("tau", [[1.0, 2.0]], NAMED, "N·m", "effort")  # type: ignore[arg-type]
+    made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {})
+    robolin.write(made, tmp_path / "made.csv")
+    assert robolin.read_result(tmp_path / "made.csv").result == made

@@ -1,0 +1,163 @@
+"""Columns find their joints by name, in every style, and nothing is guessed."""
+
+import pytest
+
+from robolin.errors import RobolinError
+from robolin.io.trajectories.columns import match
+
+ARM = ("shoulder", "elbow")
+
+STYLES = [
+    ("native", ["shoulder/position", "elbow/position"]),
+    ("prefixed", ["q_shoulder", "q_elbow"]),
+    ("dotted", ["shoulder.q", "elbow.q"]),
+    ("numbered from one", ["q1", "q2"]),
+    ("numbered from zero", ["q[0]", "q[1]"]),
+    ("one style per joint", ["shoulder.q", "elbow/position"]),
+]
+
+
+@pytest.mark.parametrize("columns", [row[1] for row in STYLES], ids=[row[0] for row in STYLES])
+@pytest.mark.parametrize("turned", [False, True])
+def test_every_style_is_read_in_any_order(columns, turned):
+    """The order of columns in the file does not matter."""
+    shown = columns[::-1] if turned else columns
+    assert match(shown, ARM, ["q"]).columns == {"q": (1, 0) if turned else (0, 1)}
+
+
+@pytest.mark.parametrize(
+    "quantity, columns",
+    [
+        ("qd", ["a/velocity", "qd_a", "a.qd", "qd1", "qd[0]"]),
+        ("qdd", ["a/acceleration", "qdd_a", "a.qdd", "qdd1", "qdd[0]"]),
+        ("tau", ["a/effort", "tau_a", "a.tau", "tau1", "tau[0]"]),
+    ],
+)
+def test_every_quantity_has_every_style(quantity, columns):
+    """Velocities, accelerations and efforts are spelled as positions are."""
+    for column in columns:
+        assert match([column], ["a"], [quantity]).columns == {quantity: (0,)}
+
+
+def test_names_with_separators_are_matched_whole():
+    """Joint names may contain '/', '_' and '.', and be parts of each other."""
+    joints = ["arm", "arm/elbow", "d_arm", "arm.q", "q_arm"]
+    columns = ["q_q_arm", "arm.q.q", "q_d_arm", "arm/elbow/position", "arm.q"]
+    assert match(columns, joints, ["q"]).columns == {"q": (4, 3, 2, 1, 0)}
+
+
+def test_numbered_columns_print_the_joint_order_back():
+    """Numbers say nothing about joints, so the reader says what it took them for."""
+    (note,) = match(["q1", "q2"], ARM, ["q"]).notes
+    assert note.endswith("in this order: shoulder, elbow")
+    assert match(["q_shoulder", "q_elbow"], ARM, ["q"]).notes == ()
+
+
+def test_time_is_optional():
+    """A time column is found wherever it stands, and may be absent."""
+    assert match(["q1", "time", "q2"], ARM, ["q"]).time == 1
+    assert match(["q1", "q2"], ARM, ["q"]).time is None
+
+
+def test_extra_columns_are_noted_once():
+    """Columns nobody reads are listed in one note, including quantities the verb does not take."""
+    columns = ["q1", "q2", "comment", "elbow/effort", "tau9"]
+    assert match(columns, ARM, ["q"]).notes[-1] == (
+        "columns not used: 'comment', 'elbow/effort', 'tau9'"
+    )
+    many = match([*ARM, "q1", "q2", *(f"x{i}" for i in range(10))], ARM, ["q"]).notes[-1]
+    assert many.endswith("'x3' and 6 more")
+
+
+def test_an_optional_quantity_may_be_absent_or_partial():
+    """What the verb documents as 0 is left out, or 0 for the joints left out, with a note."""
+    assert "qd" not in match(["q1", "q2"], ARM, ["q"], ["qd"]).columns
+    partial = match(["q_shoulder", "q_elbow", "qd_elbow"], ARM, ["q"], ["qd"])
+    assert partial.columns["qd"] == (None, 2)
+    assert partial.notes == ("taken as 0 because the file has no such column: 'shoulder/velocity'",)
+
+
+BAD = [
+    (
+        "a column twice",
+        ["q1", "q2", "q2"],
+        "the column 'q2' is there 2 times",
+        "keep one",
+    ),
+    (
+        "two styles for one thing",
+        ["q1", "q2", "elbow/position"],
+        "the columns 'q2', 'elbow/position' all mean the same",
+        "keep one",
+    ),
+    ("time twice", ["time", "q1", "q2", "time"], "'time' is there 2 times", "keep one"),
+    (
+        "a typo",
+        ["shoulder/position", "elbwo/position"],
+        "the column 'elbow/position' is missing",
+        "did you mean 'elbow/position' by 'elbwo/position'?",
+    ),
+    (
+        "nothing to read",
+        ["a", "b"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "<joint>/position, q_<joint>, <joint>.q, or numbered q1 … or q[0] …",
+    ),
+    (
+        "all behind a prefix that nobody took off",
+        ["left/shoulder/position", "left/elbow/position"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "by 'left/shoulder/position'?",
+    ),
+    (
+        "counted from q0",
+        ["q0", "q1"],
+        "the column 'q0' numbers a joint that the arm does not have",
+        "from q1 to q2, or from q[0] to q[1]",
+    ),
+    ("another arm", ["q1", "q2", "q3"], "'q3' numbers a joint", "from q1 to q2"),
+    ("brackets from one", ["q[1]", "q[2]"], "'q\\[2\\]' numbers a joint", "from q1 to q2"),
+]
+
+
+@pytest.mark.parametrize(
+    "columns, message, hint", [row[1:] for row in BAD], ids=[row[0] for row in BAD]
+)
+def test_bad_headers_are_named(columns, message, hint):
+    """A header that cannot be understood says which column and what to do."""
+    with pytest.raises(RobolinError, match=message) as caught:
+        match(columns, ARM, ["q"], where="motion.csv")
+    assert hint in caught.value.hint
+    assert caught.value.where == "motion.csv"
+
+
+@pytest.mark.parametrize(
+    ("last", "hint"),
+    [
+        ("elbwo", "did you mean 'left/elbow/position' by 'left/elbwo/position'?"),
+        ("tool", "--columns 'elbow/position=COLUMN'"),
+    ],
+)
+def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> None:
+    """Columns that are there, if behind a prefix, are not called missing."""
+    joints = ("base", "shoulder", "elbow")
+    columns = [f"left/{joint}/position" for joint in ("base", "shoulder", last)]
+    with pytest.raises(RobolinError) as caught:
+        match(columns, joints, ["q"], where="motion.csv")
+    message = "behind the prefix 'left/' there is no 'left/elbow/position'"
+    assert caught.value.message == message
+    assert hint in caught.value.hint
+    assert "--columns 'position=left/{joint}/position'" in caught.value.hint
+
+
+def test_a_column_with_two_meanings_is_refused():
+    """A spelling that fits two joints is not guessed."""
+    with pytest.raises(RobolinError, match="could be the position of"):
+        match(["q_a/position"], ["a/position", "q_a"], ["q"])
+
+
+def test_all_problems_of_a_header_are_reported_at_once():
+    """A header with two mistakes has two messages."""
+    with pytest.raises(RobolinError) as caught:
+        match(["q1", "q1", "time", "time"], ["a", "b"], ["q"])
+    assert len(caught.value.parts) == 3

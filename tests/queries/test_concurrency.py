@@ -1,0 +1,111 @@
+"""Threads appear when there is work for them: counted, not timed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from _pytest.mark import ParameterSet
+
+from robolin import load
+from robolin.io.format_table import FORMATS
+from robolin.queries.verbs import VERBS
+from tests.cli.command import answered
+
+WORDS = ("position", "velocity", "effort")
+
+QUICK = ("inverse", "linearize-forward", "state-space")
+TIP = "panda_hand_tcp"
+
+# rows, and rows of what solves equations for each of them
+ROWS, FEW_ROWS = 500, 100
+SOLVING = (("poles",), ("lqr",))
+
+# every verb that takes a trajectory, with the options that give most
+WIDEST = (
+    ("inverse",),
+    ("forward", "--links", "--tip-acceleration", TIP),
+    ("jacobian", "--frame", TIP, "--derivatives", "--operational-space"),
+    ("momentum",),
+    ("mass-matrix", "--inverse", "--factor", "--derivative", "--coriolis"),
+    ("linearize-inverse",),
+    ("linearize-forward",),
+    ("diagonalize",),
+    ("sensitivity", "--matrices"),
+    ("simulate", "--duration", "0.05", "--every", "1"),
+    ("regressor",),
+    ("regressor", "--geometry"),
+    ("state-space",),
+    ("state-space", "--dt", "0.01"),
+    ("poles",),
+    ("lqr",),
+    ("lqr", "--time-varying", "--dt", "0.01"),
+)
+
+
+def verbs_and_formats() -> Iterator[ParameterSet]:
+    """Every verb with a format in turn, so that each format is met by three verbs or more."""
+    for turn, words in enumerate(WIDEST):
+        extension = [*FORMATS][turn % len(FORMATS)]
+        marks = () if words[0] in QUICK else pytest.mark.slow
+        yield pytest.param(words, extension, id=f"{' '.join(words)}-{extension}", marks=marks)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of all threads started from here on."""
+    names: list[str] = []
+    start = threading.Thread.start
+
+    def counted(thread: threading.Thread) -> None:
+        names.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", counted)
+    # helpers that other tests left standing ready are not counted on
+    monkeypatch.setattr("robolin.engine.compiled.thread_pool._idle", [])
+    monkeypatch.setattr("robolin.engine.compiled.plan.cores", lambda: 8)
+    return names
+
+
+def trajectory(folder: Path, rows: int) -> Path:
+    arm = load("panda")
+    names = ["time", *(f"{joint}/{word}" for word in WORDS for joint in arm.joint_names)]
+    values = np.random.default_rng(0).uniform(-1, 1, (rows, len(names)))
+    values[:, 0] = np.arange(rows) / 100
+    path = folder / f"{rows}.csv"
+    np.savetxt(path, values, delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+@pytest.mark.parametrize(("words", "extension"), list(verbs_and_formats()))
+def test_short_trajectories_start_two_threads_at_most(
+    words: tuple[str, ...], extension: str, tmp_path: Path, started: list[str]
+) -> None:
+    """Few rows are read, computed and written by the main thread and two others at most."""
+    path = trajectory(tmp_path, FEW_ROWS if words in SOLVING else ROWS)
+    verb, *options = words
+    answered(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")
+
+    assert len(started) <= 2, started
+
+
+def test_every_verb_that_takes_trajectories_is_counted() -> None:
+    """No verb with rows of its own is left out above."""
+    told = {name for name, verb in VERBS.items() if verb.answers and "trajectory" in verb.options}
+    assert told == {words[0] for words in WIDEST}
+
+
+@pytest.mark.slow
+def test_long_trajectories_are_read_computed_and_written_side_by_side(
+    tmp_path: Path, started: list[str]
+) -> None:
+    """20000 rows have a thread that computes ahead of the writer, and helpers for the engine."""
+    path = trajectory(tmp_path, 20000)
+    answered("linearize-forward", "panda", "--trajectory", path, "-o", tmp_path / "out.npz")
+
+    assert started.count("robolin-prefetch") >= 3
+    assert "robolin-pool" in started

@@ -1,0 +1,151 @@
+"""What is answered but likely to be a mistake is said in plain words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.queries.joint_range import least_of_columns, most_of_columns
+from tests.cli.command import answered, robolin
+from tests.robots import ROOT
+
+WEIGHTLESS = """<robot name="bare"><link name="a"/><link name="b"/>
+<joint name="hinge" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>"""
+SLIDER = """<robot name="slider"><link name="a"/><link name="b"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="rail" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>
+<limit lower="0" upper="0.5" effort="10" velocity="1"/></joint></robot>"""
+POSE = "0,-0.8,0,-2.4,0,1.6,0.8"
+
+
+def trajectory(tmp_path: Path, rows: np.ndarray) -> Path:
+    names = library.load("panda").joint_names
+    lines = [",".join(f"{name}/position" for name in names)]
+    lines += [",".join(map(repr, row)) for row in rows.tolist()]
+    path = tmp_path / "motion.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_state_far_outside_its_limits_is_doubted() -> None:
+    """An angle more than a turn beyond its limits is answered with a warning that says so."""
+    err = answered("inverse", "panda", "--q", "panda_joint1=45,panda_joint4=-1.5").err
+    assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in err
+    assert "-2.8973 to 2.8973; 45deg would be 0.7854 rad" in err
+    assert "panda_joint4" not in err
+
+
+def test_a_slide_far_beyond_its_travel_is_doubted(tmp_path: Path) -> None:
+    """A slide is far outside when it is ten times its travel beyond."""
+    path = tmp_path / "slider.urdf"
+    path.write_text(SLIDER)
+    assert "rail' is at 500 m, far outside" in answered("inverse", path, "--q", "500").err
+    assert "far outside" not in answered("inverse", path, "--q", "0.7").err
+
+
+def test_a_little_beyond_is_nobodys_mistake() -> None:
+    """A limit that is merely exceeded is for --limits to tell."""
+    assert "limits" not in answered("inverse", "panda", "--q", "panda_joint1=3.5").err
+
+
+def test_a_column_in_degrees_is_doubted(tmp_path: Path) -> None:
+    """Columns that would fit their limits as degrees, and do not as rad, are named."""
+    pose = np.array([float(x) for x in POSE.split(",")])
+    rows = pose + 0.1 * np.random.default_rng(0).standard_normal((200, 7))
+    path = trajectory(tmp_path, rows)
+    fine = answered("inverse", "panda", "--trajectory", path, "-o", tmp_path / "a.npz")
+    assert "degrees" not in fine.err
+    rows[:, 3] = np.degrees(rows[:, 3])
+    path = trajectory(tmp_path, rows)
+    ran = answered("inverse", "panda", "--trajectory", path, "-o", tmp_path / "b.npz")
+    assert "motion.csv: positions look like degrees, but are taken as rad: 'panda_joint4'" in (
+        ran.err
+    )
+    strict = robolin("inverse", "panda", "--strict", "--trajectory", path, "-o", tmp_path / "c.npz")
+    assert strict.code != 0
+    assert not (tmp_path / "c.npz").exists()
+
+
+def test_degrees_of_joints_without_limits_are_doubted() -> None:
+    """Angles that stay beyond a turn are named; one that winds up from 0 may well do so."""
+    arm = library.load("two-link")
+    (told,) = library.state_warnings(arm, np.array([[45.0, 1.0], [-60.0, 2.0]]))
+    assert "look like degrees, but are taken as rad: 'shoulder'; 'shoulder' goes from -60" in told
+    for fine in ([[0.0, 7.0], [90.0, 0.1]], [[400.0, 0.0], [420.0, 0.0]], [[45.0, 0.0]]):
+        assert library.state_warnings(arm, np.array(fine)) == ()
+
+
+@pytest.mark.parametrize("verb", ["inverse", "mass-matrix", "linearize-inverse"])
+def test_an_arm_without_any_mass_is_doubted(verb: str, tmp_path: Path) -> None:
+    """Zeros that come of a file without masses are not given without a word."""
+    path = tmp_path / "bare.urdf"
+    path.write_text(WEIGHTLESS)
+    assert "warning: bare: nothing that moves has a mass" in answered(verb, path).err
+    assert robolin(verb, path, "--strict").code != 0
+    assert "mass" not in answered(verb, path, "--payload", "b:1@0,0,1").err
+
+
+def test_kinematics_need_no_mass(tmp_path: Path) -> None:
+    """A Jacobian is right without masses, so nothing is said."""
+    path = tmp_path / "bare.urdf"
+    path.write_text(WEIGHTLESS)
+    assert "nothing that moves" not in answered("jacobian", path).err
+
+
+def test_the_front_page_shows_a_possible_pose() -> None:
+    """The pose of README's first command keeps every limit of the arm."""
+    text = (ROOT / "README.md").read_text()
+    pose = re.search(r"robolin linearize-forward panda --q (\S+)", text)
+    assert pose is not None
+    # --limits exits with 1 where one is exceeded
+    assert robolin("inverse", "panda", "--q", pose.group(1), "--limits").code == 0
+
+
+def test_python_is_told_the_same_when_it_asks() -> None:
+    """`state_warnings` says of arrays what a command says, and functions themselves say nothing."""
+    arm = library.load("panda")
+    far = np.zeros(7)
+    far[0] = 45.0
+    (told,) = library.state_warnings(arm, far)
+    assert f"warning: {told}" in answered("inverse", "panda", "--q", "45,0,0,0,0,0,0").err
+    assert library.inverse(arm, far).shape == (7,)
+
+    fine = np.array([float(x) for x in POSE.split(",")])
+    assert library.state_warnings(arm, fine) == ()
+    rows = np.degrees(fine + 0.1 * np.random.default_rng(0).standard_normal((200, 7)))
+    assert any("look like degrees" in text for text in library.state_warnings(arm, rows))
+
+
+def test_answers_warn_in_a_category_of_their_own() -> None:
+    """Whoever filters warnings can tell ours from others'."""
+    arm = library.load("panda")
+    with pytest.warns(library.RobolinWarning, match="far outside"):
+        library.answer(arm, "inverse", library.States(q="panda_joint1=45,panda_joint4=-1"))
+
+
+@pytest.mark.parametrize("verb", ["state-space", "poles", "simulate", "linearize-forward"])
+def test_every_verb_with_a_state_doubts_it(verb: str, tmp_path: Path) -> None:
+    """Linear models and simulations are no exception."""
+    more = ("--duration", "0.002") if verb == "simulate" else ()
+    ran = answered(verb, "panda", "--q", "45,0,0,-1,0,1,0", *more, "-o", tmp_path / "out.npz")
+    assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in ran.err
+
+
+@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 128, 200])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_extremes_are_those_of_numpy(rows: int, gaps: float) -> None:
+    """Rows that are gone through together give what one after the other does, NaN left aside."""
+    rng = np.random.default_rng(rows)
+    table = rng.normal(size=(rows, 7))
+    table[rng.random(table.shape) < gaps] = np.nan
+    table[:, 3] = np.nan if gaps else np.inf
+
+    assert np.array_equal(least_of_columns(table), np.fmin.reduce(table), equal_nan=True)
+    assert np.array_equal(most_of_columns(table), np.fmax.reduce(table), equal_nan=True)
+    in_turn = table[::-1, ::-1]
+    assert np.array_equal(most_of_columns(in_turn), np.fmax.reduce(in_turn), equal_nan=True)
