@@ -18,7 +18,7 @@ from benchmarks.peers import installed
 from benchmarks.subjects import Subject, panda
 from benchmarks.timing import Contestant, Effort, interleaved, progress
 from benchmarks.verbs import VERBS
-from robolin.engine.calls.interpreter import why_plain
+from robolin.engine.calls.call_table import why_plain
 
 # states that are gone through again and again
 STATES = 100

@@ -22,8 +22,8 @@ from robolin.core.arm import Arm
 from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import host_width, object_code
-from robolin.engine.counting import count_operations
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import count_operations
 from robolin.evaluation.methods import algorithm_for
 
 # six chains of each kind hide a latency of three steps on two units; with two constants they fit

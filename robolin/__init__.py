@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from robolin.control.controllability import Reachability as Reachability
     from robolin.control.estimator import Estimator as Estimator
     from robolin.control.estimator import kalman as kalman
+    from robolin.control.frequency_response import TimeResponse as TimeResponse
     from robolin.control.linear_model import state_space as state_space
     from robolin.control.pole_placement import PlacedPoles as PlacedPoles
     from robolin.control.pole_placement import place_poles as place_poles
@@ -117,7 +118,6 @@ if TYPE_CHECKING:
     from robolin.control.simulation.torques import Push as Push
     from robolin.control.simulation.torques import TorqueTable as TorqueTable
     from robolin.control.state_space import StateSpace as StateSpace
-    from robolin.control.time_response import TimeResponse as TimeResponse
     from robolin.control.time_varying import TimeVaryingRegulator as TimeVaryingRegulator
     from robolin.control.time_varying import tvlqr as tvlqr
     from robolin.control.time_varying import tvlqr_blocks as tvlqr_blocks
@@ -199,7 +199,7 @@ _PUBLIC = {
     "robolin.control.controllability": "Reachability",
     "robolin.control.regulator": "Regulator lqr",
     "robolin.control.state_space": "StateSpace",
-    "robolin.control.time_response": "TimeResponse",
+    "robolin.control.frequency_response": "TimeResponse",
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",
     "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",

@@ -56,7 +56,7 @@ NO_NUMPY = (
 NUMPY_ON_DEMAND = "dynamics/algebra"
 
 # tables that name functions of rooms they may not import, which are then found when asked for
-DISPATCH_TABLES = {"core/results/shown_by.py": {"display"}}
+DISPATCH_TABLES = {"core/results/result.py": {"display"}}
 NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
 
 # what a question is called in Python, its algorithm is called too

@@ -13,8 +13,7 @@ import click
 from click.testing import CliRunner
 
 from robolin.cli.group import group as robolin
-from robolin.description.finding_ids import READING_IDS
-from robolin.description.validate.validation_ids import VALIDATION_IDS
+from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES

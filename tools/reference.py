@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from robolin import _PUBLIC
 from robolin.queries.option_specs import Verb
-from robolin.queries.question_keywords import keywords_of
+from robolin.queries.question import keywords_of
 from robolin.queries.verbs import VERBS
 from tools.markdown import DOCS, cell
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
-from robolin.core.arm import NO_TURN, Arm, Matrix3
+from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
 from robolin.core.array_checks import batch_of, joint_arrays, require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import AnyArray, Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import Shown
 from robolin.core.rotations import axis_to_z, transpose, turned_rotary
@@ -267,3 +267,34 @@ def _offset(
     loose = replace(arm, wrenches=())
     with_them, without = (evaluate(a, "inverse", motion, **how)["tau"] for a in (arm, loose))
     return with_them - without
+
+
+# how far to either side a joint is looked at: all angles there are, half a metre where a slide has
+# no limits, and no further than ten where it has
+ANY_ANGLE, SOME_WAY, FAR_AWAY = np.pi, 0.5, 10.0
+
+
+def random_configurations(arm: Arm, count: int, seed: int = 0) -> AnyArray:
+    """q of shape (count, n), anywhere between the joints' limits with equal chance."""
+    low, high = np.array([_range(joint) for joint in arm.joints]).T
+    return low + (high - low) * np.random.default_rng(seed).random((count, arm.n))
+
+
+def random_motions(arm: Arm, count: int, seed: int = 0) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """q as above, with q̇ of about 1 and q̈ of about 2, each of shape (count, n)."""
+    rng = np.random.default_rng([seed, 1])
+    qd, qdd = rng.normal(size=(2, count, arm.n))
+    return random_configurations(arm, count, seed), qd, 2.0 * qdd
+
+
+def _range(joint: Joint) -> tuple[float, float]:
+    """The joint's limits, or as far as it makes sense to look where it has none or remote ones."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    reach = ANY_ANGLE if joint.turns else SOME_WAY
+    if lower is None:
+        lower = -reach if upper is None else upper - 2.0 * reach
+    if upper is None:
+        upper = lower + 2.0 * reach
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    half = min(half, ANY_ANGLE if joint.turns else FAR_AWAY)
+    return middle - half, middle + half

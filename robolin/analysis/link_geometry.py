@@ -27,7 +27,7 @@ from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import Shown
 from robolin.core.rotations import axis_to_z, compose, inverse_rotation
-from robolin.dynamics.algebra.axes import GEOMETRY_COLUMNS
+from robolin.dynamics.algebra.comparison import GEOMETRY_COLUMNS
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
 

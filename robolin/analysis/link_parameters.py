@@ -24,7 +24,7 @@ from robolin.core.arm import ORIGIN, Arm, Inertia, Link, Vector3
 from robolin.core.arrays import AnyArray
 from robolin.core.rotations import apply
 from robolin.core.text import did_you_mean
-from robolin.dynamics.algebra.axes import REGRESSOR_COLUMNS, SPRING_COLUMNS
+from robolin.dynamics.algebra.comparison import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.errors import RobolinError, UsageError
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from robolin.dynamics.algebra.axes import Shape
 from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.conventional import forward_model_conventional
 from robolin.dynamics.forward.linearize_forward import forward_model
@@ -15,8 +15,8 @@ from robolin.dynamics.forward.linearize_forward_columns import forward_model_col
 from robolin.dynamics.forward.linearize_forward_tree import forward_model_tree
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
-from robolin.engine.counting import Cost, cost_of, count_operations
 from robolin.engine.parameters import Parameters
+from robolin.engine.run import Cost, cost_of, count_operations
 from robolin.engine.unrolled_program import UnrolledChain, graph_inputs
 
 Polynomial = tuple[Fraction, ...]  # coefficients of 1, n, n², n³

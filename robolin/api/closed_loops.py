@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robolin.api.holding_torque import HOLD, torque_or_hold
+from robolin.api.inverse_and_forward import HOLD, torque_or_hold
 from robolin.api.loop_results import (
     Closed,
     ClosedChange,
@@ -14,7 +14,7 @@ from robolin.api.loop_results import (
     LoopConstraints,
     LoopForces,
 )
-from robolin.api.operating_points import evaluate_about
+from robolin.api.run_options import evaluate_about
 from robolin.core.arm import Arm
 from robolin.core.array_checks import (
     batch_of,

@@ -7,9 +7,8 @@ from typing import Any
 
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.array_checks import require_arm, require_one_friction_column
-from robolin.evaluation.asked_verbs import require_choices_of_use
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method
+from robolin.evaluation.methods import Method, require_choices_of_use
 from robolin.evaluation.prescribed_joints import ANSWERED_BY, JointsNamed, prescribed_joints
 from robolin.evaluation.state_call import compiled_call, kernel_verb
 

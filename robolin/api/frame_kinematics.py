@@ -26,8 +26,7 @@ from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import REFERENCES, FrameReference, LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, evaluate
-from robolin.evaluation.frame_axes import in_frame_axes, of_real_links
-from robolin.evaluation.frames import at_frame, joints_between
+from robolin.evaluation.frames import at_frame, in_frame_axes, joints_between, of_real_links
 from robolin.evaluation.methods import Method
 
 # a wrench has six directions, and so many joints it takes to move a frame in all of them

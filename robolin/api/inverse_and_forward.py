@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from robolin.api.holding_torque import torque_or_hold
-from robolin.api.prescribed import prescribed_values
+from collections.abc import Mapping
+
 from robolin.api.run_options import at_once, run_options
 from robolin.core.arm import Arm
+from robolin.core.array_checks import array_of, require_arm, require_same_rows
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
+from robolin.errors import UsageError
 from robolin.evaluation.dispatch import evaluate_any_arm
-from robolin.evaluation.evaluate import Engine
+from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import JointsNamed
+from robolin.evaluation.prescribed_joints import (
+    METHOD_BY_ARM,
+    JointsNamed,
+    prescribed_accelerations,
+    prescribed_joints,
+    require_prescribed_inputs,
+)
 
 
 def inverse(
@@ -119,3 +127,53 @@ def forward(
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     return evaluate_any_arm(arm, "forward", values, **how)["qdd"]
+
+
+def prescribed_values(
+    arm: Arm,
+    values: Mapping[str, JointValues | str],
+    prescribe: JointsNamed | None,
+    qdd: JointValues | None,
+    how: RunOptions,
+) -> dict[str, JointValues]:
+    """The values of a state with its torques, and what the joints named are told to do.
+
+    Torques that hold the arm are those of no other acceleration than the told ones.
+    """
+    require_arm(arm)
+    if prescribe is None:
+        hint = "prescribe= says which joints move as it tells"
+        raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
+    if how.get("method", "auto") != "auto" or how.get("loop_method") is not None:
+        raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
+    require_same_rows({**values, "qdd": qdd})
+    driven = prescribed_joints(arm, prescribe)
+    told = prescribed_accelerations(arm, driven, 0.0 if qdd is None else qdd)
+    given = values["tau"]
+    own = 0.0 if isinstance(given, str) else given
+    require_prescribed_inputs(arm, driven, told, array_of(arm, "tau", own))
+    q, qd = values["q"], values["qd"]
+    tau = torque_or_hold(arm, q, qd, given, how, told)
+    return {"q": q, "qd": qd, "tau": tau, "qdd": told, "prescribed": driven}
+
+
+HOLD = "hold"
+
+
+def torque_or_hold(
+    arm: Arm,
+    q: JointValues,
+    qd: JointValues,
+    tau: JointValues | str,
+    how: RunOptions,
+    qdd: JointValues = 0.0,
+) -> JointValues:
+    """The torques, or those of q̈ = 0 or as given; on closed loops the closures bear nothing."""
+    if not isinstance(tau, str):
+        return tau
+    require_arm(arm)
+    if tau != HOLD:
+        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
+    run: RunOptions = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    verb = "hold" if arm.loops else "inverse"
+    return evaluate_any_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

@@ -8,10 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.api.holding_torque import HOLD, torque_or_hold
-from robolin.api.operating_points import evaluate_about
-from robolin.api.prescribed import prescribed_values
-from robolin.api.run_options import at_once, run_options
+from robolin.api.inverse_and_forward import HOLD, prescribed_values, torque_or_hold
+from robolin.api.run_options import at_once, evaluate_about, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod

@@ -25,7 +25,7 @@ from robolin.io.paths import place_and_part, uncompressed_name
 from robolin.io.provenance_writer import plain
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS
-from robolin.io.trajectories.row_choice import RowChoice
+from robolin.io.trajectories.trajectory import RowChoice
 from robolin.queries.request import Inquiry
 from robolin.queries.state_parsing import require_writable_as, rules_of_file
 from robolin.version import __version__

@@ -8,8 +8,8 @@ from typing import Any
 
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import WorkDone, compute_parts
-from robolin.batch.looked_file import planned_in
 from robolin.batch.parts_folder import recordings_for
+from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
 from robolin.batch.workers import by_workers
 from robolin.core.arm import Arm

@@ -13,8 +13,8 @@ from robolin.core.results.result import Footer, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FilePlace, local_target, place_named, size_of
+from robolin.io.stored import require_holdable
 from robolin.io.table_file import KnownTable
-from robolin.io.write import require_holdable
 from robolin.queries.query_context import Notify, Settings, open_answer
 from robolin.queries.question import Question
 from robolin.queries.request import ArmSource, Inquiry

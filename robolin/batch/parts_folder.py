@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.batch.batch_plan import PartsPlan
-from robolin.batch.looked_file import forget_looked
-from robolin.batch.plan_file import read_plan, require_same_plan, write_complete, write_plan
+from robolin.batch.plan_file import (
+    forget_looked,
+    read_plan,
+    require_same_plan,
+    write_complete,
+    write_plan,
+)
 from robolin.batch.recordings import NamedRecording, real_name, recordings, recordings_inside
 from robolin.core.results.number_kind import INTEGER
 from robolin.errors import FileError, RobolinError, UsageError
@@ -19,8 +24,7 @@ from robolin.io.locations import FilePlace, exists, local_copy, make_folder
 from robolin.io.paths import require_outputs_are_no_inputs
 from robolin.io.provenance_reader import Meta, open_bytes
 from robolin.io.stored import open_stored
-from robolin.io.stores.objects import list_objects, open_object
-from robolin.io.stores.store_path import StorePath
+from robolin.io.stores.objects import StorePath, list_objects, open_object
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
 

@@ -15,8 +15,8 @@ from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from robolin.io.formats.row_index import CountedText, counted_by_lines, counted_plainly
-from robolin.io.meta_schema import is_size, is_utf8
 from robolin.io.paths import is_stored, place_and_part, place_of
+from robolin.io.provenance_reader import is_size, is_utf8
 from robolin.io.stores import objects
 from robolin.io.table_file import KnownTable, RowMark, digest_of, file_stamp
 from robolin.io.trajectories.column_rules import RecordingRules

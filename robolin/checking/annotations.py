@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from xml.sax.saxutils import escape, quoteattr
 
-from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.outcome import CheckOutcome, counted_outcomes, outcome_lines
+from robolin.core.text import printable, printable_lines
 from robolin.io.paths import shared_name, shared_text
 
 
@@ -76,3 +77,28 @@ def _testcase(outcome: CheckOutcome, everything: bool) -> list[str]:
     text = xml_lines(lines)
     message = xml_attribute(lines[0])
     return [f"{head}>", f"    <{tag} message={message}>{text}</{tag}>", "  </testcase>"]
+
+
+def github_command(level: str, message: str, **properties: str | int) -> str:
+    """A workflow command, such as `::error file=arm.urdf,line=3,title=mass::it is negative`."""
+    given = {name: value for name, value in properties.items() if value not in ("", 0)}
+    places = ",".join(f"{name}={_property(str(value))}" for name, value in given.items())
+    return f"::{level} {places}".rstrip() + f"::{_message(message)}"
+
+
+def xml_attribute(text: str) -> str:
+    """The text in quotes, as the value of an attribute."""
+    return quoteattr(printable(text))
+
+
+def xml_lines(lines: Iterable[str]) -> str:
+    """Lines between two tags; none of them can begin another one."""
+    return escape("\n".join(map(printable, lines)))
+
+
+def _message(text: str) -> str:
+    return printable_lines(text).replace("%", "%25").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

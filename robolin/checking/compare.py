@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from robolin.checking.contract_changes import changed_lines, shown_value
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
-from robolin.checking.rounding import remainder_lines, rounding_of, tolerance_of
-from robolin.checking.tolerance import Tolerances
+from robolin.checking.tolerance import (
+    Tolerances,
+    distinguishing_digits,
+    remainder_lines,
+    rounding_of,
+    tolerance_of,
+)
 from robolin.core.arrays import Numbers
-from robolin.core.results.result import Array, Footer, Result, ResultStream
-from robolin.core.results.swept_verbs import asked_verb
+from robolin.core.results.result import Array, Footer, Result, ResultStream, asked_verb
 from robolin.core.threads import close_generator, prefetch
 from robolin.core.units import entry_units, same_unit, slides_in
 from robolin.io.provenance_reader import Blocks, Entry
 from robolin.io.provenance_writer import plain
-from robolin.io.stored_file import StoredFile
+from robolin.io.stored import StoredFile
 from robolin.queries.values import POINT
 from robolin.queries.verbs import VERBS
 
@@ -268,3 +271,47 @@ def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     for key, said in meta["contract"].items():
         if key in contract and contract[key] != said and key not in silent:
             yield from changed_lines(key, said, contract[key], meta["joints"])
+
+
+def changed_lines(key: str, old: Any, new: Any, joints: Sequence[str]) -> Iterator[str]:
+    """Both texts of a line; of a table the lines that changed, of a list how far its numbers did.
+
+    joints: what the numbers of lists are called, where there are as many
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys([*old, *new]):
+            if old.get(name) != new.get(name):
+                yield from changed_lines(f"{key}: {name}", old.get(name), new.get(name), joints)
+    elif _are_numbers(old) and _are_numbers(new) and len(old) == len(new):
+        if not _differ_by_rounding(old, new):
+            yield f"{key} {_largest_change(old, new, joints)}"
+    else:
+        yield f"{key}: {shown_value(old)} → {shown_value(new)}"
+
+
+def shown_value(value: Any) -> str:
+    """A value as one would say it."""
+    if value is None or value is False:
+        return "not given"
+    if isinstance(value, list):
+        return " and ".join(map(str, value))
+    return "given" if value is True else str(value)
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(type(each) in (int, float) for each in values)
+
+
+def _differ_by_rounding(old: Sequence[float], new: Sequence[float]) -> bool:
+    gap = max((abs(after - before) for before, after in zip(old, new, strict=True)), default=0.0)
+    return gap <= rounding_of(max(map(abs, old), default=0.0))
+
+
+def _largest_change(old: Sequence[float], new: Sequence[float], joints: Sequence[str]) -> str:
+    """How many of the numbers changed, and the one that did most."""
+    gaps = [abs(after - before) for before, after in zip(old, new, strict=True)]
+    worst = gaps.index(max(gaps))
+    name = joints[worst] if len(joints) == len(old) else f"number {worst + 1}"
+    before, after = distinguishing_digits(old[worst], new[worst])
+    moved = sum(gap > 0.0 for gap in gaps)
+    return f"moved by up to {gaps[worst]:.2g}, {name}: {before} → {after} ({moved} of {len(old)})"

@@ -8,9 +8,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from robolin.checking.distinguishing_digits import distinguishing_digits, percent
-from robolin.checking.rounding import rounding_of
-from robolin.checking.tolerance import Tolerance
+from robolin.checking.tolerance import Tolerance, distinguishing_digits, percent, rounding_of
 from robolin.core.arrays import Floats, Mask, Numbers
 from robolin.core.results.number_kind import kind_of
 from robolin.io.provenance_reader import Entry

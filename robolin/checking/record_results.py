@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
-from robolin.checking.tolerance import Tolerances
+from robolin.checking.tolerance import LIBRARY_NOTE, Tolerances, from_a_library
 from robolin.core.results.result import Reference, Result, ResultStream, stream_of_one_part
 from robolin.core.results.sound_arrays import require_sound_result
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_of
 from robolin.io.paths import place_and_part, require_output_is_no_input, require_target
-from robolin.io.write import require_holdable
+from robolin.io.stored import require_holdable
 from robolin.queries.query_context import Notify, Settings, open_inquiry
 from robolin.queries.request import ARM_OPTION, Inquiry
 from robolin.queries.state_parsing import require_writable_as

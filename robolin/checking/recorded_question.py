@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.swept_verbs import asked_verb
+from robolin.core.results.result import asked_verb
 from robolin.errors import FileError, RobolinError
 from robolin.io.paths import place_and_part
 from robolin.queries.query_context import arm_inputs
@@ -17,7 +17,7 @@ from robolin.queries.states import STATES_OPTION
 from robolin.queries.verbs import VERBS, answering_verb
 
 if TYPE_CHECKING:
-    from robolin.io.stored_file import StoredFile
+    from robolin.io.stored import StoredFile
 
 _COMPARE = "compare it with another result: robolin check FILE --against OTHER"
 

@@ -20,8 +20,7 @@ from robolin.core.threads import close_generator
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, format_of
 from robolin.io.paths import require_output_is_no_input, require_target
-from robolin.io.stored import StoredResult
-from robolin.io.write import require_holdable
+from robolin.io.stored import StoredResult, require_holdable
 from robolin.queries.answer import as_python_warnings
 from robolin.queries.query_context import Settings
 

@@ -25,9 +25,8 @@ from typing import Any
 from robolin.checking.suite import PROJECT, find_suite
 from robolin.checking.toml_lines import line_of
 from robolin.core.text import did_you_mean
-from robolin.description.finding_ids import READING_IDS
+from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.model import Finding
-from robolin.description.validate.validation_ids import VALIDATION_IDS
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 
 KNOWN_IDS = {**READING_IDS, **VALIDATION_IDS}

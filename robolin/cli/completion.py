@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+)
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
+
 
 # by the words that stand for a value on the help page
 _JOINT_VALUES = ("VALUES", "JOINT=VALUE")
@@ -48,7 +55,7 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
 def _is_one_word(text: str) -> bool:
     """Whether a shell can be offered a text: on one line, and not mistaken for a flag.
 
-    The shells quote all other characters, as `robolin.cli.shell_scripts` shows.
+    The shells quote all other characters, as `robolin.cli.completion` shows.
     """
     return text.isprintable() and not text.startswith("-")
 
@@ -84,8 +91,7 @@ def _arm(ctx: click.Context) -> Arm | None:
     download, and a pipe can be read only once: the tab key does none of this.
     """
     from robolin.description.load import load
-    from robolin.description.robot_descriptions import PREFIX
-    from robolin.description.robot_source import bundled_path, robot_text
+    from robolin.description.robot_source import PREFIX, bundled_path, robot_text
     from robolin.errors import RobolinError
 
     # a flag without its value yet keeps click from handing out the arguments
@@ -98,3 +104,74 @@ def _arm(ctx: click.Context) -> Arm | None:
         return load(name) if robot_text(name).kind in _READ_HERE else None
     except (RobolinError, OSError, ValueError):
         return None
+
+
+# bash takes words apart at = and :, and replaces only what stands behind the last of them
+_BASH = r"""
+%(complete_func)s() {
+    local line=${COMP_LINE:0:COMP_POINT} breaks="" kept="" current response completion type value
+    local quoted char i
+    local -a words
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    current=${words[${#words[@]}-1]}
+    [[ $COMP_WORDBREAKS == *=* ]] && breaks+="="
+    [[ $COMP_WORDBREAKS == *:* ]] && breaks+=":"
+    [[ -n $breaks ]] && kept=${current%%"${current##*[$breaks]}"}
+    kept=${kept#--*=}
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
+        %(complete_var)s=bash_complete "$1")
+    COMPREPLY=()
+    while IFS=',' read -r type value; do
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain)
+                quoted=""
+                for ((i = 0; i < ${#value}; i++)); do
+                    char=${value:i:1}
+                    [[ $char == [[:alnum:]_./:=,@%%+-] ]] || quoted+=\\
+                    quoted+=$char
+                done
+                COMPREPLY+=("${quoted#"$kept"}")
+                [[ $value == *[=:,/] ]] && compopt -o nospace ;;
+        esac
+    done <<< "$response"
+    return 0
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+_FISH = """
+function %(complete_func)s
+    set -l words (commandline -cp)
+    set -l current (commandline -ct)
+    set -l response (env %(complete_var)s=fish_complete COMP_WORDS="$words" COMP_CWORD="$current" \\
+        %(prog_name)s)
+    for completion in $response
+        set -l told (string split -m 1 "," -- $completion)
+        switch $told[1]
+            case dir
+                __fish_complete_directories $told[2]
+            case file
+                __fish_complete_path $told[2]
+            case plain
+                printf '%%s\\n' $told[2]
+        end
+    end
+end
+
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+class _Bash(BashComplete):
+    source_template = _BASH
+
+
+class _Fish(FishComplete):
+    source_template = _FISH
+
+
+SCRIPTS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts
 from robolin.batch.joined import answered_recordings
-from robolin.batch.looked_file import planned_in
 from robolin.batch.parts_folder import shard
+from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
 from robolin.cli.messages import say
 from robolin.cli.query_command import keep_memory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.codegen.c_statements import SIN_COS, Statements, literal
-from robolin.codegen.own_functions import Precision, root_in, sin_cos_in, tanh_in
+from robolin.codegen.functions import Precision, root_in, sin_cos_in, tanh_in
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, all_behind
 from robolin.engine.unrolled_program import Guard, UnrolledProgram

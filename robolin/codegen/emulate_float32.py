@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
+from robolin.codegen.functions import DOUBLE, FLOAT, ChosenQuestion, Precision, sin_cos_in, tanh_in
 from robolin.core.arrays import Floats
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,15 +14,27 @@ from robolin.core.array_checks import (
     require_tree,
 )
 from robolin.core.arrays import Floats
+from robolin.dynamics.algebra.comparison import if_less
+from robolin.dynamics.algebra.hyperbolic import tanh_by_series
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.trigonometry import (
+    COSINE,
+    HALF_PI,
+    LARGEST_ANGLE,
+    SINE,
+    TWO_OVER_PI,
+    polynomial,
+    sin_cos_by_polynomials,
+    turned_by_quarters,
+)
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
 from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolled_program
 from robolin.errors import RobolinError
-from robolin.evaluation.asked_verbs import known_verb, require_choices_of_use
 from robolin.evaluation.evaluate import arm_cache, same_when_closed
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method, algorithm_for
+from robolin.evaluation.methods import Method, algorithm_for, known_verb, require_choices_of_use
 from robolin.evaluation.prescribed_joints import (
     ANSWERED_BY,
     JointsNamed,
@@ -129,3 +141,100 @@ def chosen_question(
 
 def _known_verb(verb: str) -> str:
     return known_verb(verb, QUESTIONS, "to make a program of")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A kind of floating-point number.
+
+    real:          its name in C
+    digits:        the bits of its mantissa
+    halvings:      powers of two that bring any of its normal numbers to 1 … 4
+    largest_angle: up to which a sine is as exact as can be
+    less_inertia:  how many times as much inertia is rounding as in double
+    less_rank:     how many times as much is singular as in double
+    """
+
+    real: str
+    digits: int
+    halvings: tuple[int, ...]
+    largest_angle: float
+    less_inertia: float = 1.0
+    less_rank: float = 1.0
+
+    @property
+    def ulp(self) -> float:
+        """The distance of numbers between 1 and 2."""
+        return 2.0 ** (1 - self.digits)
+
+    @property
+    def rounder(self) -> float:
+        """Adding and subtracting this rounds to the nearest whole number."""
+        return 1.5 * 2.0 ** (self.digits - 1)
+
+
+DOUBLE = Precision("double", 53, (512, 256, 128, 64, 32, 16, 8, 4, 2), LARGEST_ANGLE)
+# 1e-6 of what an inertia is the difference of is rounding here, and 1e-4 of a pivot a lost rank
+FLOAT = Precision("float", 24, (64, 32, 16, 8, 4, 2), 2.0**13, 1e7, 1e6)
+PRECISIONS = {each.real: each for each in (DOUBLE, FLOAT)}
+
+# π/2 for floats: the first two parts have 9 bits at the most, so that 2¹³ times each is exact
+_FIRST, _SECOND = float.fromhex("0x1.92p+0"), float.fromhex("0x1.fbp-12")
+_THIRD = ((HALF_PI[0] - _FIRST) - _SECOND) + HALF_PI[1]
+
+
+def sin_cos_in(precision: Precision) -> Callable[[Scalar], tuple[Scalar, Scalar]]:
+    """(sin x, cos x) for angles up to the precision's largest."""
+    return sin_cos_by_polynomials if precision is DOUBLE else _sin_cos_of_float
+
+
+def _sin_cos_of_float(x: Scalar) -> tuple[Scalar, Scalar]:
+    k = (x * TWO_OVER_PI + FLOAT.rounder) - FLOAT.rounder
+    r = ((x - k * _FIRST) - k * _SECOND) - k * _THIRD
+    z = r * r
+    # the terms left out are below half a unit of a float's last place
+    sine = r + z * r * polynomial(SINE[:4], z)
+    cosine = (1.0 - 0.5 * z) + z * z * polynomial(COSINE[:4], z)
+    return turned_by_quarters(sine, cosine, k, FLOAT.rounder)
+
+
+def tanh_in(precision: Precision, x: Scalar) -> Scalar:
+    return tanh_by_series(x, precision.rounder)
+
+
+def root_in(precision: Precision, x: Scalar) -> Scalar:
+    """√x of a normal number or zero, rounded correctly.
+
+    Newton's steps come within a unit of the last place.  What x - y² is then decides whether y or
+    a neighbour is nearest: it is known exactly, and halfway between neighbours there is no root.
+    """
+    within, grown = _between_1_and_4(precision, x)
+    y: Scalar = within * (1.0 / 3.0) + 0.7
+    for _ in range(5):
+        y = 0.5 * (y + within / y)
+    y = y + _rest(precision, within, y) / (2.0 * y)
+    rest, halfway = _rest(precision, within, y), y * precision.ulp
+    y = if_less(halfway, rest, y + precision.ulp, if_less(-halfway, rest, y, y - precision.ulp))
+    return if_less(0.0, x, y * grown, x)
+
+
+def _between_1_and_4(precision: Precision, x: Scalar) -> tuple[Scalar, Scalar]:
+    """x by a power of 4, and what the root has to be multiplied with for it."""
+    grown: Scalar = 1.0
+    for bits in precision.halvings:
+        large, half = 2.0**bits, 2.0 ** (bits // 2)
+        grown = if_less(x, large, grown, grown * half)
+        x = if_less(x, large, x, x * (1.0 / large))
+        grown = if_less(x, 4.0 / large, grown * (1.0 / half), grown)
+        x = if_less(x, 4.0 / large, x * large, x)
+    return x, grown
+
+
+def _rest(precision: Precision, x: Scalar, y: Scalar) -> Scalar:
+    """x - y², exactly, for y within a few units of the last place of √x."""
+    split = y * (2.0 ** ((precision.digits + 1) // 2) + 1.0)
+    high = split - (split - y)
+    low = y - high
+    square = y * y
+    lost = ((high * high - square) + 2.0 * high * low) + low * low
+    return (x - square) - lost

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
-from robolin.codegen.build_files import cmake_text, makefile_text
-from robolin.codegen.c_files import CProgram, header_text, source_text
+from robolin.codegen.c_files import CProgram, header_text, prefix_for, source_text
 from robolin.codegen.c_function import CFunction, straight_function
-from robolin.codegen.c_names import prefix_for
 from robolin.codegen.c_test_file import check_text
 from robolin.codegen.emulate_float32 import parameters_in
-from robolin.codegen.functions import ChosenQuestion, chosen_questions
-from robolin.codegen.generated_folder import file_bytes, write_folder
+from robolin.codegen.functions import (
+    DOUBLE,
+    PRECISIONS,
+    ChosenQuestion,
+    Precision,
+    chosen_questions,
+)
 from robolin.codegen.loop_function import ArmData, loop_function
 from robolin.codegen.mex_file import mex_text
-from robolin.codegen.own_functions import DOUBLE, PRECISIONS, Precision
 from robolin.codegen.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.codegen.single_precision import measured_loss
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
 from robolin.core.text import listed, quoted
-from robolin.errors import UsageError
+from robolin.errors import FileError, UsageError
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
+from robolin.io.atomic import new_name, put_in_place, remove_leftovers, replacing_all
 
 # above so many joints, one statement after the other takes compilers too long
 UNROLLED_UP_TO = 12
@@ -167,3 +172,134 @@ def _require_choices(real: str, layout: str, extras: Sequence[str], states: int)
         raise UsageError(f"extras are {extras!r}", hint=f"a list of {listed(EXTRAS)}")
     if not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(f"states is {states!r}", hint="a whole number from 1 to 100000")
+
+
+_MARK = "made by robolin generate, SHA-256 of the rest"
+_COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".cpp": ("// ", "")}
+_COMMENTS |= {".xml": ("<!-- ", " -->"), ".m": ("% ", "")}
+
+
+def file_bytes(name: str, lines: Iterable[str]) -> bytes:
+    """A file with its first line."""
+    rest = "".join(f"{line}\n" for line in lines).encode()
+    begin, end = _COMMENTS.get(Path(name).suffix, ("# ", ""))
+    return f"{begin}{_MARK}: {sha256(rest).hexdigest()}{end}\n".encode() + rest
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put the files into the folder, which is made if it is not there."""
+    try:
+        if folder.exists() or folder.is_symlink():
+            _require_ours(folder, files)
+            _replace(folder, files)
+        else:
+            _make(folder, files)
+    except OSError as error:
+        message = f"could not write: {error.strerror or error}"
+        raise FileError(message, where=str(folder), hint="choose another folder with -o") from error
+
+
+def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
+    if not folder.is_dir():
+        raise FileError("is a file, not a folder", where=str(folder), hint="choose another name")
+    for name in files:
+        there = folder / name
+        if (there.exists() or there.is_symlink()) and not _is_ours(there):
+            raise FileError(
+                "robolin did not write this file, or it was changed since",
+                where=str(there),
+                hint="move it away, or choose another folder with -o",
+            )
+    # what builds a program has the same name for all of them
+    for test in sorted(folder.glob("*_test.c")):
+        if test.name not in files and _is_ours(test):
+            raise FileError(
+                f"another program is built here, '{test.name.removesuffix('_test.c')}'",
+                where=str(folder),
+                hint="choose another folder with -o: a folder has one program and its Makefile",
+            )
+
+
+def _is_ours(file: Path) -> bool:
+    if file.is_symlink() or not file.is_file():
+        return False
+    first, _, rest = file.read_bytes().partition(b"\n")
+    return f"{_MARK}: {sha256(rest).hexdigest()}".encode() in first
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    with replacing_all([folder / name for name in files], put_in_place) as streams:
+        for stream, content in zip(streams, files.values(), strict=True):
+            stream.write(content)
+
+
+def _make(folder: Path, files: Mapping[str, bytes]) -> None:
+    if not folder.parent.is_dir():
+        raise FileError(
+            f"there is no folder '{folder.parent}' to write to",
+            where=str(folder),
+            hint="create it first, or check its spelling",
+        )
+    remove_leftovers(folder.parent)
+    made = folder.parent / new_name()
+    made.mkdir(mode=0o700)
+    try:
+        _replace(made, files)
+        # a folder made for one user alone until it is complete, then as others are
+        mask = os.umask(0)
+        os.umask(mask)
+        made.chmod(0o777 & ~mask)
+        made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+_MAKE = """\
+# -std=c99 keeps GCC from joining operations, and so the bits the same
+CC ?= cc
+AR ?= ar
+CFLAGS ?= -O2
+STRICT = -std=c99 -pedantic -Wall -Wextra -ffp-contract=off
+
+lib{prefix}.a: {prefix}.o
+\t$(AR) rcs $@ $<
+
+{prefix}.o: {prefix}.c {prefix}.h
+\t$(CC) $(STRICT) $(CFLAGS) -c {prefix}.c -o $@
+
+{prefix}_test: {prefix}_test.c lib{prefix}.a
+\t$(CC) $(STRICT) $(CFLAGS) {prefix}_test.c lib{prefix}.a -o $@
+
+.PHONY: check clean
+check: {prefix}_test
+\t./{prefix}_test
+
+clean:
+\trm -f {prefix}.o lib{prefix}.a {prefix}_test
+"""
+
+_CMAKE = """\
+cmake_minimum_required(VERSION 3.10)
+project({prefix} C)
+
+add_library({prefix} STATIC {prefix}.c)
+target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+set_target_properties({prefix} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF
+  POSITION_INDEPENDENT_CODE ON)
+# fused operations round once where robolin rounds twice
+target_compile_options({prefix} PRIVATE
+  $<$<C_COMPILER_ID:GNU,Clang,AppleClang>:-ffp-contract=off>)
+
+enable_testing()
+add_executable({prefix}_test {prefix}_test.c)
+target_link_libraries({prefix}_test {prefix})
+add_test(NAME {prefix} COMMAND {prefix}_test)
+"""
+
+
+def makefile_text(prefix: str) -> Iterator[str]:
+    yield from _MAKE.format(prefix=prefix).splitlines()
+
+
+def cmake_text(prefix: str) -> Iterator[str]:
+    yield from _CMAKE.format(prefix=prefix).splitlines()

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from robolin.codegen.c_function import NOT_THERE, TOO_FAR, CFunction
-from robolin.codegen.c_instructions import STORED_ZERO, CInstructions
-from robolin.codegen.c_statements import literal
-from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.own_functions import Precision
+from robolin.codegen.c_statements import STORED_ZERO, CInstructions, literal
+from robolin.codegen.functions import ChosenQuestion, Precision
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.instructions import Value
-from robolin.engine.compiled.lanes import Lane
+from robolin.engine.compiled.lanes import Lane, Value
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.parameters import Parameters, first_of_subtrees
 

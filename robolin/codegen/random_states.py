@@ -9,8 +9,7 @@ from random import Random
 import numpy as np
 
 from robolin.codegen.emulate_float32 import worked_in_floats
-from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.own_functions import DOUBLE, Precision
+from robolin.codegen.functions import DOUBLE, ChosenQuestion, Precision
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.errors import RobolinError

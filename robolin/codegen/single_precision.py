@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.codegen.emulate_float32 import NamedFloats, on_lightest_end, worked_in_floats
-from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.own_functions import FLOAT
+from robolin.codegen.functions import FLOAT, ChosenQuestion
 from robolin.codegen.random_states import answered_states
 from robolin.core.arrays import Floats
 from robolin.evaluation.methods import Method

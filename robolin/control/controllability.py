@@ -11,7 +11,6 @@ import numpy as np
 from robolin.control.model_parts import joint_shares, joints_named, require_mode
 from robolin.control.poles import slowest_first
 from robolin.control.scaling import ScaledMatrices, scaled_matrices
-from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Complexes, Floats, Integers, Mask
 from robolin.core.notebook import Shown
@@ -121,3 +120,31 @@ def observability_of(model: StateSpace) -> Reachability:
     """What the outputs show: what they would reach if the model ran backwards, by Aᵀ and Cᵀ."""
     units = scaled_matrices(np.moveaxis(model.A, -1, -2), np.moveaxis(model.C, -1, -2))
     return Reachability("observability", staircase_dimension(units.A, units.B), model, units)
+
+
+# a singular value below this, in units in which A and B have size 1, is taken for nothing
+ZERO_SINGULAR_VALUE = 1e-10
+
+
+def staircase_dimension(A: Floats, B: Floats) -> Integers:
+    """The dimension (...) of what is reached, A and B scaled to size 1."""
+    N, inputs = B.shape[-2:]
+    flat_A, flat_B = A.reshape(-1, N, N), B.reshape(-1, N, inputs)
+    found = np.zeros(len(flat_A), dtype=int)
+    _count(flat_A, flat_B, np.arange(len(flat_A)), found)
+    return found.reshape(A.shape[:-2])
+
+
+def _count(A: Floats, B: Floats, models: Integers, found: Integers) -> None:
+    """Add what B reaches to `found`, then go on with the rest, models of one rank together."""
+    if not len(models) or A.shape[-1] == 0:
+        return
+    U, sizes, _ = np.linalg.svd(B)
+    ranks = (sizes > ZERO_SINGULAR_VALUE).sum(axis=-1)
+    for rank in np.unique(ranks):
+        if rank == 0:
+            continue
+        some = np.flatnonzero(ranks == rank)
+        found[models[some]] += rank
+        turned = np.moveaxis(U[some], -1, -2) @ A[some] @ U[some]
+        _count(turned[:, rank:, rank:], turned[:, rank:, :rank], models[some], found)

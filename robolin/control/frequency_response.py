@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.control.discretize import discretized
 from robolin.control.model_parts import as_numbers, one_by_one, stacked_models
 from robolin.control.optional_dependencies import scipy_part
+from robolin.control.riccati import continuous_lyapunov, discrete_lyapunov
 from robolin.control.state_space import StateSpace
+from robolin.core.array_checks import is_real_number
 from robolin.core.arrays import Complexes, Floats
+from robolin.core.notebook import Shown
 from robolin.errors import RobolinError, UsageError
 
 
@@ -37,3 +45,88 @@ def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
             raise RobolinError(f"the model has a pole at {where:g} rad/s", hint=hint)
         x[:, i] = (pushed[i] + T[i, i + 1 :] @ x[:, i + 1 :]) / pivot[:, None]
     return np.asarray(seen @ x + model.D)
+
+
+def gramian(model: StateSpace, kind: Literal["controllability", "observability"]) -> Floats:
+    """W (..., N, N) with A W + W Aᵀ + B Bᵀ = 0, or Aᵀ W + W A + Cᵀ C = 0."""
+    if kind not in ("controllability", "observability"):
+        hint = "'controllability' or 'observability'"
+        raise UsageError(f"there is no Gramian of '{kind}'", hint=hint)
+    _require_stable(model)
+    solve = continuous_lyapunov if model.dt is None else discrete_lyapunov
+    found = []
+    for each in one_by_one(model):
+        if kind == "controllability":
+            found.append(solve(each.A.T, each.B @ each.B.T))
+        else:
+            found.append(solve(each.A, each.C.T @ each.C))
+    return stacked_models(found, model.batch)
+
+
+def _require_stable(model: StateSpace) -> None:
+    poles = model.poles()
+    if not np.all(poles.stable):
+        place = np.unravel_index(int(np.argmax(poles.stability != "stable")), poles.values.shape)
+        state = f"model {place[:-1]}: " if model.batch else ""
+        raise RobolinError(
+            f"{state}the Gramian exists for stable models, and the pole "
+            f"{poles.values[place]:.4g} is not",
+            hint="distances of controllability() and observability() hold for every model",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TimeResponse(Shown):
+    """What the outputs do after a step or an impulse of each input by itself.
+
+    Fields:
+        time: (rows,) in s
+        y: outputs (..., rows, p, m)
+
+    Example:
+        >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
+        >>> model.step_response(1.0, rows=11).y.shape
+        (11, 2, 2)
+    """
+
+    time: Floats
+    y: Floats
+
+
+def step_response(model: StateSpace, duration: float, rows: int = 201) -> TimeResponse:
+    """From rest at the operating point, drift left out: changes that the input alone makes."""
+    sampled, time = _sampled(model, duration, rows)
+    x = np.zeros_like(sampled.B)
+    y = np.empty((*model.batch, len(time), *model.D.shape[-2:]))
+    for row in range(len(time)):
+        y[..., row, :, :] = sampled.C @ x + sampled.D
+        x = sampled.A @ x + sampled.B
+    return TimeResponse(time, y)
+
+
+def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> TimeResponse:
+    """C exp(A t) B, the impulse itself left out of D; of a discrete model, one sample of 1."""
+    sampled, time = _sampled(model, duration, rows)
+    x = model.B if model.dt is None else np.zeros_like(model.B)
+    y = np.empty((*model.batch, len(time), *model.D.shape[-2:]))
+    for row in range(len(time)):
+        y[..., row, :, :] = sampled.C @ x
+        if model.dt is not None and row == 0:
+            y[..., row, :, :] += model.D
+            x = model.B
+        else:
+            x = sampled.A @ x
+    return TimeResponse(time, y)
+
+
+def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
+    """The model from row to row, exact for inputs that stay; a discrete one as it is."""
+    if not (is_real_number(duration) and isfinite(duration) and duration > 0.0):
+        raise UsageError(f"duration is {duration!r}", hint="a positive number of seconds is needed")
+    if not isinstance(rows, int) or rows < 2:
+        raise UsageError(f"rows is {rows!r}, not a whole number from 2")
+    if model.dt is not None:
+        rows = int(duration / model.dt + 1e-9) + 1
+        return model, model.dt * np.arange(rows, dtype=float)
+    time = np.linspace(0.0, duration, rows)
+    return discretized(model, float(time[1])), time

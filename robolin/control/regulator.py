@@ -10,21 +10,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.blas_threads import one_blas_thread
-from robolin.control.integral_action import with_integrals
-from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
-from robolin.control.no_solution import no_regulator
-from robolin.control.poles import Poles, poles_of
-from robolin.control.riccati import riccati
+from robolin.control.model_parts import (
+    as_numbers,
+    joint_shares,
+    joints_named,
+    one_by_one,
+    require_model,
+    stacked_models,
+)
+from robolin.control.poles import EDGE, STABLE, Poles, poles_of
+from robolin.control.riccati import one_blas_thread, riccati, with_integrals
+from robolin.control.scaling import scaled_matrices
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, weights_of
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.notebook import Shown
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.control.simulation.feedback_control import FeedbackControl
     from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
+
 
 # what may be left of a Riccati equation beside its largest term
 SOLVED = 1e-8
@@ -148,7 +154,7 @@ class Regulator(Shown):
             >>> regulator.sampled_motion([np.pi, 0.001], samples=5, steps=2).q.shape
             (6, 2)
         """
-        from robolin.control.sampled_motion import sampled_motion
+        from robolin.control.discretize import sampled_motion
 
         return sampled_motion(self, q, qd, samples=samples, steps=steps)
 
@@ -169,7 +175,7 @@ class Regulator(Shown):
             >>> robolin.lqr(model).to_mat("regulator.mat")
         """
         from robolin.control.matlab import regulator_variables
-        from robolin.io.formats.mat_writer import write_mat
+        from robolin.io.formats.mat_results import write_mat
 
         write_mat(path, regulator_variables(self))
 
@@ -263,3 +269,61 @@ def solved_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats,
     if len(bad):
         raise no_regulator(models[bad[0]], weights[bad[0]], int(bad[0]))
     return K, P, residual
+
+
+# a distance below this, beside the size of the model, is none
+LOST = 1e-9
+
+
+def no_regulator(model: StateSpace, weights: Weights, place: int) -> RobolinError:
+    """The complaint about one model that has no stabilizing regulator."""
+    prefix = f"model {place}: " if place else ""
+    poles = poles_of(model)
+    lost = _lost(model.A, model.B, poles.values[poles.stability != STABLE])
+    if lost is not None:
+        value, direction = lost
+        return RobolinError(
+            f"{prefix}no gains stabilize this model: {_mode(model, value, direction)} "
+            "is out of reach of its motors",
+            where=model.arm.source,
+            hint="actuate more joints, or linearize about another point",
+        )
+    size, vectors = np.linalg.eigh(weights.Q)
+    seen = vectors * np.sqrt(np.maximum(size, 0.0))
+    lost = _lost(model.A.T, seen, poles.values[poles.stability == EDGE])
+    if lost is not None:
+        value, direction = lost
+        return RobolinError(
+            f"{prefix}these weights have no regulator: {_mode(model, value, direction)} "
+            "is on the edge of stability and no weight of a state sees it",
+            where=model.arm.source,
+            hint="give the positions of these joints a weight above 0",
+        )
+    return RobolinError(
+        f"{prefix}the Riccati equation could not be solved",
+        where=model.arm.source,
+        hint="weights many powers of ten apart, or units that are, may be the reason",
+    )
+
+
+def _lost(A: Floats, B: Floats, values: Floats) -> tuple[complex, Floats] | None:
+    """The eigenvalue among these that is most out of reach, if one is, and its direction."""
+    units = scaled_matrices(A, B)
+    norm = float(units.norm) or 1.0
+    found = None
+    for value in values:
+        shifted = value / norm * np.eye(len(A)) - units.A
+        U, sizes, _ = np.linalg.svd(np.concatenate([shifted, units.B], axis=1))
+        # double poles are known to half the digits, and so is the distance there
+        if sizes[-1] <= LOST and (found is None or sizes[-1] < found[2]):
+            found = (complex(value), U[:, -1], float(sizes[-1]))
+    return None if found is None else found[:2]
+
+
+def _mode(model: StateSpace, value: complex, direction: Floats) -> str:
+    names = joints_named(model, joint_shares(model, direction))
+    number = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
+    if not names:
+        return f"the mode at {number}"
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"the mode at {number} (joint{'s' * (len(names) > 1)} {listed})"

@@ -9,15 +9,20 @@ Fᵀ P + P F + W = 0 or Fᵀ P F - P + W = 0 with W = Q + Kᵀ R K - N K - Kᵀ 
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.optional_dependencies import scipy_part
-from robolin.control.weights import Weights
+from robolin.control.state_space import StateSpace
+from robolin.control.weights import INTEGRAL, Weights
 from robolin.core.arrays import Floats
-from robolin.errors import RobolinError
+from robolin.core.text import did_you_mean
+from robolin.errors import RobolinError, UsageError
 
 REFINEMENT_STEPS = 6
 
@@ -65,3 +70,71 @@ def _solution(A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool)
     left = np.abs(terms[0] + terms[1] + terms[2] + terms[3]).max()
     largest = max(np.abs(term).max() for term in terms)
     return Solution(K, P, float(left / largest) if largest > 0.0 else 0.0)
+
+
+DOUBLINGS = 60
+
+
+def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
+    """X with Aᵀ X + X A + W = 0, A stable."""
+    linalg = scipy_part("linalg", "a Lyapunov equation")
+    X: Floats
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            X = linalg.solve_continuous_lyapunov(A.T, -W)
+        except RuntimeWarning as warning:
+            raise RobolinError(
+                "two poles of the closed loop add up to 0: no stable one"
+            ) from warning
+    return 0.5 * (X + X.T)
+
+
+def discrete_lyapunov(A: Floats, W: Floats) -> Floats:
+    """X = Σ (Aᵀ)ᵏ W Aᵏ, so that Aᵀ X A - X + W = 0, twice as many terms with every step."""
+    X, power = W.copy(), A.copy()
+    with np.errstate(all="ignore"):
+        for _ in range(DOUBLINGS):
+            more = power.T @ X @ power
+            X = X + more
+            if np.abs(more).max() <= 1e-17 * np.abs(X).max():
+                return 0.5 * (X + X.T)
+            power = power @ power
+    raise RobolinError("a sum over all samples does not end: the closed loop is not stable")
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread inside, where threadpoolctl is installed; results do not change."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def with_integrals(model: StateSpace, outputs: Sequence[str] | str) -> StateSpace:
+    """The model with a state ∫ y dt, or dt Σ y, for each output named."""
+    names = [outputs] if isinstance(outputs, str) else list(outputs)
+    if not names:
+        return model
+    for name in names:
+        if name not in model.outputs:
+            hint = did_you_mean(name, model.outputs)
+            raise UsageError(f"integral: there is no output '{name}'", hint=hint)
+    rows = [model.outputs.index(name) for name in names]
+    step = 1.0 if model.dt is None else model.dt
+    *batch, N, m = model.B.shape
+    more = len(rows)
+    A, B = np.zeros((*batch, N + more, N + more)), np.zeros((*batch, N + more, m))
+    A[..., :N, :N], A[..., N:, :N] = model.A, step * model.C[..., rows, :]
+    B[..., :N, :], B[..., N:, :] = model.B, step * model.D[..., rows, :]
+    if model.dt is not None:
+        A[..., N:, N:] = np.eye(more)
+    C = np.concatenate([model.C, np.zeros((*batch, len(model.outputs), more))], axis=-1)
+    drift = np.concatenate([model.drift, np.zeros((*batch, more))], axis=-1)
+    own = {f"{name}/{INTEGRAL}": f"{model.units[name]}·s" for name in names}
+    states = (*model.states, *own)
+    return replace(model, A=A, B=B, C=C, drift=drift, states=states, units={**model.units, **own})

@@ -16,8 +16,8 @@ from robolin.core.notebook import Shown
 
 if TYPE_CHECKING:
     from robolin.control.controllability import Reachability
+    from robolin.control.frequency_response import TimeResponse
     from robolin.control.poles import Poles
-    from robolin.control.time_response import TimeResponse
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class StateSpace(Shown):
             >>> bool(np.allclose(model.A @ X + X @ model.A.T, -model.B @ model.B.T))
             True
         """
-        from robolin.control.gramians import gramian
+        from robolin.control.frequency_response import gramian
 
         return gramian(self, kind)
 
@@ -224,7 +224,7 @@ class StateSpace(Shown):
             array([[ 0.0056, -0.012 ],
                    [-0.012 ,  0.0406]])
         """
-        from robolin.control.time_response import step_response
+        from robolin.control.frequency_response import step_response
 
         return step_response(self, duration, rows)
 
@@ -248,7 +248,7 @@ class StateSpace(Shown):
             >>> bool(np.allclose(model.impulse_response(1.0).y[0], model.C @ model.B))
             True
         """
-        from robolin.control.time_response import impulse_response
+        from robolin.control.frequency_response import impulse_response
 
         return impulse_response(self, duration, rows)
 
@@ -259,7 +259,7 @@ class StateSpace(Shown):
             UsageError: a batch of models
             RobolinError: python-control is not installed
         """
-        from robolin.control.exchange import to_control
+        from robolin.control.matlab import to_control
 
         return to_control(self)
 
@@ -281,7 +281,7 @@ class StateSpace(Shown):
             >>> robolin.state_space(robolin.load("two-link"), [0.3, -0.7]).to_mat("model.mat")
         """
         from robolin.control.matlab import model_variables
-        from robolin.io.formats.mat_writer import write_mat
+        from robolin.io.formats.mat_results import write_mat
 
         write_mat(path, model_variables(self))
 
@@ -292,6 +292,6 @@ class StateSpace(Shown):
             UsageError: a batch of models
             RobolinError: SciPy is not installed
         """
-        from robolin.control.exchange import to_scipy
+        from robolin.control.matlab import to_scipy
 
         return to_scipy(self)

@@ -17,14 +17,14 @@ from robolin.api.closed_loops import close, linearize_loops
 from robolin.api.inverse_and_forward import inverse
 from robolin.api.linear_models import linearize_inverse
 from robolin.api.mass_matrices import mass_matrix
-from robolin.control.actuation import (
+from robolin.control.operating_point import (
     NEGLIGIBLE_TORQUE,
     JointNames,
     actuated_places,
+    independent_motions,
     joint_places,
     passive_places,
 )
-from robolin.control.operating_point import independent_motions
 from robolin.core.arm import Arm
 from robolin.core.array_checks import array_of, require_arm
 from robolin.core.arrays import Floats, JointValues

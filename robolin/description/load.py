@@ -16,8 +16,7 @@ from robolin.description.building.keywords import (
     model_options,
     require_known_keywords,
 )
-from robolin.description.building.option_texts import texts_of_options
-from robolin.description.building.options import ModelOptions
+from robolin.description.building.option_texts import ModelOptions, texts_of_options
 from robolin.description.model import Description, Finding, Reading, figures_of
 from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, robot_text
 from robolin.description.validate.validate import physical_findings, plain_arm
@@ -266,7 +265,7 @@ def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
 
 def _read(found: RobotText, options: ModelOptions) -> Reading:
     if found.kind == "xacro":
-        from robolin.description.xacro.xacro_reader import read_xacro
+        from robolin.description.xacro.xacro_text import read_xacro
 
         return read_xacro(found, options.xacro_args, options.packages)
     if options.xacro_args:

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.comparison import Shape
 
 if TYPE_CHECKING:
     from robolin.dynamics.algebra.chain import Chain

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from robolin.dynamics.algebra.axes import (
+from robolin.dynamics.algebra.comparison import (
     GEOMETRY_COLUMNS,
     MATRIX,
     NUMBER,

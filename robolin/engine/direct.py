@@ -12,15 +12,15 @@ from sys import maxsize
 from types import SimpleNamespace
 from typing import Any, cast
 
-from robolin.core.travelling import FAR_SLID
-from robolin.dynamics.algebra.axes import Shape
+from robolin.core.quaternions import FAR_SLID
 from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
-from robolin.engine.direct_groups import DirectGroups
 from robolin.engine.direct_storage import (
     DirectCell,
     DirectColumn,
+    DirectGroups,
     DirectScalars,
     DirectSlots,
     DirectSums,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import add
+from robolin.engine.parameters import LinkRow, Parameters
 
 EntryPlace = tuple[int, ...]
 
@@ -104,3 +105,64 @@ class DirectColumn(Entries):
     def on_links(self) -> DirectScalars:
         full = [self[j] if ratio == 1.0 else self[j] * ratio for j, ratio in self._followed]
         return DirectScalars([None, *full, None])
+
+
+class DirectGroups:
+    """Joints with several freedoms: every link knows the body and the carrier of its joint."""
+
+    def __init__(self, parameters: Parameters, number: Callable[[float], Scalar]) -> None:
+        self._rows, self._number = parameters.links, number
+        self._any, self.translate = parameters.grouped, bool(parameters.group_translations)
+
+    def __bool__(self) -> bool:
+        return self._any
+
+    def outermost(self, k: int) -> int:
+        return self._rows[k - 1].outermost
+
+    def carrier(self, k: int) -> int:
+        return self._rows[k - 1].carrier
+
+    def partners_outboard_of(self, k: int) -> Iterable[int]:
+        return range(k - 1, self.outermost(k) - 1, -1)
+
+    def with_partners(self) -> Iterable[int]:
+        return (k for k in range(1, len(self._rows) + 1) if self.outermost(k) != k)
+
+    def apart(self, i: int, k: int) -> bool:
+        return self.outermost(i) != self.outermost(k)
+
+    def direction(self, k: int) -> Vector:
+        return tuple(self._number(x) for x in self._rows[k - 1].direction)
+
+    def rests(self, k: int) -> bool:
+        return self._rows[k - 1].rests
+
+
+def generic_chain(joints: int) -> Parameters:
+    """n revolute joints without rotors, friction or loads; the numbers themselves do not matter."""
+    rows = tuple(
+        LinkRow(
+            name=f"joint{joints - k + 1}",
+            parent=k + 1,
+            turns=True,
+            rotation=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
+            offset=(0.1, 0.2, 0.3),
+            mass=1.0,
+            com=(0.1, 0.1, 0.1),
+            rotary=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1),
+            armature=0.0,
+            damping=0.0,
+            friction=0.0,
+            coordinate=k,
+            ratio=1.0,
+            shift=0.0,
+            follows=False,
+            outermost=k,
+            carrier=k + 1,
+        )
+        for k in range(1, joints + 1)
+    )
+    names = tuple(f"joint{i}" for i in range(1, joints + 1))
+    order = tuple(joints - k for k in range(1, joints + 1))
+    return Parameters(rows, (), (0.0, 0.0, -9.81), None, order, names)

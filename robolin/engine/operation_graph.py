@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, Union
 
-from robolin.dynamics.algebra.counted_phases import current_phase
+from robolin.dynamics.algebra.chain import current_phase
 from robolin.dynamics.algebra.scalar import Scalar
 
 GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Union
 
-from robolin.dynamics.algebra.counted_phases import current_phase
+from robolin.dynamics.algebra.chain import current_phase
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct_storage import Entries, EntryPlace, Reduce
 from robolin.engine.operation_graph import (

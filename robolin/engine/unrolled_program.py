@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from robolin.dynamics.algebra.axes import Shape
-from robolin.dynamics.algebra.comparison import if_less
+from robolin.dynamics.algebra.comparison import Shape, if_less
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.operation_graph import GraphNumber, Operand, OperationGraph, all_behind

@@ -16,8 +16,7 @@ from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Arrays, Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
-from robolin.evaluation.evaluate import Meanwhile, RunOptions
-from robolin.evaluation.unanswered import require_answers
+from robolin.evaluation.evaluate import Meanwhile, RunOptions, require_answers
 
 
 def evaluate_any_arm(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 
+import numpy as np
+
 from robolin.core.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded, kept_with
 from robolin.core.array_checks import require_arm
+from robolin.core.arrays import AnyArray
 from robolin.core.rotations import compose
 from robolin.core.text import did_you_mean, listed, quoted
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 
@@ -115,3 +119,47 @@ def _ends(arm: Arm) -> list[Frame]:
 
 def _frame_text(name: str, point: Vector3) -> str:
     return f"'{name}'" + (f" at {point[0]}, {point[1]}, {point[2]} m" if any(point) else "")
+
+
+SPATIAL_SIZE = 6
+
+FRAME_SHAPES: Mapping[str, Shape] = {
+    **ALGORITHMS["frame-derivatives"].gives,
+    **ALGORITHMS["operational-space"].gives,
+    **ALGORITHMS["jacobian"].gives,
+}
+
+
+def of_real_links(arm: Arm, shape: Shape, values: AnyArray) -> AnyArray:
+    """The values without the rows of links that only stand for a freedom of a joint."""
+    if not arm.groups or "link" not in shape:
+        return values
+    rows = [len(arm.links) - k for k in arm.bodies]
+    return np.take(values, rows, axis=shape.index("link") - len(shape))
+
+
+def in_frame_axes(found: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Every spatial axis turned by the transpose of `rotation`; the pose stays the world's."""
+    return {
+        name: _turned(values, FRAME_SHAPES[name], found["rotation"])
+        for name, values in found.items()
+    }
+
+
+def _turned(values: AnyArray, shape: Shape, rotation: AnyArray) -> AnyArray:
+    # room for the axes of the values, so that each state is turned by its own rotation
+    axes = rotation.reshape(*rotation.shape[:-2], *(1,) * (len(shape) - 1), *rotation.shape[-2:])
+    for i, length in enumerate(shape):
+        if length == SPATIAL_SIZE:
+            vectors = np.moveaxis(values, i - len(shape), -1)
+            halves = [_along(axes, vectors[..., :3]), _along(axes, vectors[..., 3:])]
+            values = np.moveaxis(np.concatenate(halves, axis=-1), -1, i - len(shape))
+    if shape == (SPATIAL_SIZE, SPATIAL_SIZE):
+        # rounding must not make a symmetric matrix any less so
+        values = np.triu(values) + np.swapaxes(np.triu(values, 1), -1, -2)
+    return np.ascontiguousarray(values)
+
+
+def _along(R: AnyArray, x: AnyArray) -> AnyArray:
+    """R* x, added up in a fixed order so that every machine gives the same bits."""
+    return R[..., 0, :] * x[..., :1] + R[..., 1, :] * x[..., 1:2] + R[..., 2, :] * x[..., 2:]

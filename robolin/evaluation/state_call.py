@@ -19,9 +19,8 @@ from robolin.core.text import counted
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.errors import RobolinError
-from robolin.evaluation.asked_verbs import known_verb
 from robolin.evaluation.evaluate import algorithm_named, arm_cache, same_when_closed, why_unanswered
-from robolin.evaluation.methods import Method
+from robolin.evaluation.methods import Method, known_verb
 
 
 class PlainCall:

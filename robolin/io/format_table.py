@@ -18,7 +18,7 @@ from robolin.errors import UsageError
 if TYPE_CHECKING:
     from robolin.core.results.result import ResultStream
     from robolin.io.provenance_reader import Meta
-    from robolin.io.stored_file import StoredFile
+    from robolin.io.stored import StoredFile
     from robolin.io.table_file import TableFile, TableSource
 
 
@@ -85,7 +85,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         writer="robolin.io.formats.csv_writer:write_csv",
         stream_writer="robolin.io.formats.csv_writer:write_csv_to",
-        result_opener="robolin.io.formats.stored_csv:open_csv",
+        result_opener="robolin.io.formats.csv_writer:open_csv",
         table_opener="robolin.io.formats.csv_reader:csv_table",
         read_piped=True,
         read_in_parts=True,
@@ -96,7 +96,7 @@ FORMATS: dict[str, Format] = {
     "json": Format(
         writer="robolin.io.formats.json_writer:write_json",
         stream_writer="robolin.io.formats.json_writer:write_json_to",
-        result_opener="robolin.io.formats.stored_json:open_json",
+        result_opener="robolin.io.formats.json_writer:open_json",
         holds_nan=False,
         holds_infinity=False,
         text=True,
@@ -109,11 +109,11 @@ FORMATS: dict[str, Format] = {
     ),
     "parquet": Format(
         writer="robolin.io.formats.parquet_writer:write_parquet",
-        result_opener="robolin.io.formats.stored_parquet:open_parquet",
+        result_opener="robolin.io.formats.parquet_writer:open_parquet",
         table_opener="robolin.io.formats.parquet_reader:parquet_table",
         read_in_parts=True,
         sealed=True,
-        provenance_reader="robolin.io.formats.stored_parquet:parquet_provenance",
+        provenance_reader="robolin.io.formats.parquet_writer:parquet_provenance",
     ),
     "mat": Format(
         writer="robolin.io.formats.mat_results:write_mat_result",
@@ -129,7 +129,7 @@ RECORDINGS: dict[str, str] = dict.fromkeys(
 # folders that are recordings: (path) whether it is one, and what opens it
 RECORDED_FOLDERS: dict[str, str] = {
     "robolin.io.formats.bag_reader:is_bag_folder": "robolin.io.formats.bag_reader:open_bag",
-    "robolin.io.formats.lerobot_reader:is_dataset": "robolin.io.formats.lerobot_reader:open_dataset",
+    "robolin.io.formats.lerobot_episodes:is_dataset": "robolin.io.formats.lerobot_episodes:open_dataset",
 }
 
 # the form of an answer for people, which is no file format

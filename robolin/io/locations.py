@@ -13,7 +13,7 @@ from robolin.io.atomic import as_file_error, new_name, remove_leftovers, replaci
 from robolin.io.format_table import with_companion
 from robolin.io.paths import is_stored
 from robolin.io.stores import objects
-from robolin.io.stores.store_path import StorePath
+from robolin.io.stores.objects import StorePath
 
 FilePlace = Path | StorePath
 

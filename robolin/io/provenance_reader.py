@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +18,6 @@ from robolin.core.results.number_kind import NUMBER_KINDS, REAL, NumberKind, sto
 from robolin.core.results.result import Array
 from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import with_companion
-from robolin.io.meta_schema import schema_problem
 from robolin.io.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS_AXIS, meta_digest
 
 Meta = Mapping[str, Any]
@@ -149,3 +150,186 @@ def companion(where: str) -> str:
     file, *beside = map(Path, with_companion(where))
     told = f"belongs to another {file.suffix[1:].upper()} file"
     return "".join(f", or '{each.name}' {told}" for each in beside)
+
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+_DEEPEST = 8
+# no array has more entries than memory has bytes
+_LARGEST = 1 << 48
+
+# figures of a model that are several numbers, or a name
+_VECTORS = {"com": 3, "axis": 3, "origin": 3, "gravity": 3, "inertia": 6, "rotation": 9}
+_NAMES = ("type", "parent", "child", "mimic", "link", "name", "root")
+
+FieldCheck = Callable[[Any], bool]
+
+
+def schema_problem(meta: Mapping[str, Any]) -> str:
+    """The first thing that no result says of itself, '' if there is none."""
+    for key, check in _PARTS.items():
+        if key not in meta or not check(meta[key]):
+            return f"'{key}' is missing or is not what it should be"
+    if meta["role"] == "reference":
+        for key, check in _REFERENCE.items():
+            if key not in meta or not check(meta[key]):
+                return f"'{key}' is missing or is not what it should be"
+    if not meta["arrays"]:
+        return "it names no array"
+    return next(_array_problems(meta), "")
+
+
+def _array_problems(meta: Mapping[str, Any]) -> Iterator[str]:
+    rows = meta["rows"]
+    for name, said in meta["arrays"].items():
+        if not isinstance(said, dict) or not all(
+            key in said and check(said[key]) for key, check in _ARRAY.items()
+        ):
+            yield f"the array '{name}' is not described"
+            continue
+        if said.get("numbers", REAL.name) not in list(NUMBER_KINDS):
+            yield f"the array '{name}' holds numbers of no known kind"
+        labels = [axis["labels"] if isinstance(axis, dict) else axis for axis in said["axes"]]
+        shape = [len(meta["joints"] if axis == JOINTS_AXIS else axis) for axis in labels]
+        if said["shape"] != (shape if rows is None else [rows, *shape]):
+            yield f"the shape of the array '{name}' is not that of its labels"
+
+
+def is_utf8(value: Any) -> bool:
+    """A text that can be written as UTF-8."""
+    return isinstance(value, str) and _encodes(value)
+
+
+def _encodes(text: str) -> bool:
+    """Whether a text can be written; half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _number(value: Any) -> bool:
+    """A number that a float holds; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) < _LARGEST if isinstance(value, int) else math.isfinite(value)
+
+
+def is_size(value: Any) -> bool:
+    """A count or a size in bytes; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+
+
+def is_digest(value: Any) -> bool:
+    """A SHA-256 in hexadecimal digits."""
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
+
+
+def are_texts(value: Any) -> bool:
+    """A list of texts."""
+    return isinstance(value, list) and all(map(is_utf8, value))
+
+
+def _different_texts(value: Any) -> bool:
+    return are_texts(value) and len(set(value)) == len(value)
+
+
+def _each(check: FieldCheck) -> FieldCheck:
+    """Names, each with something that passes the check."""
+
+    def checked(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            is_utf8(key) and check(item) for key, item in value.items()
+        )
+
+    return checked
+
+
+def _plain(value: Any, depth: int = 0) -> bool:
+    """Texts, finite numbers, and lists and mappings of them, not too deep."""
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, list):
+        return all(_plain(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        return all(is_utf8(key) and _plain(item, depth + 1) for key, item in value.items())
+    return value is None or isinstance(value, bool) or is_utf8(value) or _number(value)
+
+
+def _option(value: Any) -> bool:
+    """What a flag was given: a value, or a list of them."""
+    values = value if isinstance(value, list) else [value]
+    return all(_plain(item) and not isinstance(item, (list, dict)) for item in values)
+
+
+def are_options(value: Any) -> bool:
+    """Flags by name, each with what it was given."""
+    return _each(_option)(value) and is_utf8(value.get("arm", ""))
+
+
+def _part_of_model(value: Any) -> bool:
+    return isinstance(value, dict) and all(_figure(key, item) for key, item in value.items())
+
+
+def _figure(key: str, value: Any) -> bool:
+    """What the last word of its name says: so many numbers, a name, or else one number."""
+    kind = key.rpartition(" ")[2]
+    if kind in _VECTORS:
+        many = isinstance(value, list) and len(value) == _VECTORS[kind]
+        return many and all(map(_number, value))
+    return is_utf8(value) if kind in _NAMES else _number(value)
+
+
+def _model(value: Any) -> bool:
+    if value is None or value == {}:
+        return True
+    parts = ("links", "joints", "loops")
+    return (
+        isinstance(value, dict)
+        and set(value) == {"arm", *parts}
+        and _part_of_model(value["arm"])
+        and all(_each(_part_of_model)(value[key]) for key in parts)
+    )
+
+
+def _tolerance(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) <= {"rtol", "atol"}
+        and all(_number(each) and each >= 0 for each in value.values())
+    )
+
+
+def _axes(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_axis, value))
+
+
+def _axis(value: Any) -> bool:
+    """Names, or the joints in one word, or either of them with the kind of the axis."""
+    if isinstance(value, dict):
+        return (
+            set(value) == {"kind", "labels"} and is_utf8(value["kind"]) and _names(value["labels"])
+        )
+    return _names(value)
+
+
+def _names(value: Any) -> bool:
+    return value == JOINTS_AXIS or are_texts(value)
+
+
+_PARTS: dict[str, FieldCheck] = {
+    "robolin": is_utf8,
+    "role": lambda value: value in ("result", "reference"),
+    "verb": is_utf8,
+    "options": are_options,
+    "inputs": _each(is_utf8),
+    "contract": _each(_plain),
+    "model": _model,
+    "joints": _different_texts,
+    "rows": lambda value: value is None or is_size(value),
+    "arrays": _each(lambda _: True),
+}
+_REFERENCE: dict[str, FieldCheck] = {"tolerances": _each(_tolerance), "files": _each(is_utf8)}
+_ARRAY: dict[str, FieldCheck] = {
+    "unit": is_utf8,
+    "axes": _axes,
+    "column": lambda value: value is None or is_utf8(value),
+    "shape": lambda value: isinstance(value, list) and all(map(is_size, value)),
+    "sha256": is_digest,
+}

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.core.notebook import Shown
-from robolin.core.results.result import Result
-from robolin.io.format_table import FORMATS, extensions, require_known_format
-from robolin.io.provenance_reader import entries_of
-from robolin.io.stored_file import StoredFile
+from robolin.core.results.number_kind import COMPLEX, INTEGER, MOMENTS
+from robolin.core.results.result import Footer, Result, ResultStream
+from robolin.core.results.sound_arrays import require_finite
+from robolin.errors import UsageError
+from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan
+from robolin.io.provenance_reader import (
+    Blocks,
+    Entry,
+    Meta,
+    companion,
+    damaged,
+    entries_of,
+    verified,
+)
+from robolin.io.table_file import ReadRequest, TableBlock, TableFile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from polars import DataFrame
+
 
 TIME = "time"
 
@@ -141,3 +155,121 @@ def read_result(path: str | Path) -> StoredResult:
     else:
         arrays = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
     return StoredResult(arrays, tuple(meta["joints"]), meta)
+
+
+def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
+    """The result in a table whose columns are the ones its provenance states."""
+    expected = [name for entry in entries_of(meta) for name in entry.column_names()]
+    if list(table.names) != expected:
+        odd = next(
+            (name for name, other in zip(table.names, expected, strict=False) if name != other),
+            f"number {min(len(table.names), len(expected)) + 1}",
+        )
+        message = f"its columns are not the ones its provenance states, from column '{odd}' on"
+        raise damaged(where, message + companion(where))
+    return StoredFile(where, meta, partial(_blocks, table, meta, where))
+
+
+def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
+    """The columns of each array put together again."""
+    entries = entries_of(meta)
+    widths = [len(entry.column_names()) for entry in entries]
+    starts = [sum(widths[:i]) for i in range(len(widths))]
+    places = {
+        entry.name: range(start, start + width)
+        for entry, start, width in zip(entries, starts, widths, strict=True)
+    }
+    units = {kind: unit for unit, kind in MOMENTS.items()}
+    moments = {i: units[e.numbers] for e in entries if e.numbers in units for i in places[e.name]}
+    whole = [i for e in entries if e.numbers is INTEGER for i in places[e.name]]
+    request = ReadRequest(
+        range(len(table.names)), rows, gaps=True, whole=[*whole, *moments], moments=moments
+    )
+    one_state, seen = meta["rows"] is None, 0
+    for block in table.blocks(request):
+        seen += len(block.values)
+        if one_state and seen > 1:
+            message = f"it has {seen} rows or more, and was stored with one state"
+            raise damaged(where, message + companion(where))
+        yield {e.name: _array(e, block, places[e.name], one_state) for e in entries}
+    if one_state and not seen:
+        raise damaged(where, "it has no row, and was stored with one state")
+
+
+def _array(entry: Entry, block: TableBlock, places: range, one_state: bool) -> Numbers:
+    values: Numbers
+    if entry.numbers is INTEGER or entry.numbers in MOMENTS.values():
+        values = np.stack([block.whole[i] for i in places], axis=1).view(entry.numbers.dtype)
+    else:
+        values = block.values[:, places.start : places.stop]
+        # every gap in the same bits
+        values = np.where(np.isnan(values), np.nan, values)
+    if entry.numbers is COMPLEX:
+        values = np.ascontiguousarray(values).view(np.complex128)
+    return values.reshape(entry.shape if one_state else (len(values), *entry.shape[1:]))
+
+
+# as many rows as a verb computes at once
+BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFile:
+    """A stored result whose provenance is as it was written.
+
+    unverified: its arrays, so many rows at a time; all at once where there is one state
+    """
+
+    path: str
+    meta: Meta
+    unverified: Callable[[int], Blocks]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The arrays in the order they are stored."""
+        return entries_of(self.meta)
+
+    def blocks(self, rows: int = BLOCK_ROWS) -> Blocks:
+        """Its arrays some rows at a time; damage is an error after the last of them."""
+        return verified(self.unverified(rows), self.meta, self.path)
+
+    def result_stream(self) -> ResultStream:
+        """The result again, as the verb that computed it handed it out."""
+        ending = Footer(self.meta["contract"], self.meta["inputs"], self.meta["model"])
+        return ResultStream(self._parts(), lambda _: ending, lambda: self.meta["rows"])
+
+    def _parts(self) -> Iterator[Result]:
+        for block in self.blocks():
+            yield Result(
+                verb=self.meta["verb"],
+                arrays=tuple(e.array(block[e.name]) for e in self.entries if e.name != "time"),
+                joints=tuple(self.meta["joints"]),
+                contract={},
+                options=self.meta["options"],
+                inputs={},
+                time=block.get("time"),
+            )
+
+
+def require_holdable(result: Result, form: str) -> None:
+    """Refuse what is not finite, but for NaN that was asked for where the format has a place."""
+    import numpy as np
+
+    if result.options.get("on-bad-row") != "nan":
+        require_finite(result)
+    elif not FORMATS[form].holds_nan and any(np.isnan(a.values).any() for a in result.arrays):
+        hint = f"write {extensions(with_nan())} instead"
+        raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
+
+
+def write_into(result: ResultStream, form: str, stream: TextIO) -> None:
+    """Write the result in this format into a text stream, by its bytes if it has some."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        held = BytesIO()
+        FORMATS[form].write_to(result, held)
+        stream.write(held.getvalue().decode())
+    else:
+        stream.flush()
+        FORMATS[form].write_to(result, buffer)
+    stream.flush()

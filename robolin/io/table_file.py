@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import BinaryIO
@@ -268,3 +269,55 @@ def file_stamp(found: os.stat_result) -> str:
 def counted_place(file: str, first: int) -> Callable[[int], str]:
     """Places of rows in a file without lines: counted from 1, `first` of them before."""
     return lambda row: f"{file}, row {first + row + 1}"
+
+
+# what it reserves of a limited address space, in all and for each of its threads
+_RESERVED, _RESERVED_PER_THREAD = 1 << 30, 1 << 26
+
+
+def memory_suffices_for_polars() -> bool:
+    """Whether the limit on memory, if there is one, leaves enough for polars."""
+    left = _left()
+    threads = os.cpu_count() or 1
+    return left is None or left > _RESERVED + threads * _RESERVED_PER_THREAD
+
+
+def require_polars_memory(file: str) -> None:
+    """Refuse a file that only polars reads and writes where it cannot be loaded."""
+    if not memory_suffices_for_polars():
+        message = "the limit on memory leaves too little for Parquet"
+        raise RobolinError(message, where=file, hint="raise it (ulimit -v), or use CSV or NPZ")
+
+
+def _left() -> int | None:
+    """How many bytes of address space are left, None if nothing limits them or says so."""
+    try:
+        import resource
+    except ImportError:
+        # there are no such limits on this system
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        with open("/proc/self/statm", encoding="ascii") as text:
+            used = int(text.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        used = 0
+    return limit - used
+
+
+STANDARD_ERROR = 2
+# whether this process's own messages go another way, which commands see to: whoever only uses the
+# library keeps its standard error
+own_messages_separate = False
+
+
+def silence_libraries() -> None:
+    """Let what libraries say by themselves go nowhere, if nothing else is said that way."""
+    if not own_messages_separate:
+        return
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, STANDARD_ERROR)
+        os.close(nowhere)

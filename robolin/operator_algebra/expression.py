@@ -130,7 +130,7 @@ class Expression:
 
     def explain(self) -> str:
         """What the symbols stand for, and the recursion, sweep by sweep."""
-        from robolin.operator_algebra.explain import explained
+        from robolin.operator_algebra.theorems import explained
 
         return explained(self)
 
@@ -141,7 +141,7 @@ class Expression:
         return operations(self)
 
     def __repr__(self) -> str:
-        from robolin.operator_algebra.explain import formula
+        from robolin.operator_algebra.theorems import formula
 
         return formula(self)
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from robolin.core.arrays import AnyArray
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import add, scale, sub
-from robolin.engine.counting import cost_of, unknown_number
+from robolin.engine.run import cost_of, unknown_number
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression
 from robolin.operator_algebra.graph import FormulaGraph, FormulaNode, Input, Local, Neighbour, Total

@@ -18,6 +18,10 @@ from robolin.operator_algebra.expression import (
     product,
     total,
 )
+from robolin.operator_algebra.graph import FormulaNode, Input, Local, Neighbour, Total
+from robolin.operator_algebra.primitives import Block, NamedFormula, Primitive, Recursion, Shift
+from robolin.operator_algebra.spaces import Layout
+from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Sweep, SweepPlan
 
 Pair = tuple[Expression, Expression]
 
@@ -153,3 +157,148 @@ def _replaced(expression: Product, rules: Rules) -> Expression:
             if factors[start:stop] == pattern:
                 return _simplified(product((*factors[:start], short, *factors[stop:])), rules)
     return expression
+
+
+LOOPS = {TIP_TO_BASE: "k = 1, 2, …, n", ANY_ORDER: "for every k"}
+
+
+def formula(expression: Expression) -> str:
+    """The formula: a star is a transpose, and factors stand side by side."""
+    match expression:
+        case Identity():
+            return "I"
+        case Primitive(symbol=symbol):
+            return symbol
+        case Transposed(operand):
+            return f"{_closed(operand)}*"
+        case Product(factors):
+            return " ".join(_closed(factor) for factor in factors)
+        case Sum(terms):
+            return signed_sum((c, _term(c, term)) for c, term in terms)
+    raise AssertionError(f"no formula for {type(expression).__name__}")
+
+
+def _closed(factor: Expression) -> str:
+    return f"({formula(factor)})" if isinstance(factor, Sum) else formula(factor)
+
+
+def _term(c: Any, term: Expression) -> str:
+    return formula(term) if abs(c) == 1 else f"{_size(c)} {_closed(term)}"
+
+
+def _size(c: Any) -> str:
+    return f"{abs(c):g}" if isinstance(c, (int, float)) else f"{c}"
+
+
+def signed_sum(terms: Any) -> str:
+    """Texts with a sign before each."""
+    text = ""
+    for c, part in terms:
+        minus = isinstance(c, (int, float)) and c < 0
+        text += (" - " if minus else " + ") if text else ("-" if minus else "")
+        text += part
+    return text or "0"
+
+
+def explained(expression: Expression) -> str:
+    """The formula, what its symbols stand for, and its sweeps."""
+    lines = [f"y = {_closed(expression)} x"]
+    lines += [f"    {line}" for line in dict.fromkeys(_meanings(expression))]
+    if expression.columns is None:
+        return "\n".join(lines)
+    text = ExplainedSweeps(expression.plan, expression.columns.layout)
+    for number, sweep in enumerate(expression.plan.sweeps, start=1):
+        loop = LOOPS.get(sweep.direction, "k = n, …, 2, 1")
+        place = "" if sweep.direction == ANY_ORDER else f"sweep {number}, "
+        lines += [f"{place}{sweep.direction}, {loop}"]
+        lines += [f"    {line}" for line in text.steps(sweep)]
+    return "\n".join(lines)
+
+
+def _meanings(expression: Expression) -> Iterator[str]:
+    """Level by level: the operators of the formula, then those they are defined by."""
+    level = list(dict.fromkeys(expression.parts()))
+    while level:
+        below: list[Expression] = []
+        for part in level:
+            match part:
+                case NamedFormula():
+                    yield f"{part.symbol} = {formula(part.definition)}"
+                    below += part.definition.parts()
+                case Recursion():
+                    yield f"{part.symbol} = (I - {formula(part.step)})⁻¹"
+                    below += part.step.parts()
+                case Shift():
+                    yield f"{part.symbol} hands what a link has to the link it sits on"
+                case Block() if part.meaning:
+                    yield f"{part.symbol} {part.meaning}"
+        level = list(dict.fromkeys(below))
+
+
+class ExplainedSweeps:
+    """The steps of a plan as lines; what is used once and at once is written where it is used."""
+
+    def __init__(self, plan: SweepPlan, layout: Layout) -> None:
+        self._serial, self._output = layout.serial, plan.graph.output
+        self._home = {node: i for i, sweep in enumerate(plan.sweeps) for node in sweep.nodes}
+        self._readers: dict[FormulaNode, list[FormulaNode]] = {node: [] for node in self._home}
+        for node in self._home:
+            for source in node.sources():
+                self._readers[source].append(node)
+        self._names = self._named(plan)
+
+    def steps(self, sweep: Sweep) -> Iterator[str]:
+        for node in sweep.nodes:
+            if node in self._names and not isinstance(node, Input):
+                yield f"{self._names[node]}(k) = {self._written(node)}"
+        if isinstance(self._output, Input):
+            yield "y(k) = x(k)"
+
+    def _named(self, plan: SweepPlan) -> dict[FormulaNode, str]:
+        """y for the result; z for what goes inward, v outward, e for one number per joint."""
+        names: dict[FormulaNode, str] = {plan.graph.input: "x"}
+        counts: dict[str, int] = {}
+        for sweep in plan.sweeps:
+            for node in sweep.nodes:
+                if node is self._output:
+                    names.setdefault(node, "y")
+                elif self._needs_name(node) and node not in names:
+                    inward = sweep.direction == TIP_TO_BASE
+                    letter = "e" if node.width == 1 else "z" if inward else "v"
+                    counts[letter] = counts.get(letter, 0) + 1
+                    names[node] = f"{letter}{counts[letter]}"
+        return names
+
+    def _needs_name(self, node: FormulaNode) -> bool:
+        """Used more than once, by other links, or in a later sweep."""
+        readers = self._readers[node]
+        return len(readers) > 1 or any(
+            isinstance(reader, Neighbour) or self._home[reader] != self._home[node]
+            for reader in readers
+        )
+
+    def _seen(self, node: FormulaNode) -> str:
+        return f"{self._names[node]}(k)" if node in self._names else self._written(node)
+
+    def _written(self, node: FormulaNode) -> str:
+        match node:
+            case Local(block=block, starred=starred, source=source):
+                star = "*" if starred else ""
+                return f"{block.symbol}{star}(k) {self._factor(source)}"
+            case Total(terms=terms):
+                return signed_sum((c, self._term(c, part)) for c, part in terms)
+            case Neighbour(inward=inward, source=FormulaNode() as source):
+                return self._from_next(self._names[source], inward)
+        return "x(k)"
+
+    def _term(self, c: Any, node: FormulaNode) -> str:
+        return self._seen(node) if abs(c) == 1 else f"{_size(c)} {self._factor(node)}"
+
+    def _factor(self, node: FormulaNode) -> str:
+        text = self._seen(node)
+        return f"({text})" if isinstance(node, Total) and node not in self._names else text
+
+    def _from_next(self, name: str, inward: bool) -> str:
+        if self._serial:
+            return f"{name}(k-1)" if inward else f"{name}(k+1)"
+        return f"Σ {name}(c) over the links c on k" if inward else f"{name}(p), k sits on p"

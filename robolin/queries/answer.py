@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.results.finite_numbers import require_finite
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
+from robolin.core.results.sound_arrays import require_finite
 from robolin.errors import RobolinWarning, UsageError
 from robolin.queries.query_context import AnswerWatch, Notify, Settings, open_answer
 from robolin.queries.question import Question

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import floor, log10
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robolin.control.simulation.feedback_control import FeedbackControl
+from robolin.control.simulation.schedule import Schedule
+from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.core.arm import Arm
 from robolin.core.array_checks import seconds_of
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.results.result import Result
-from robolin.errors import RobolinError
+from robolin.description.arm_differences import DescribedArm, in_words
+from robolin.description.arm_differences import differences as figure_differences
+from robolin.errors import RobolinError, UsageError
 from robolin.io.provenance_reader import open_bytes
+from robolin.io.provenance_writer import plain
 from robolin.io.stored import open_stored
 from robolin.queries.answer import gathered_result
-from robolin.queries.feedback_arm import another_arm, differences_from, require_joints
-from robolin.queries.feedback_cost import stored_weights
-from robolin.queries.query_context import file_label
+from robolin.queries.lqr_answer import effort_weights, state_weights
+from robolin.queries.query_context import PosedQuestion, file_label
+from robolin.queries.question import Question
+
+if TYPE_CHECKING:
+    from robolin.control.weights import Weights
+
 
 INTEGRAL_SUFFIX = "/integral"
 
@@ -149,3 +161,129 @@ def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:
 
 def _labels(found: Result, name: str) -> tuple[tuple[str, ...], ...]:
     return next(array.labels for array in found.arrays if array.name == name)
+
+
+def require_joints(arm: Arm, found: Result, name: str) -> None:
+    """Refuse gains for other joints."""
+    if found.joints != arm.joint_names:
+        hint = f"'{arm.name}' has {', '.join(arm.joint_names)}"
+        joints = ", ".join(found.joints)
+        message = f"the gains are for another arm{_named(arm, found)}, with the joints {joints}"
+        raise RobolinError(message, where=name, hint=hint)
+
+
+def differences_from(arm: Arm, found: Result) -> list[str]:
+    """What differs between the arm and the one that a result is about, in words."""
+    here = DescribedArm(plain(arm.contract), plain(arm.figures))
+    return figure_differences(here, DescribedArm(plain(found.contract), plain(found.model)))
+
+
+def another_arm(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
+    """The complaint about gains that were found for other figures."""
+    return RobolinError(
+        f"the gains are for another arm{_named(arm, found)}: {in_words(differ)}",
+        where=name,
+        hint="find them anew, or run them as they are with --other-figures",
+    )
+
+
+def _named(arm: Arm, found: Result) -> str:
+    """What the other arm is called, where that is not the same."""
+    name = str((found.model or {}).get("arm", {}).get("name", ""))
+    return f", '{name}'" if name and name != arm.name else ""
+
+
+# what was asked of `lqr` that says how much states and torques weigh
+WEIGHING = ("weight", "effort", "bryson")
+# the error of a cost of which only one computation is known, as a share of it
+_UNKNOWN = 1e-2
+
+
+def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool) -> Weights | None:
+    """The weights that gains were found with: stored with those of one state, else as asked for.
+
+    None where they follow from limits, which another arm may not have.
+    """
+    from robolin.control.linear_model import state_space
+    from robolin.control.riccati import with_integrals
+    from robolin.control.weights import Weights, weights_of
+
+    if "Q" in found:
+        Q, R = found["Q"], found["R"]
+        return Weights(Q, R, np.zeros((len(Q), len(R))))
+    asked = {label: found.options[label] for label in WEIGHING if label in found.options}
+    question = Question("lqr", **asked)
+    if question.asked("bryson") and not same_arm:
+        return None
+    inputs = next(array.labels for array in found.arrays if array.name == "K")[0]
+    actuated = [label.removesuffix("/effort") for label in inputs]
+    q, qd, tau = (found[name][0] for name in ("q", "qd", "tau"))
+    outputs = integrals or ("q",)
+    model = state_space(arm, q, qd, tau=tau, actuated=actuated, outputs=outputs)
+    model = with_integrals(model, integrals)
+    weights = (state_weights(question) or None, effort_weights(question, model) or None, None)
+    return weights_of(model, *weights, question.asked("bryson"))
+
+
+def cost_text(
+    posed: PosedQuestion,
+    stored: StoredFeedback,
+    motion: Simulation,
+    again: Callable[[Schedule], Simulation],
+    schedule: Schedule,
+) -> str:
+    """The cost of one motion and the cost that its gains predict; '' where there is none.
+
+    Args:
+        posed: gets a note
+        stored: the gains and their weights
+        motion: the motion under these gains
+        again: simulates the same motion by other steps
+        schedule: the steps of the motion
+    """
+    if motion.q.ndim > 2 or stored.law.Q is None:
+        return ""
+    from robolin.control.closed_loop import law_cost
+
+    try:
+        found = law_cost(posed.arm, stored.law, motion)
+    except UsageError as error:
+        posed.note(f"the cost is not known: {error.message}")
+        return ""
+    other = _by_other_steps(again, schedule)
+    total, left = found.spent + found.left, found.left
+    total_error, left_error = (
+        abs(float(total - other.spent - other.left)) if other else _UNKNOWN * abs(float(total)),
+        abs(float(left - other.left)) if other else _UNKNOWN * abs(float(left)),
+    )
+    parts = (
+        f"{known_digits(float(total), total_error, 8)}, of which "
+        f"{known_digits(float(left), left_error, 3)} after its end",
+        f"xᵀPx at the beginning is {float(found.predicted):.8g}",
+    )
+    text = "; ".join(parts)
+    posed.settings.notify("summary", f"cost {text}")
+    return text
+
+
+def _by_other_steps(
+    again: Callable[[Schedule], Simulation], schedule: Schedule
+) -> FeedbackCost | None:
+    """The cost by longer steps, or by shorter ones where longer ones are not possible."""
+    for factor in (2.0, 0.5):
+        try:
+            cost = again(schedule.with_steps(factor)).cost
+        except RobolinError:
+            continue
+        if cost is not None:
+            return cost
+    return None
+
+
+def known_digits(value: float, error: float, most: int) -> str:
+    """A number with the digits that an error leaves, at most so many."""
+    if error == 0.0 or value == 0.0:
+        return f"{value:.{most}g}"
+    if not error < 0.5 * abs(value):
+        return f"about {value:.1g}"
+    return f"{value:.{min(most, max(1, floor(-log10(2.0 * error / abs(value)))))}g}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from robolin.api.centre_of_mass import require_mass
 from robolin.api.frame_kinematics import DIRECTIONS
 from robolin.core.arm import Arm, as_loaded
 from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.errors import UsageError
-from robolin.evaluation.frame_axes import FRAME_SHAPES, in_frame_axes
-from robolin.evaluation.frames import at_frame, joints_between
+from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_between
 from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.queries.named_arrays import named_arrays
 from robolin.queries.query_context import PosedQuestion
@@ -81,3 +81,9 @@ def _in_world_axes(arm: Arm, found: Values) -> Iterable[Array]:
 
 def _in_frame_axes(arm: Arm, found: Values) -> Iterable[Array]:
     return _in_world_axes(arm, in_frame_axes(found))
+
+
+def answer_momentum(posed: PosedQuestion) -> Result | ResultStream:
+    """Centre of mass, its Jacobian, and the momentum about it."""
+    require_mass(posed.arm)
+    return answer_by_algorithms(posed, Algorithms(("momentum",)))

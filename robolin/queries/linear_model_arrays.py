@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from robolin.core.arrays import Floats
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.results.result import Array
 from robolin.core.units import rate_of, unit_alternatives, unit_of
+from robolin.queries.linear_model_spec import ModelQuestion
 from robolin.queries.named_arrays import point_arrays
 from robolin.queries.values import POINT
 
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
+
 
 # what the axes of models count, as tables and files are told
 _KINDS = {"model state": "state", "joint": ""}
@@ -92,3 +96,16 @@ def _point_line(model: StateSpace) -> str:
     if is_equilibrium(model.arm, model.q, model.qd, model.qdd, model.tau):
         return "an equilibrium"
     return "it moves there: drift is not zero, and poles are not those of an equilibrium"
+
+
+ModelArrays = tuple[Array, ...]
+Values = Mapping[str, Floats]
+
+
+@dataclass(frozen=True)
+class ModelWork:
+    """What is made of a state (n,) or of states (rows, n), and what the contract tells of it."""
+
+    wanted: ModelQuestion
+    arrays: Callable[[Values], ModelArrays]
+    lines: dict[str, Any] = field(default_factory=dict)

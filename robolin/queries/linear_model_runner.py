@@ -8,19 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from robolin.core.arrays import Floats
-from robolin.core.results.result import Footer, Result, ResultStream
+from robolin.core.arrays import Floats, Integers, Mask
+from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import after_short_answer, from_item, prefetch
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk, pieces
+from robolin.queries.linear_model_arrays import ModelArrays, ModelWork, Values
 from robolin.queries.linear_model_spec import MODEL_STATE
-from robolin.queries.model_work import ModelArrays, ModelWork
 from robolin.queries.named_arrays import with_carried
 from robolin.queries.query_context import PosedQuestion, arm_inputs
-from robolin.queries.row_source import RowSource
 from robolin.queries.state_monitor import DoubtfulStates
+from robolin.queries.state_parsing import RowSource
 from robolin.queries.states import NAN
-from robolin.queries.tolerated_rows import answered_rows, blank_rows
 from robolin.queries.values import NeededValues, one_state
 
 # numbers of A and B in a part: few enough for the memory of one to be used for the next
@@ -193,3 +192,53 @@ def _numbers_of(made: tuple[Result, Chunk]) -> int:
 
 def _row(chunk: Chunk, row: int) -> dict[str, Floats]:
     return {name: column[row] for name, column in chunk.columns.items()}
+
+
+def answered_rows(
+    work: ModelWork, values: Values, whole: Mask
+) -> list[tuple[Integers, ModelArrays]]:
+    """The answers of rows that have one, each with the rows it is of."""
+    rows = np.flatnonzero(whole)
+    if not len(rows):
+        return []
+    try:
+        return [(rows, work.arrays(_some(values, rows)))]
+    except UsageError:
+        raise
+    except RobolinError:
+        rows = rows[work.wanted.bearable(_some(values, rows))]
+        return list(_halved(work, values, rows))
+
+
+def _halved(
+    work: ModelWork, values: Values, rows: Integers
+) -> Iterator[tuple[Integers, ModelArrays]]:
+    """The same by halves, down to rows that have no answer even by themselves."""
+    if not len(rows):
+        return
+    try:
+        yield rows, work.arrays(_some(values, rows))
+    except UsageError:
+        raise
+    except RobolinError:
+        middle = len(rows) // 2
+        if middle:
+            yield from _halved(work, values, rows[:middle])
+            yield from _halved(work, values, rows[middle:])
+
+
+def blank_rows(like: ModelArrays, rows: int) -> ModelArrays:
+    """As many rows of NaN, of the shape and kind of others; whole numbers become real ones."""
+    return tuple(
+        replace(array, values=np.full((rows, *array.values.shape[1:]), _none(array)))
+        for array in like
+    )
+
+
+def _none(array: Array) -> complex:
+    """No number: one without an imaginary part either, where there are such."""
+    return complex(np.nan, np.nan) if np.iscomplexobj(array.values) else np.nan
+
+
+def _some(values: Values, rows: Integers) -> dict[str, Floats]:
+    return {name: each[rows] for name, each in values.items()}

@@ -69,8 +69,7 @@ class ModelQuestion:
 
         Closed loops are not looked at: motors may bear there what passive joints do not.
         """
-        from robolin.control.actuation import actuated_places
-        from robolin.control.operating_point import passive_joints_rest
+        from robolin.control.operating_point import actuated_places, passive_joints_rest
 
         rows = len(values["q"])
         if self.arm.loops:

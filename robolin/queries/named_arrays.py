@@ -11,10 +11,10 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array
 from robolin.core.results.sound_arrays import RESERVED_NAMES
 from robolin.core.units import unit_of
-from robolin.dynamics.algebra.axes import Axis, Shape
+from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.evaluation.frame_axes import of_real_links
+from robolin.evaluation.frames import of_real_links
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.values import Values
 

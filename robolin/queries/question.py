@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import cleandoc
 from numbers import Real
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robolin.core.number_parsing import text_of
-from robolin.core.results.swept_verbs import asked_verb, is_swept
+from robolin.core.results.result import asked_verb, is_swept
 from robolin.core.text import did_you_mean, listed
 from robolin.errors import UsageError
 from robolin.io.paths import last_name
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    # a text as typed, or the numbers it would say, a path, or a switch
     AskedValue = ArrayLike | Mapping[str, ArrayLike] | PathLike[str] | None
+
 
 PlainValue = bool | int | str | tuple[str, ...]
 
@@ -97,7 +99,6 @@ class Question:
             >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]
             'KEY=VALUES, or a list of them: Answ'
         """
-        from robolin.queries.question_keywords import keywords_of
 
         found = keywords_of(_answering(verb))
         return {keyword.name: f"{keyword.value}: {keyword.meaning}" for keyword in found}
@@ -181,7 +182,6 @@ class _WithKeywords:
         self._text = text or ""
 
     def __get__(self, *_: object) -> str:
-        from robolin.queries.question_keywords import keywords_by_verb
 
         return f"{cleandoc(self._text)}\n\n{keywords_by_verb()}"
 
@@ -280,3 +280,69 @@ def require_files(said: Mapping[str, Any], flags: tuple[str, ...], there: bool) 
     if said.get("degrees") and said.get("radians"):
         hint = "angles are in one of them"
         raise UsageError("cannot go together with --radians", where="--degrees", hint=hint)
+
+
+_FLAG = re.compile(r"--([a-z][a-z-]*)")
+# few enough to stand in a line, which `textwrap` would take milliseconds of a start to find
+_IN_A_ROW = 5
+
+
+class Keyword(NamedTuple):
+    """A keyword of a question.
+
+    value: what may be given for it, as a help page would put it
+    """
+
+    name: str
+    value: str
+    meaning: str
+
+
+def keyword_names(verb: Verb) -> list[str]:
+    """The keywords of a verb, as Python writes the names of its flags."""
+    return [label.replace("-", "_") for label in verb.asks]
+
+
+def keywords_by_verb() -> str:
+    """Every verb that answers with its keywords, as a section of a docstring."""
+    lines = ["Keywords:"]
+    for verb in VERBS.values():
+        if verb.answers:
+            names = keyword_names(verb) or ["none"]
+            rows = [", ".join(names[i : i + _IN_A_ROW]) for i in range(0, len(names), _IN_A_ROW)]
+            lines.append(f"    {verb.name}: " + ",\n        ".join(rows))
+    return "\n".join(lines)
+
+
+def keywords_of(verb: Verb) -> list[Keyword]:
+    """The keywords of a verb with what they mean, which the flags of its command tell."""
+    flags = {
+        option.removeprefix("--"): flag
+        for flag in import_module(verb.command).command.params
+        for option in flag.opts
+    }
+    found = zip(keyword_names(verb), verb.asks.items(), strict=True)
+    return [
+        Keyword(name, _value(ask, flags[label]), _in_python(flags[label].help))
+        for name, (label, ask) in found
+    ]
+
+
+def _value(ask: Ask, flag: Any) -> str:
+    """What may be given, in a few words."""
+    if ask.kind == "switch":
+        return "True"
+    if ask.kind == "choice":
+        return ", ".join(f"'{choice}'" for choice in ask.choices)
+    if ask.kind == "count":
+        return f"a number from {ask.least} on"
+    if ask.bare:
+        return f"{flag.metavar.strip('[]')} or True"
+    value = "a path" if ask.kind == "file" else flag.metavar
+    return f"{value}, or a list of them" if ask.repeats else value
+
+
+def _in_python(text: str) -> str:
+    """A help text that speaks of keywords rather than of flags."""
+    keywords = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
+    return " ".join(keywords.replace("; repeatable", "").split())

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.swept_verbs import asked_verb
+from robolin.core.results.result import asked_verb
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 from robolin.queries.option_specs import MODEL_ASKS, SELECTION, Verb
@@ -22,9 +22,9 @@ from robolin.queries.verbs import VERBS, answering_verb
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
-    from robolin.description.building.options import ModelOptions
+    from robolin.description.building.option_texts import ModelOptions
     from robolin.description.model import Description, Reading
-    from robolin.queries.swept_option import SweptOption
+    from robolin.queries.sweep import SweptOption
 
 ARM_OPTION = "arm"
 
@@ -38,7 +38,7 @@ class ArmSource:
 
     @cached_property
     def options(self) -> ModelOptions:
-        from robolin.description.building.options import ModelOptions
+        from robolin.description.building.option_texts import ModelOptions
 
         if not self.texts:
             return ModelOptions()
@@ -160,7 +160,7 @@ def inquiry_about(source: ArmSource, question: Question, states: States, verb: s
     """The inquiry, for each value of what is swept if the verb says so; refused if senseless."""
     swept = None
     if verb != question.verb:
-        from robolin.queries.swept_option import require_one_swept
+        from robolin.queries.sweep import require_one_swept
 
         swept = require_one_swept(source.texts, states)
     inquiry = Inquiry(source, question, states, swept)

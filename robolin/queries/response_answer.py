@@ -11,10 +11,15 @@ from robolin.core.arrays import Floats
 from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Array, Result
 from robolin.errors import UsageError
-from robolin.queries.linear_model_arrays import model_array, model_lines, model_point_arrays
+from robolin.queries.linear_model_arrays import (
+    ModelArrays,
+    ModelWork,
+    model_array,
+    model_lines,
+    model_point_arrays,
+)
 from robolin.queries.linear_model_runner import answer_models
 from robolin.queries.linear_model_spec import model_question, require_model_sense, seconds
-from robolin.queries.model_work import ModelArrays, ModelWork
 from robolin.queries.query_context import PosedQuestion
 from robolin.queries.question import Question
 from robolin.queries.states import States

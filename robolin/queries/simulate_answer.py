@@ -19,15 +19,13 @@ from robolin.core.choices import Integrator, StateForm
 from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Result
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.feedback_cost import cost_text
-from robolin.queries.feedback_file import StoredFeedback, read_feedback
+from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedback
 from robolin.queries.loop_answer import closed_state, loop_options
-from robolin.queries.prescribed_file import PrescribedRows, prescribed_rows
 from robolin.queries.query_context import PosedQuestion
 from robolin.queries.question import Question, require_files
 from robolin.queries.reference_trajectory import FollowedMotion, followed_motion, read_noted
 from robolin.queries.simulate_result import SimulatedMotion, motion_result
-from robolin.queries.simulate_start import simulation_start
+from robolin.queries.simulate_start import PrescribedRows, prescribed_rows, simulation_start
 from robolin.queries.simulate_torque import (
     constant_torque,
     control_law,

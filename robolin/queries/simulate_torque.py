@@ -15,7 +15,7 @@ from robolin.queries.states import HOLD_TORQUE
 if TYPE_CHECKING:
     from robolin.control.simulation.controllers import Law
     from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
-    from robolin.control.simulation.prescribed_motion import Prescription
+    from robolin.control.simulation.reference import Prescription
     from robolin.control.simulation.torques import Push
     from robolin.core.arm import Arm
     from robolin.queries.reference_trajectory import FollowedMotion
@@ -60,7 +60,7 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
 
 def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
     """The joints that move as they are told, and their accelerations."""
-    from robolin.control.simulation.prescribed_motion import Prescription
+    from robolin.control.simulation.reference import Prescription
     from robolin.evaluation.prescribed_joints import prescribed_joints
 
     named, text = question.text("prescribe"), question.text("qdd")

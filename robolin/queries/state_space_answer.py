@@ -9,6 +9,8 @@ from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 from robolin.queries.linear_model_arrays import (
+    ModelArrays,
+    ModelWork,
     matrix_arrays,
     model_lines,
     model_point_arrays,
@@ -16,7 +18,6 @@ from robolin.queries.linear_model_arrays import (
 )
 from robolin.queries.linear_model_runner import answer_models
 from robolin.queries.linear_model_spec import model_question, require_model_sense
-from robolin.queries.model_work import ModelArrays, ModelWork
 from robolin.queries.query_context import PosedQuestion
 from robolin.queries.question import Question
 from robolin.queries.states import States

@@ -14,7 +14,7 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.io.paths import last_name
-from robolin.io.trajectories.row_choice import ALL_ROWS, RowChoice, row_choice
+from robolin.io.trajectories.trajectory import ALL_ROWS, RowChoice, row_choice
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import RECORDING, SAMPLES, SELECTION, TRAJECTORY, Verb
 from robolin.queries.question import plain_value, require_files

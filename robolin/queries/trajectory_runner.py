@@ -30,8 +30,8 @@ from robolin.queries.algorithm_answer import (
 from robolin.queries.loop_answer import closed_state
 from robolin.queries.named_arrays import with_carried
 from robolin.queries.query_context import PosedQuestion, arm_inputs
-from robolin.queries.row_source import ArrayRows, RowSource
 from robolin.queries.state_monitor import DoubtfulStates
+from robolin.queries.state_parsing import ArrayRows, RowSource
 from robolin.queries.states import NAN
 from robolin.queries.values import (
     NeededValues,

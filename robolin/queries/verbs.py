@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.core.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
-from robolin.core.results.swept_verbs import asked_verb
+from robolin.core.results.result import asked_verb
 from robolin.core.text import likely_meant
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
@@ -111,7 +111,7 @@ _DYNAMICS = (
         "Centre of mass, its Jacobian, and the momentum of the arm.",
         states=("q", "qd"),
         states_from=TRAJECTORY,
-        answers="robolin.queries.momentum_answer:answer_momentum",
+        answers="robolin.queries.jacobian_answer:answer_momentum",
     ),
     Verb(
         "diagonalize",

@@ -10,7 +10,7 @@ import pytest
 
 import robolin
 from robolin.analysis.curvature import FLAT_BELOW, independent_symbols
-from robolin.analysis.sampling import random_configurations
+from robolin.analysis.identification import random_configurations
 from robolin.checking.verification.bodies import coordinate_rates
 from robolin.core.arm import Arm, Inertia, Joint, Limits, Link, Pose
 from robolin.description.robot_source import bundled_names

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.identification import RANK_BELOW, _rank_and_shares
-from robolin.analysis.sampling import random_motions
+from robolin.analysis.identification import RANK_BELOW, _rank_and_shares, random_motions
 from tests.robots import random_arm
 
 

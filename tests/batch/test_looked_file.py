@@ -10,8 +10,8 @@ import pytest
 from robolin.batch import looked_file, parts_plan
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts, computed_in_this_process
-from robolin.batch.looked_file import LOOKED, planned_in
 from robolin.batch.parts_folder import begin
+from robolin.batch.plan_file import LOOKED, planned_in
 from tests.batch.some_recordings import SIZES, all_of, plan_of, question, write_recordings
 
 FORTY = Division(40, "npz")

@@ -18,10 +18,9 @@ import pytest
 from robolin.batch import looked_file, survey
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts
-from robolin.batch.looked_file import LOOKED, planned_in
 from robolin.batch.merged_parts import merged_parts
 from robolin.batch.parts_folder import part_states, plan_in
-from robolin.batch.plan_file import PLAN, read_plan
+from robolin.batch.plan_file import LOOKED, PLAN, planned_in, read_plan
 from robolin.errors import RobolinError
 from robolin.io.provenance_writer import sealed
 from robolin.io.trajectories.column_rules import RecordingRules

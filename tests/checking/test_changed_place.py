@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.checking.changed_place import changed_place
+from robolin.checking.check_results import changed_place
 from robolin.checking.model_changes import model_changes
 from robolin.description.load import figures
 

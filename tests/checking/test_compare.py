@@ -11,9 +11,8 @@ import pytest
 import robolin
 from robolin.checking.annotations import github, junit
 from robolin.checking.compare import Comparison, compare_with_stored
-from robolin.checking.distinguishing_digits import percent
 from robolin.checking.outcome import CheckOutcome, compared_lines
-from robolin.checking.tolerance import ALL, Tolerance, Tolerances
+from robolin.checking.tolerance import ALL, Tolerance, Tolerances, percent
 from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.analysis.sampling import random_configurations
+from robolin.analysis.identification import random_configurations
 from tests.cli.command import answered, robolin
 
 CART_POLE = """\

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.analysis.sampling import random_motions
+from robolin.analysis.identification import random_motions
 from tests.cli.command import answered, robolin
 
 MOTION = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4"]

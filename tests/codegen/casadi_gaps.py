@@ -15,9 +15,8 @@ from decimal import Decimal
 import numpy as np
 
 import robolin
-from robolin.checking.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
-from robolin.codegen.functions import ChosenQuestion, chosen_question
-from robolin.codegen.own_functions import DOUBLE
+from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
+from robolin.codegen.functions import DOUBLE, ChosenQuestion, chosen_question
 from robolin.codegen.random_states import drawn_states
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats

@@ -19,8 +19,7 @@ import numpy as np
 
 import robolin
 from robolin.codegen.c_test_file import LARGEST_ERROR
-from robolin.codegen.functions import chosen_question
-from robolin.codegen.own_functions import PRECISIONS
+from robolin.codegen.functions import PRECISIONS, chosen_question
 from robolin.codegen.random_states import drawn_states
 from robolin.codegen.single_precision import largest_error_of
 from robolin.core.arm import Arm

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.codegen.functions import QUESTIONS, chosen_question
-from robolin.codegen.own_functions import DOUBLE
+from robolin.codegen.functions import DOUBLE, QUESTIONS, chosen_question
 from robolin.codegen.random_states import drawn_states
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate

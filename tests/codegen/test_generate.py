@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.codegen.c_names import comment_text
+from robolin.codegen.c_files import comment_text
 from robolin.codegen.functions import QUESTIONS, chosen_questions
 from robolin.core.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError

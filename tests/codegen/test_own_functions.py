@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from robolin.codegen.own_functions import DOUBLE, FLOAT, root_in, sin_cos_in, tanh_in
+from robolin.codegen.functions import DOUBLE, FLOAT, root_in, sin_cos_in, tanh_in
 
 
 def test_roots_are_the_machines_own() -> None:

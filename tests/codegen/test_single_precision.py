@@ -13,8 +13,7 @@ import pytest
 import robolin
 from robolin.codegen import emulate_float32 as floats
 from robolin.codegen.c_statements import literal
-from robolin.codegen.functions import QUESTIONS, ChosenQuestion, chosen_question
-from robolin.codegen.own_functions import DOUBLE, FLOAT
+from robolin.codegen.functions import DOUBLE, FLOAT, QUESTIONS, ChosenQuestion, chosen_question
 from robolin.codegen.random_states import answered_states, drawn_states
 from robolin.codegen.single_precision import MEASURED_STATES, loss_in_floats
 from robolin.core.arm import Arm

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scipy.io import loadmat
 
-from robolin.io.formats.mat_writer import write_mat
+from robolin.io.formats.mat_results import write_mat
 
 PROGRAM = "octave-cli"
 

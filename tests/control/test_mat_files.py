@@ -11,7 +11,7 @@ import pytest
 from scipy.io import loadmat
 
 import robolin
-from robolin.io.formats.mat_writer import mat_bytes
+from robolin.io.formats.mat_results import mat_bytes
 from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
 from tests.control.octave import octave
@@ -121,6 +121,6 @@ def test_results_too_large_for_memory_are_refused(
 
 def test_variables_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Level 5 has sizes of 32 bits, and more is refused before anything is written."""
-    monkeypatch.setattr("robolin.io.formats.mat_writer.LARGEST_VARIABLE", 100)
+    monkeypatch.setattr("robolin.io.formats.mat_results.LARGEST_VARIABLE", 100)
     with pytest.raises(robolin.FileError, match="'A' has"):
         mat_bytes({"A": np.zeros((10, 10))})

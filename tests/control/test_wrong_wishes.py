@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.queries.feedback_arm import differences_from
+from robolin.queries.feedback_file import differences_from
 from tests.cli.command import ROOT, answered
 from tests.cli.command import robolin as command_line
 

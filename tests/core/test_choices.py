@@ -5,7 +5,7 @@ import pytest
 from robolin.control import discretize
 from robolin.control.simulation import schedule
 from robolin.core import choices
-from robolin.display.plots import draw
+from robolin.display.plots import draw_panels as draw
 from robolin.evaluation.loops import solve
 from robolin.io.trajectories import differentiate, time_units
 from robolin.queries import jacobian_answer, loop_answer, simulate_result

@@ -10,7 +10,7 @@ import pytest
 import robolin
 from robolin.checking.model_changes import model_changes
 from robolin.description.yaml.yaml_arm import read_yaml
-from robolin.display.plots.joint_bounds import joint_bounds
+from robolin.display.plots.panels import joint_bounds
 from tests.cli.command import robolin as command
 
 ARM = """robolin: 1

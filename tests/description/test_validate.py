@@ -12,19 +12,18 @@ import pytest
 
 from robolin.core.arm import Inertia, Limits, Mimic, Pose
 from robolin.description.building.build_arm import build
-from robolin.description.finding_ids import READING_IDS
+from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.load import read
 from robolin.description.model import Finding, Place, Reading
-from robolin.description.validate.validate import validate
-from robolin.description.validate.validate_links import (
+from robolin.description.validate.validate import (
     decimal_point_repairs,
     positive,
     possible_inertia,
     principal_moments,
     radius_of_gyration,
     triangle_shortfall,
+    validate,
 )
-from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
 from tests.published import COLLECTION, URDF, needs_published_files
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from robolin.description.finding_ids import READING_IDS
-from robolin.description.validate.validation_ids import VALIDATION_IDS
+from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from tools.finding_fixes import FIXES
 from tools.markdown import DOCS, ROOT
 from tools.pages import findings_page

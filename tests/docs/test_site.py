@@ -9,8 +9,7 @@ from collections import Counter
 import pytest
 
 import robolin
-from robolin.description.finding_ids import READING_IDS
-from robolin.description.validate.validation_ids import VALIDATION_IDS
+from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.queries.verbs import VERBS
 from tools.markdown import DOCS, ROOT
 from tools.reference import public_names, reference_page

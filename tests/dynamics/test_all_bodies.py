@@ -14,10 +14,10 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.forward_constraint_forces import forward_by_reduction
-from robolin.engine.counting import count_operations
 from robolin.engine.direct import DirectChain
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import count_operations
 from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import gap, run_on
 from tests.robots import bundled_arms, named, random_arm, random_states, with_wrench

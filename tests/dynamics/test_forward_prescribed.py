@@ -15,8 +15,8 @@ import robolin
 from robolin.checking.verification.steps import complex_step
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count_operations
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
+from robolin.engine.run import count_operations
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.test_groups import ARMS
 from tests.robots import grouped_arm, random_arm, random_states, with_follower

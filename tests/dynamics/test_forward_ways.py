@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.analysis.operation_counts import operation_counts
 from robolin.core.arm import Arm
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
 from robolin.evaluation.methods import LETTERS, algorithm_for
 from tests.dynamics.running import complex_step_along, gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed

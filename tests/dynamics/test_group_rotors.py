@@ -16,7 +16,7 @@ from robolin.checking.verification.bodies import coordinate_rates
 from robolin.core.arm import GROUP_FREEDOMS, Arm
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy
 from robolin.description.building.build_arm import build
-from robolin.description.building.options import ModelOptions
+from robolin.description.building.option_texts import ModelOptions
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from tests.dynamics.running import STEP, gap
 from tests.robots import grouped_arm, named, random_body, random_pose, random_states

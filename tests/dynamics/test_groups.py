@@ -20,7 +20,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.parameters import parameters_of
-from robolin.evaluation.frame_axes import of_real_links
+from robolin.evaluation.frames import of_real_links
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench

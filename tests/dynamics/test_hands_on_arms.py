@@ -7,8 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robolin.checking.verification.digits import _by_state
-from robolin.checking.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
+from robolin.checking.verification.digits import (
+    ExactNumbers,
+    _by_state,
+    decimals,
+    exact,
+    fifty_digits,
+)
 from robolin.core.arm import Arm, Inertia, Link, Pose
 from tests.dynamics.running import run_on
 from tests.robots import random_arm, random_states

@@ -11,8 +11,8 @@ import pytest
 import robolin
 from robolin.core.arm import Frame, Loop, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count_operations
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import count_operations
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.loops.loop_dynamics import Mechanism, loop_solution
 from tests.dynamics.running import complex_step, run_on

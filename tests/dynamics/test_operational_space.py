@@ -15,9 +15,9 @@ import pytest
 import robolin
 from robolin.core.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count_operations
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import count_operations
 from robolin.evaluation.frames import at_frame
 from tests.dynamics.running import gap, gap_by_state
 from tests.engine.on_lanes import on_lanes

@@ -16,8 +16,8 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import kernel_for
+from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
 from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on

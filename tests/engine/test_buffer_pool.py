@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.engine.compiled import buffer_pool
-from robolin.engine.compiled.buffer_pool import BufferPool
+from robolin.engine.compiled import plan as buffer_pool
+from robolin.engine.compiled.plan import BufferPool
 
 ROWS = 500
 

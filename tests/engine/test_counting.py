@@ -16,14 +16,14 @@ from robolin.analysis.operation_counts import (
     operation_counts,
     value_at,
 )
-from robolin.dynamics.algebra.counted_phases import counted_as
+from robolin.dynamics.algebra.chain import counted_as
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import counted_verbs
-from robolin.engine.counting import Cost, CountingChain, count_operations
-from robolin.engine.counting import cost_of as cost_of_results
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
 from robolin.engine.operation_tally import TalliedNumber
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import Cost, CountingChain, count_operations
+from robolin.engine.run import cost_of as cost_of_results
 from tests.robots import random_arm, with_follower
 
 Formula = Callable[[int], Fraction | int]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.dynamics.algebra.axes import VECTOR
+from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.kernels import Recipe

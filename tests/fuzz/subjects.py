@@ -16,8 +16,8 @@ import numpy as np
 import polars
 
 import robolin
+from robolin.io.atomic import waiting_place
 from robolin.io.formats import csv_reader
-from robolin.io.paired_files import waiting_place
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
 from tests.fuzz.bag_subjects import bag_subjects

@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from robolin.errors import FileError
-from robolin.io.atomic import replacing
-from robolin.io.paired_files import replacing_pair
+from robolin.io.atomic import replacing, replacing_pair
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from robolin.io.atomic import replacing
 from robolin.io.format_table import FORMATS, Format, extensions, trajectory_formats
 from robolin.io.provenance_reader import damaged, open_bytes, require_intact
 from robolin.io.provenance_writer import Digests
-from robolin.io.stored import read_result
-from robolin.io.stored_file import StoredFile
+from robolin.io.stored import StoredFile, read_result
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,

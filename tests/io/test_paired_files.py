@@ -16,8 +16,8 @@ import pytest
 
 from robolin.core.results.result import stream_of_one_part
 from robolin.errors import FileError, RobolinError
+from robolin.io.atomic import replacing_pair, waiting_place
 from robolin.io.formats.csv_writer import write_csv
-from robolin.io.paired_files import replacing_pair, waiting_place
 from robolin.io.stored import read_result
 from tests.io.test_stored import result
 

@@ -15,8 +15,7 @@ import polars
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.io.formats.parquet_footer import FooterError, read_footer, require_pages
-from robolin.io.formats.thrift_compact import ThriftReader
+from robolin.io.formats.parquet_footer import FooterError, ThriftReader, read_footer, require_pages
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
 from tests.cli.command import environment
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from robolin.core.results.result import Footer, ResultStream, stream_of_one_part
+from robolin.display.terminal.show import top_rows
 from robolin.display.terminal.table import render_table
-from robolin.display.terminal.top_rows import top_rows
 from robolin.errors import FileError
 from robolin.io.formats import csv_writer
 from robolin.io.formats.csv_writer import write_csv

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.engine.counting import CountingChain, cost_of
 from robolin.engine.direct import DirectChain
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import CountingChain, cost_of
 from robolin.operator_algebra.robot import Operators
 from tests.operator_algebra.reading import carried_out
 from tests.operator_algebra.subjects import apart, chains, geared, trees

@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 import robolin
 from robolin.analysis.operation_counts import operation_counts
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count_operations
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
 from robolin.engine.parameters import parameters_of
+from robolin.engine.run import count_operations
 from tests.dynamics.running import complex_step, gap, run_on
 from tests.operator_algebra.subjects import (
     EXACT,

@@ -16,8 +16,8 @@ from robolin.analysis.operation_counts import (
     operation_counts,
     value_at,
 )
-from robolin.engine.counting import count_operations
-from robolin.engine.generic_chain import generic_chain
+from robolin.engine.direct_storage import generic_chain
+from robolin.engine.run import count_operations
 from tests.operator_algebra.subjects import EXACT, apart
 
 WRONG = 1e-3

@@ -11,8 +11,8 @@ import pytest
 
 from robolin.core.results.result import Array
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.model_work import ModelArrays, ModelWork, Values
-from robolin.queries.tolerated_rows import answered_rows
+from robolin.queries.linear_model_arrays import ModelArrays, ModelWork, Values
+from robolin.queries.linear_model_runner import answered_rows
 
 ROWS = 7
 

@@ -10,19 +10,20 @@ from math import prod
 import numpy as np
 
 from robolin.checking.verification.bodies import lost_and_borne, spring_bound, weight_torque
-from robolin.checking.verification.body_conditions import condition_of_bodies, flat_body
 from robolin.checking.verification.checks import (
     OF_ACCELERATIONS,
     PER_CONDITION,
     SUM_TOLERANCE,
     Bound,
 )
-from robolin.checking.verification.distances import distance_factor, levered, reaches, slides_of
 from robolin.checking.verification.running import run_for_check
-from robolin.core.arm import Arm
-from robolin.core.arrays import AnyArray
-from robolin.dynamics.algebra.axes import Shape
+from robolin.core.arm import Arm, Inertia
+from robolin.core.arrays import AnyArray, Floats
+from robolin.core.quaternions import FAR_SLID
+from robolin.dynamics.algebra.comparison import Shape
+from robolin.dynamics.algebra.scalar import float_sum
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.parameters import parameters_of
 from robolin.engine.run import AlgorithmRun
 from robolin.engine.singular_pivot import Shortfall
 from robolin.errors import RobolinError
@@ -291,3 +292,82 @@ class Subject:
     @cached_property
     def _reach(self) -> AnyArray:
         return np.max(list(self._reaches.values()), axis=0)
+
+
+# a body that resists this many times less in one way than in another is flat, or a rod or a point
+FLAT = 1e8
+
+
+def flat_body(arm: Arm) -> str:
+    """The first link, base to tip, whose inertia has no inverse to speak of; '' if none."""
+    for link in arm.links:
+        least, most = _extremes(link.inertia)
+        if least * FLAT <= most:
+            return link.name
+    return ""
+
+
+def condition_of_bodies(arm: Arm, reach: Mapping[int, Floats]) -> Floats:
+    """More than the condition number of any body's inertia about the base, per state.
+
+    Seen from r away, an inertia is X M X* with |X| and |X⁻¹| at most 1 + r.
+    """
+    worst = np.ones_like(reach[arm.base])
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
+        least, most = _extremes(link.inertia)
+        away = reach[k] + float(np.linalg.norm(link.inertia.com))
+        worst = np.maximum(worst, most / least * (1.0 + away) ** 4)
+    return worst
+
+
+def _extremes(body: Inertia) -> tuple[float, float]:
+    """The smallest and the largest that a body resists with, turned or pushed, about its centre."""
+    xx, xy, xz, yy, yz, zz = body.rotary
+    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+    every = [*moments, body.mass]
+    return min(every), max(every)
+
+
+def slides_of(arm: Arm, q: Floats) -> dict[int, Floats]:
+    """How far each link that slides has slid, per state."""
+    sliding = (k for k, link in enumerate(arm.links_tip_to_base, start=1) if not link.joint.turns)
+    return {k: np.abs(q[:, arm.coordinates[k - 1]]) for k in sliding}
+
+
+def reaches(arm: Arm, q: Floats, slides: Mapping[int, Floats]) -> dict[int, Floats]:
+    """How far each link's joint can be from the first one, per state."""
+    reach: dict[int, Floats] = {arm.base: np.zeros(len(q))}
+    for k in range(len(arm.links), 0, -1):
+        link = arm.link(k)
+        own = float(np.linalg.norm(link.joint.pose.translation))
+        reach[k] = reach[link.parent] + own + slides.get(k, 0.0)
+    return reach
+
+
+def levered(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floats:
+    """Σ mass · reach^power per state, a follower's share as often as it moves for its leader."""
+    total, slides = np.zeros_like(reach[arm.base]), not all(x.joint.turns for x in arm.links)
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
+        body = link.inertia
+        lever = reach[k] + float(np.linalg.norm(body.com))
+        # whoever slides needs no lever
+        lever = np.maximum(lever, 1.0) if slides else lever
+        own = float_sum(abs(x) for x in body.rotary) if power == 2 else 0.0
+        total = total + abs(body.mass) * lever**power + own
+    ratios = [abs(link.joint.mimic.ratio) for link in arm.links if link.joint.mimic]
+    total_weight: Floats = total * max([1.0, *ratios]) ** power
+    return total_weight
+
+
+def distance_factor(arm: Arm, q: Floats) -> Floats:
+    """How many times more rounding counts where links have slid far and the frame has not, ≥ 1.
+
+    Rounding of an inertia goes with the square of its distance from the inertial frame.
+    """
+    slides, rows = slides_of(arm, q), parameters_of(arm).links
+    near = {k: np.where(slide <= FAR_SLID, slide, 0.0) for k, slide in slides.items()}
+    along = {k for k in slides if rows[k - 1].travels or rows[k - 1].rests}
+    felt = {k: near[k] if k in along else slide for k, slide in slides.items()}
+    here, at_home = (levered(arm, reaches(arm, q, each), 2) for each in (felt, near))
+    factor: Floats = np.where(at_home > 0.0, here / np.where(at_home > 0.0, at_home, 1.0), 1.0)
+    return factor

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from robolin.checking.verification.peers import PeerRefusedError
-from robolin.checking.verification.robot_file import urdf_path
+from robolin.checking.verification.peers import PeerRefusedError, urdf_path
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 

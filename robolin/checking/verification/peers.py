@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +26,7 @@ from robolin.checking.verification.checks import Bound, Check, compared, not_app
 from robolin.checking.verification.running import STEP
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
+from robolin.description.robot_source import bundled_path
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 
@@ -179,3 +182,19 @@ def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
     if arm.wrenches:
         said["wrench"] = "added to its torques, by virtual work"
     return said
+
+
+def urdf_path(arm: Arm) -> Path | None:
+    """The file the arm was loaded from, if it still holds the same and nothing was added to it."""
+    if not arm.source or arm.contract.get("payload", "none") != "none":
+        return None
+    path = Path(arm.source)
+    if not path.is_file():
+        path = bundled_path(arm.source) or path
+    if path.suffix.lower() not in (".urdf", ".xml"):
+        return None
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return None
+    return path if sha256(text).hexdigest() == arm.digest else None

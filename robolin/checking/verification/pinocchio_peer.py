@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.checking.verification.robot_file import urdf_path
+from robolin.checking.verification.peers import urdf_path
 from robolin.core.arm import Arm, Link
 from robolin.core.arrays import Floats
 

@@ -8,21 +8,99 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.checking.verification.algorithms import algorithms
-from robolin.checking.verification.check_context import Subject
-from robolin.checking.verification.checks import Check
-from robolin.checking.verification.derivatives import derivatives
+from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.checks import Check, compared, not_applicable, worst
 from robolin.checking.verification.digits import digits
 from robolin.checking.verification.engines import engines
 from robolin.checking.verification.identities import identities
 from robolin.checking.verification.loop_checks import closed_loops
 from robolin.checking.verification.peers import PeerComparison, compared_with, require_peer
-from robolin.checking.verification.states import ILL_CONDITIONED, checked_states, default_samples
-from robolin.core.arm import Arm
+from robolin.checking.verification.running import run_for_check
+from robolin.checking.verification.steps import complex_step, complex_step_along
+from robolin.core.arm import Arm, Joint
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import Shown
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.singular_pivot import no_inertia
 from robolin.errors import UsageError
+
+FAMILY = "derivatives"
+
+# result -> what it is the derivative with respect to
+_TORQUE = {"dtau_dq": "q", "dtau_dqd": "qd", "mass_matrix": "qdd"}
+_ACCELERATION = {"dqdd_dq": "q", "dqdd_dqd": "qd", "dqdd_dtau": "tau"}
+_PRESCRIBED = {**_ACCELERATION, "dqdd_dprescribed": "qdd"}
+_FORWARD_VERBS = ("forward", "linearize-forward")
+
+
+def derivatives(on: Subject) -> Iterator[Check]:
+    """Gradients and changes of torques, of the mass matrix, and of accelerations."""
+    motion = on.given("inverse")
+    for name, along in _TORQUE.items():
+        true = complex_step(on.arm, "inverse", motion, along)["tau"]
+        found = on.result("linearize-inverse", name)
+        terms = on.inertia_bound if along == "qdd" else on.motion_terms
+        title = f"{name} = ∂tau/∂{along}"
+        yield compared(FAMILY, title, found, true, SUM, terms)
+
+    along_all = {name: on.states[f"d{name}"] for name in motion}
+    change = complex_step_along(on.arm, "inverse", motion, along_all)["tau"]
+    found = on.result("perturb-inverse", "dtau")
+    yield compared(FAMILY, "dtau of perturb-inverse", found, change, SUM, on.motion_terms)
+
+    yield _of_results(on, "mass-matrix-derivative", "dmass_matrix_dq", "mass-matrix")
+    twice = "mass-matrix-second-derivative", "d2mass_matrix_dq2", "mass-matrix-derivative"
+    yield _of_results(on, *twice)
+    yield from _of_accelerations(on)
+    yield _of_prescribed_motion(on)
+
+
+def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
+    """The gradient of the one result that another algorithm gives."""
+    (of,) = ALGORITHMS[source].gives
+    title = f"{array} = ∂{of}/∂q"
+    if reason := on.obstacle(name):
+        return not_applicable(FAMILY, title, reason)
+    true = complex_step(on.arm, source, on.given(source), "q")[of]
+    if array.startswith("d2"):
+        # a body with several freedoms tells two steps in either order apart: their mean counts
+        true = 0.5 * (true + true.swapaxes(-1, -2))
+    return compared(FAMILY, title, on.result(name, array), true, SUM, on.inertia_bound)
+
+
+def _of_accelerations(on: Subject) -> Iterator[Check]:
+    titles = [f"{name} = ∂qdd/∂{along}" for name, along in _ACCELERATION.items()]
+    titles.append("dqdd of perturb-forward")
+    if on.no_inertia:
+        for title in titles:
+            yield not_applicable(FAMILY, title, on.no_inertia)
+        return
+    source, model = (on.answering(verb)[0] for verb in _FORWARD_VERBS)
+    given = on.given(source)
+    for title, (name, along) in zip(titles, _ACCELERATION.items(), strict=False):
+        true = complex_step(on.arm, source, given, along)["qdd"]
+        terms = 0.0 if along == "tau" else on.forward_terms
+        yield compared(FAMILY, title, on.result(model, name), true, on.divided, terms)
+
+    changes = {name: on.states[f"d{name}"] for name in given}
+    true = complex_step_along(on.arm, source, given, changes)["qdd"]
+    found = on.result(on.answering("perturb-forward")[0], "dqdd")
+    yield compared(FAMILY, titles[-1], found, true, on.accelerations, on.acceleration_terms)
+
+
+def _of_prescribed_motion(on: Subject) -> Check:
+    """Gradients of q̈ where some joints move as told."""
+    title = "gradients of linearize-forward-prescribed"
+    source, model = (on.answering(f"{verb}-prescribed")[0] for verb in _FORWARD_VERBS)
+    if reason := on.obstacle(model):
+        return not_applicable(FAMILY, title, reason)
+    given, checks = on.given(source), []
+    for name, along in _PRESCRIBED.items():
+        true = complex_step(on.arm, source, given, along)["qdd"]
+        terms = on.forward_terms if along in ("q", "qd") else 0.0
+        checks.append(compared(FAMILY, title, on.result(model, name), true, on.divided, terms))
+    return worst(checks)
 
 
 @dataclass(frozen=True)
@@ -181,3 +259,100 @@ def _singular(on: Subject) -> str:
         "axes of links without mass line up there, or masses differ by many orders of magnitude; "
         "forward results keep hardly a digit"
     )
+
+
+# how far a joint goes, and how fast, where its limits do not say or say more
+TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
+
+# limits of more than this many of the above stand for none
+WIDEST_LIMITS = 4.0
+
+# how far away an arm is looked at that can slide or float there
+FAR_PLACED = 100.0
+
+# how steep a body that turns freely stands at most: upright its angles have no derivatives
+STEEPEST = 1.2
+
+# of so many poses the worst conditioned one is looked at
+POSES = 200
+
+# forward results keep so few digits beyond this that nobody should rely on them
+ILL_CONDITIONED = 1e12
+
+SAMPLED_CHANGES = ("dq", "dqd", "dqdd", "dtau")
+
+
+def default_samples(arm: Arm) -> int:
+    """So many states that a check of any arm takes a few seconds."""
+    return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 6
+
+
+def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
+    """q, q̇, q̈, small changes of them and of τ, and which q̈ are prescribed, all (samples, n).
+
+    The first states are the middle of the limits, a badly conditioned one, one far away if the arm
+    can go there, and the lower and upper ends of the limits; the others are drawn evenly.
+    Velocities stay inside their limits, accelerations are about 2.
+    """
+    rng = np.random.default_rng(seed)
+    low, high = np.array([_range(joint) for joint in arm.joints]).T
+    for at in map(arm.places, arm.groups):
+        if {"rx", "ry", "rz"} <= at.keys():
+            pitch = at["ry"]
+            low[pitch], high[pitch] = max(low[pitch], -STEEPEST), min(high[pitch], STEEPEST)
+    # drawn state by state: more samples add states and change none
+    drawn = rng.random((samples, 2, arm.n))
+    q = low + (high - low) * drawn[:, 0]
+    chosen = [(low + high) / 2.0, _badly_conditioned(arm, low, high, seed)]
+    far = np.array([_far(joint) for joint in arm.joints])
+    if np.isfinite(far).any():
+        chosen.append(np.where(np.isfinite(far), far, q[0]))
+    chosen += [low, high]
+    q[: len(chosen)] = chosen[:samples]
+    speed = np.array([_speed(joint) for joint in arm.joints])
+    normal = np.random.default_rng([seed, 1]).normal(
+        size=(samples, 1 + len(SAMPLED_CHANGES), arm.n)
+    )
+    return {
+        "q": q,
+        "qd": speed * (2.0 * drawn[:, 1] - 1.0),
+        "qdd": 2.0 * normal[:, 0],
+        # every other joint moves as told, in the next state the others
+        "prescribed": 1.0 * ((np.arange(arm.n) + np.arange(samples)[:, None]) % 2 == 0),
+        **{name: normal[:, i] for i, name in enumerate(SAMPLED_CHANGES, start=1)},
+        "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
+    }
+
+
+def _range(joint: Joint) -> tuple[float, float]:
+    """Between the limits; on a side without one, as far as it makes sense to look."""
+    reach, limits = TURN if joint.turns else SLIDE, joint.limits
+    lower = -reach if limits.lower is None else max(limits.lower, -WIDEST_LIMITS * reach)
+    upper = reach if limits.upper is None else min(limits.upper, WIDEST_LIMITS * reach)
+    if joint.kind == "continuous" or lower > upper:
+        return -reach, reach
+    return lower, upper
+
+
+def _badly_conditioned(arm: Arm, low: Floats, high: Floats, seed: int) -> Floats:
+    """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
+    shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
+    poses = low + (high - low) * shares
+    condition = np.linalg.cond(
+        run_for_check(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"]
+    )
+    # where it cannot be divided by at all there are no digits to count
+    worst: Floats = poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
+    return worst
+
+
+def _far(joint: Joint) -> float:
+    """A place far along a slide, NaN where the joint turns or its limits keep it near."""
+    upper = np.inf if joint.limits.upper is None else joint.limits.upper
+    return np.nan if joint.turns or upper <= WIDEST_LIMITS * SLIDE else min(upper, FAR_PLACED)
+
+
+def _speed(joint: Joint) -> float:
+    """Below the limit; a limit of 0 stands for one that nobody knew."""
+    limit = joint.limits.velocity
+    return min(limit, SPEED) if limit else SPEED

@@ -13,8 +13,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, file_name, flag
 from robolin.cli.flags.output_flags import color_flag, count_flag
-from robolin.cli.output.report import Report, reports_to
-from robolin.cli.output.report_forms import CHECK_EXTENSIONS, CHECK_FORMS
+from robolin.cli.output.report import CHECK_EXTENSIONS, CHECK_FORMS, Report, reports_to
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def command(options: CheckOptions) -> None:
     """
     from robolin.checking.check_results import checked_side_by_side
     from robolin.checking.outcome import gravest_exit_code
-    from robolin.cli.output.check_report import write_check_report
+    from robolin.cli.output.diff_report import write_check_report
 
     options.require_sense()
     reports = options.reports()

@@ -23,7 +23,7 @@ def command(shell: str) -> None:
       eval "$(robolin completion bash)"                            # in ~/.bashrc
       eval "$(robolin completion zsh)"                             # in ~/.zshrc
     """
+    from robolin.cli.completion import SCRIPTS
     from robolin.cli.group import group
-    from robolin.cli.shell_scripts import SCRIPTS
 
     click.echo(SCRIPTS[shell](group, {}, "robolin", "_ROBOLIN_COMPLETE").source())

@@ -57,7 +57,7 @@ def command(
     """
     from robolin.analysis.operation_counts import operation_counts
     from robolin.cli.output.count_report import count_document, count_sections
-    from robolin.engine.generic_chain import generic_chain
+    from robolin.engine.direct_storage import generic_chain
     from robolin.engine.parameters import parameters_of
 
     _require_sense(verb, model, joints, fold)

@@ -19,15 +19,15 @@ from robolin.cli.flags.flag import (
 )
 from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
 from robolin.cli.flags.output_flags import color_flag
-from robolin.cli.flags.reading_flags import READING_FLAGS
+from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.messages import say
-from robolin.cli.output.report_forms import DIFF_EXTENSIONS, DIFF_FORMS
+from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS
 from robolin.errors import FOUND_SOMETHING, UsageError
 from robolin.queries.option_specs import READING
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
-    from robolin.description.building.options import ModelOptions
+    from robolin.description.building.option_texts import ModelOptions
 
 _PARAMS = [
     RobotFile(["old"], metavar="ARM1"),

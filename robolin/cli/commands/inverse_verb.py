@@ -31,7 +31,7 @@ def command(inquiry: Inquiry, out: Output, limits: bool) -> None:
       robolin inverse arm.urdf --trajectory motion.csv --limits
     """
     if limits:
-        from robolin.cli.limits_run import respond_with_limits
+        from robolin.cli.output.limits_report import respond_with_limits
 
         respond_with_limits(inquiry, out)
     else:

@@ -127,8 +127,8 @@ def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
 
 def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> None:
     """Let the folder have the plan."""
-    from robolin.batch.looked_file import planned_in
     from robolin.batch.parts_folder import begin
+    from robolin.batch.plan_file import planned_in
     from robolin.batch.recordings import require_outside
     from robolin.io.locations import place_named
 

@@ -59,7 +59,7 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
       robolin plot new.npz old.npz --only tau -o difference.png
       robolin plot panda -o panda.pdf
     """
-    from robolin.display.plots.draw import drawn_panels, picture_bytes
+    from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
     from robolin.io.atomic import replacing
     from robolin.io.paths import require_output_is_no_input, shared_name
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
+from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import asking_command, respond
 from robolin.queries.request import Inquiry

@@ -170,8 +170,7 @@ def _require_named(path: Path) -> None:
 
 
 def _page_of_results(request: ReportRequest) -> str:
-    from robolin.display.report.reported_result import reported_result
-    from robolin.display.report.result_page import compared_files, result_page
+    from robolin.display.report.result_page import compared_files, reported_result, result_page
 
     results = [reported_result(PurePath(path).name, path) for path in request.subjects]
     pair = len(request.subjects) == 2

@@ -6,7 +6,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.reading_flags import READING_FLAGS
+from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.query_command import asking_command, respond
 from robolin.core.choices import TORQUES
 from robolin.io.format_table import extensions, trajectory_formats

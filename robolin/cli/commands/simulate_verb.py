@@ -6,14 +6,17 @@ from functools import partial
 
 from robolin.cli.flags.forward_flags import (
     BAUMGARTE,
+    CLOCK,
     CLOSE_FLAG,
+    DRIVE,
     PRESCRIBE,
     PRESCRIBE_FROM,
     PRESCRIBED_QDD,
+    START,
+    STATE_HELP,
 )
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.reading_flags import READING_FLAGS
-from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
+from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.query_command import asking_command, respond
 from robolin.queries.request import Inquiry
 
@@ -37,7 +40,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
       robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
     """
-    from robolin.display.terminal.top_rows import some_rows
+    from robolin.display.terminal.show import some_rows
 
     # a table of many motions has their ends
     one = "initial" not in inquiry.question.asks

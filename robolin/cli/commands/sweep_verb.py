@@ -56,7 +56,7 @@ def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
     """What the words of a sweep ask, and where the answer is to go."""
     from robolin.cli.group import parsed
     from robolin.cli.query_command import asked_in
-    from robolin.core.results.swept_verbs import SWEEP
+    from robolin.core.results.result import SWEEP
 
     if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
         hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
@@ -69,7 +69,7 @@ def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
 
 
 def _draw(inquiry: Inquiry, out: Output, path: str) -> None:
-    from robolin.display.plots.draw import figure_of, picture_bytes
+    from robolin.display.plots.draw_panels import figure_of, picture_bytes
     from robolin.io.atomic import replacing
     from robolin.io.paths import require_output_is_no_input
     from robolin.queries.sweep import swept_answer

@@ -12,13 +12,13 @@ import click
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, file_name, flag
 from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
 from robolin.cli.flags.output_flags import color_flag
-from robolin.cli.output.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
+from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings
     from robolin.cli.output.validate_report import ValidatedFile
-    from robolin.description.building.options import ModelOptions
+    from robolin.description.building.option_texts import ModelOptions
 
 _PATTERN = frozenset("*?[")
 

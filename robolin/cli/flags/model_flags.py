@@ -15,7 +15,7 @@ from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
-    from robolin.description.building.options import ModelOptions
+    from robolin.description.building.option_texts import ModelOptions
 
 ARM_ARGUMENT = RobotFile(["arm"], metavar="ARM")
 

@@ -97,7 +97,7 @@ class Output:
                 quick looks always have all rows
         """
         if self.arrays:
-            from robolin.core.results.chosen_arrays import only_arrays
+            from robolin.core.results.sound_arrays import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
@@ -109,8 +109,7 @@ class Output:
 
     def _write_summary(self, result: Result | ResultStream, shortened: Shortened) -> None:
         """Show the extremes of the result; it is written itself only if there is a file for it."""
-        from robolin.cli.output.report import Report
-        from robolin.cli.output.summary_report import summary_document, summary_sections
+        from robolin.cli.output.report import Report, summary_document, summary_sections
         from robolin.core.results.result import ResultStream
         from robolin.core.results.summary import Summary
 

@@ -10,8 +10,8 @@ from typing import Any
 from robolin.analysis.operation_counts import CountedAlgorithm, polynomial_text, value_at
 from robolin.cli.output.report import ReportSection, ReportTable, TextLines
 from robolin.core.text import counted
-from robolin.engine.counting import Cost
 from robolin.engine.parameters import Parameters
+from robolin.engine.run import Cost
 
 _HEADER = (
     "algorithm",

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,26 @@ import click
 
 from robolin.cli.flags.flag import OUTPUT, bundled, file_name, flag
 from robolin.cli.flags.output_flags import color_flag, standard_output
-from robolin.cli.output.report_forms import EXTENSIONS, FORMS
-from robolin.core.text import printable, printable_json
+from robolin.core.results.summary import Extreme, Summary
+from robolin.core.text import counted, printable, printable_json
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.display.terminal.column_blocks import ColumnBlock
+
+
+FORMS = ("table", "json")
+EXTENSIONS = {".json": "json", ".txt": "table"}
+
+CHECK_FORMS = ("table", "json", "github", "junit")
+CHECK_EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit"}
+
+VALIDATE_FORMS = (*CHECK_FORMS, "sarif")
+VALIDATE_EXTENSIONS = {**CHECK_EXTENSIONS, ".sarif": "sarif"}
+
+DIFF_FORMS = ("table", "markdown", "csv", "json")
+DIFF_EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json"}
+
 
 # robot files begin with a licence, seldom with a longer one
 _START_OF_A_FILE = 1 << 16
@@ -189,7 +203,7 @@ def drawn_report(sections: Sequence[ReportSection], width: int, color: bool) -> 
     from rich.text import Text
 
     from robolin.display.terminal.column_blocks import drawn_block, wrapped
-    from robolin.display.terminal.console import console_of, drawn_on
+    from robolin.display.terminal.table import console_of, drawn_on
 
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
     console = console_of(max(width, needed), color)
@@ -238,7 +252,7 @@ def _write_text(text: str, terminal: bool) -> None:
     """A terminal gets what it can show, a pipe the same bytes everywhere."""
     stream = standard_output()
     if terminal:
-        from robolin.display.terminal.pager import paged
+        from robolin.display.terminal.show import paged
 
         if paged(text, stream):
             return
@@ -250,3 +264,34 @@ def _write_text(text: str, terminal: bool) -> None:
     encoding = (stream.encoding or "utf-8") if terminal else "utf-8"
     buffer.write(text.encode(encoding, errors="replace"))
     stream.flush()
+
+
+_HEADER = ("array", "unit", "shape", "smallest", "smallest at", "largest", "largest at")
+
+
+def summary_sections(found: Summary, precision: int) -> list[ReportSection]:
+    """One line per array, and how many rows there were."""
+    rows = [
+        (
+            array.name,
+            array.unit,
+            "×".join(map(str, array.shape)) or "1",
+            *_cells(array.smallest, precision),
+            *_cells(array.largest, precision),
+        )
+        for array in found.arrays
+    ]
+    table = ReportTable(_HEADER, rows, frozenset(("smallest", "largest")))
+    return [table] if found.rows is None else [table, TextLines([counted(found.rows, "row")])]
+
+
+def _cells(found: Extreme | None, precision: int) -> tuple[str, str]:
+    if found is None:
+        return "", ""
+    row = "" if found.row is None else f", row {found.row}"
+    return f"{found.value:.{precision}g}", f"{found.entry}{row}"
+
+
+def summary_document(found: Summary) -> dict[str, Any]:
+    """The same for machines; rows are counted from 1."""
+    return {"rows": found.rows, "arrays": [asdict(array) for array in found.arrays]}

@@ -8,20 +8,18 @@ from math import prod
 import numpy as np
 
 from robolin.control.simulation.controllers import Controller, Law, controller_of
-from robolin.control.simulation.drive import Drive
 from robolin.control.simulation.equations import (
     DIAGONAL_FORMS,
     Accelerations,
+    Drive,
     Equations,
     FreeMotion,
     velocities_of,
 )
 from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
-from robolin.control.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.control.simulation.integration import Integration, Project
-from robolin.control.simulation.observation import observed_motion
-from robolin.control.simulation.own_gains import require_own_gains
-from robolin.control.simulation.prescribed_motion import (
+from robolin.control.simulation.integrators import HeldTorque, fitting_schedule, steps_between
+from robolin.control.simulation.reference import (
     AnyAcceleration,
     PrescribedMotion,
     Prescription,
@@ -30,8 +28,8 @@ from robolin.control.simulation.prescribed_motion import (
 )
 from robolin.control.simulation.running_cost import RunningCost
 from robolin.control.simulation.schedule import Schedule, scheduled
-from robolin.control.simulation.simulated_motion import Simulation, stacked_motions
-from robolin.control.simulation.step_stability import require_short_steps
+from robolin.control.simulation.simulated_motion import Simulation, observed_motion, stacked_motions
+from robolin.control.simulation.step_stability import require_own_gains, require_short_steps
 from robolin.control.simulation.torques import (
     AnyTorque,
     EffortLimits,
@@ -45,10 +43,9 @@ from robolin.core.array_checks import array_of, batch_of, joint_arrays, require_
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import Integrator, StateForm
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
+from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions, unsound_rows
 from robolin.evaluation.loops.loop_simulation import simulated_loops
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
-from robolin.evaluation.unanswered import unsound_rows
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from robolin.control.simulation.schedule import Schedule
 from robolin.core.arrays import Floats
 from robolin.core.units import joint_unit
 from robolin.errors import RobolinError
-from robolin.evaluation.unanswered import unsound_rows
+from robolin.evaluation.evaluate import unsound_rows
 
 # a joint that moves farther than this in one step, in rad or m, is not resolved by it
 _FARTHEST_PER_STEP = 0.5

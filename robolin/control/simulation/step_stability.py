@@ -11,6 +11,7 @@ from robolin.control.simulation.feedback_control import FeedbackControl, StateFe
 from robolin.control.simulation.schedule import Schedule
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes
+from robolin.description.arm_differences import in_words, moving_differences
 from robolin.errors import RobolinError
 from robolin.evaluation.dispatch import evaluate_any_arm
 from robolin.evaluation.evaluate import RunOptions
@@ -68,3 +69,16 @@ def _rounded_down(value: float) -> float:
     """Two digits of a positive number."""
     unit = floor(log10(value)) - 1
     return float(f"{floor(value / 10.0**unit)}e{unit}")
+
+
+def require_own_gains(arm: Arm, law: Law | None) -> None:
+    """Refuse gains that say they are for an arm that moves otherwise."""
+    if not isinstance(law, FeedbackControl) or law.arm is None or law.arm is arm:
+        return
+    if differ := moving_differences(arm, law.arm):
+        named = f", '{law.arm.name}'" if law.arm.name != arm.name else ""
+        raise RobolinError(
+            f"the gains are for another arm{named}: {in_words(differ)}",
+            where="control",
+            hint="find them anew, or run them as they are: feedback(other_figures=True)",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,9 @@ import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.core.notebook import Shown
-from robolin.core.results.data_frames import dict_of, pandas_of, polars_of
 from robolin.core.results.number_kind import kind_of
-from robolin.core.results.shown_by import shown_by
 from robolin.core.results.subtraction import difference_of
+from robolin.core.results.table_columns import dict_of, pandas_of, polars_of
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -299,3 +299,29 @@ def stream_of_one_part(result: Result) -> ResultStream:
     """A result that is all there, as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)
+
+
+SHOWN_BY = {
+    "figure": "robolin.display.plots.draw_panels:figure_of",
+    "html": "robolin.display.terminal.html_table:html_of",
+}
+
+
+def shown_by(kind: str) -> Callable[..., Any]:
+    """The function that makes this of a result."""
+    module, _, function = SHOWN_BY[kind].partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+SWEEP = "sweep"
+
+
+def is_swept(verb: str) -> bool:
+    """Whether the first array has the values that the others are answers for."""
+    return verb.partition(" ")[0] == SWEEP
+
+
+def asked_verb(verb: str) -> str:
+    """The verb that was asked, once or for several values."""
+    return verb.removeprefix(f"{SWEEP} ")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from robolin.core.results.result import Array, Result
-from robolin.errors import UsageError
+from robolin.core.results.result import Array, Result, ResultStream, is_swept
+from robolin.errors import RobolinError, UsageError
 
 # real, complex, whole and true or false, and moments
 _NUMBERS, _TIMES = "fciubM", "fiuM"
@@ -70,3 +71,40 @@ def _require_sound_array(array: Array) -> None:
         message = f"the shape is {values.shape}, and the labels are for {labelled}"
         hint = "one axis of rows may come before those with labels"
         raise UsageError(message, where=where, hint=hint)
+
+
+def require_finite(result: Result) -> None:
+    """Refuse to hand out a number that is not one, naming where it would have stood."""
+    for array in result.arrays:
+        finite = np.isfinite(array.values)
+        if finite.all():
+            continue
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        where = [array.name]
+        if array.batch is not None:
+            where.append(f"row {place[0] + 1}")
+            place = place[1:]
+        where += [names[i] for i, names in zip(place, array.labels, strict=True)]
+        raise RobolinError(
+            f"{result.verb} has no finite answer here: the numbers overflow",
+            where=", ".join(where),
+            hint="look for a state or a parameter many orders of magnitude away from the others",
+        )
+
+
+def only_arrays(answer: Result | ResultStream, names: Sequence[str]) -> Result | ResultStream:
+    """The answer with the arrays of these names alone, in the order they had."""
+    if isinstance(answer, Result):
+        return _chosen(answer, names)
+    return replace(answer, parts=(_chosen(part, names) for part in answer.parts))
+
+
+def _chosen(result: Result, names: Sequence[str]) -> Result:
+    known = [array.name for array in result.arrays]
+    for name in names:
+        if name not in known:
+            hint = f"arrays here are {', '.join(known)}"
+            raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
+    axis = result.arrays[:1] if is_swept(result.verb) else ()
+    chosen = (a for a in result.arrays[len(axis) :] if a.name in names)
+    return replace(result, arrays=(*axis, *chosen))

@@ -7,10 +7,10 @@ from pathlib import PurePath
 from typing import Any
 
 from robolin.core.arm import Arm, Joint, Mimic, Wrench
+from robolin.core.quaternions import FAR_SLID, travelling
 from robolin.core.text import counted, listed
-from robolin.core.travelling import FAR_SLID, travelling
 from robolin.core.units import joint_unit
-from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.building.selection import Selection, why_stranded
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from robolin.core.arm import ORIGIN, Vector3, Wrench, WrenchModel
 from robolin.core.choices import WRENCH_MODELS
 from robolin.core.text import did_you_mean, quoted
-from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError, raise_all
 

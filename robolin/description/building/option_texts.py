@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from robolin.core.arm import Vector3, Wrench
+from robolin.core.arm import ORIGIN, GroupKind, Vector3, Wrench
 from robolin.core.number_parsing import Figure, FlagText, named, number, numbers, text_of
-from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError
 
@@ -153,3 +153,38 @@ def _wrench(typed: FlagText, model: Any) -> Wrench:
         raise typed.wrong("this is not LINK=FX,FY,FZ,TX,TY,TZ", hint)
     fx, fy, fz, tx, ty, tz = numbers(typed, load, 6, "FX,FY,FZ,TX,TY,TZ")
     return Wrench(link, model, (fx, fy, fz), (tx, ty, tz))
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A point mass fixed to a frame; it adds to what is there and never replaces it."""
+
+    frame: str
+    mass: float
+    position: Vector3 = ORIGIN
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Everything `robolin.load` and the model flags can ask for.
+
+    gravity: one number is its size, in the direction that the description's own has
+    """
+
+    gravity: Vector3 | float | None = None
+    base: str | None = None
+    tip: str | None = None
+    lock: Mapping[str, float] = field(default_factory=dict)
+    payload: tuple[Payload, ...] = ()
+    wrenches: tuple[Wrench, ...] = ()
+    damping: bool = True
+    springs: bool = True
+    friction_velocity: float | None = None
+    armature: Mapping[str, float] = field(default_factory=dict)
+    joints: tuple[str, ...] | None = None
+    floating_base: bool = False
+    base_joint: GroupKind = "floating"
+    open_loops: bool = False
+    strict: bool = False
+    xacro_args: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from math import isfinite
 from robolin.core.arm import Wrench
 from robolin.core.choices import WRENCH_MODELS
 from robolin.core.text import did_you_mean, quoted
-from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.model import JointEntry
 from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import FLOATING_BASE, Tree, coordinate_names, group_kind

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from robolin.description.model import Finding, Place
+from robolin.core.arm import NO_TURN, Mimic, Pose
+from robolin.description.model import Finding, LoopEnd, LoopEntry, Place
 from robolin.description.xacro.ros_packages import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
@@ -290,3 +291,97 @@ def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Orig
 def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -> FileError:
     where = f"{origin.shown}:{part.line}"
     return FileError(f"'{name}' could not be read: {reason}", where=where)
+
+
+# MuJoCo's numbers of equality types
+_CONNECT, _WELD, _JOINT, _TENDON = range(4)
+_NAMES = {_WELD: "weld", _TENDON: "tendon"}
+_TAGS = {_CONNECT: "connect", _WELD: "weld", _JOINT: "joint", _TENDON: "tendon"}
+_BODY = 1
+
+
+def followers(
+    model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
+) -> dict[str, Mimic]:
+    """Joints that follow another one along a straight line, by name; others are refused."""
+    rules: dict[str, Mimic] = {}
+    for equality in _active(model, _JOINT):
+        first, second = equality["obj1id"], equality["obj2id"]
+        name = model["joint"][first]["name"]
+        offset, ratio, *bends = equality["data"][:5]
+        if second < 0 or any(bends) or name in rules:
+            what = "stands still" if second < 0 else "follows another on a curve, or follows two"
+            hint = "--lock holds a joint still" if second < 0 else "only straight lines are known"
+            found.append(_refused(files, equality, f"joint '{name}' {what}", hint))
+            continue
+        # MuJoCo counts both positions from where the model starts
+        start, leads = (model["qpos0"][model["joint"][k]["qposadr"]] for k in (first, second))
+        leader = model["joint"][second]["name"]
+        rules[name] = Mimic(leader, ratio, start + offset - ratio * leads)
+    return rules
+
+
+def equality_closures(
+    model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
+) -> Iterator[LoopEntry]:
+    """Points of two bodies held together; whatever else closes a loop is refused by name."""
+    for equality in _active(model, None):
+        kind, place = equality["type"], files.at("connect", equality["name"])
+        if kind == _CONNECT and equality["objtype"] == _BODY:
+            ends = []
+            for body, at in ((equality["obj1id"], 0), (equality["obj2id"], 3)):
+                x, y, z = equality["data"][at : at + 3]
+                ends.append(LoopEnd(model["body"][body]["name"], place, Pose(NO_TURN, (x, y, z))))
+            yield LoopEntry(equality["name"], "point", place, *ends)
+        elif kind != _JOINT:
+            what = _NAMES.get(kind, "constraint of another kind")
+            message = f"equality '{equality['name']}' is a {what}, which an arm has no place for"
+            found.append(_refused(files, equality, message, "remove it, or connect two bodies"))
+
+
+def _active(model: Mapping[str, Any], kind: int | None) -> Iterator[Mapping[str, Any]]:
+    for equality in model["equality"]:
+        if equality["active0"] and kind in (None, equality["type"]):
+            yield equality
+
+
+def _refused(files: ModelFiles, equality: Mapping[str, Any], message: str, hint: str) -> Finding:
+    place = files.at(_TAGS.get(equality["type"], "equality"), equality["name"])
+    return Finding("mjcf-equality", "error", place, message, hint)
+
+
+Row = Mapping[str, Any]
+
+_OF_BODY = ("pos", "quat", "mass", "ipos", "iquat", "inertia")
+_OF_JOINT = ("axis", "pos", "stiffness")
+_OF_FREEDOM = ("damping", "frictionloss", "armature")
+
+
+def not_finite(model: Row, files: ModelFiles) -> Iterator[Finding]:
+    """A finding for every figure that is NaN or infinite."""
+    hint = "every figure has to be a finite number"
+    for tag, name, figure, value in _figures(model):
+        wrong = [x for x in (value if isinstance(value, list) else [value]) if not isfinite(x)]
+        if wrong:
+            whose = f"{tag} '{name}': " if name else ""
+            message = f"{whose}{figure} is {wrong[0]} as MuJoCo computes it"
+            yield Finding("number-not-finite", "error", files.at(tag, name), message, hint)
+
+
+def _figures(model: Row) -> Iterator[tuple[str, str, str, Any]]:
+    """The tag and the name of what has a figure, what that is called, and its value."""
+    yield "option", "", "gravity", model["gravity"]
+    for body in model["body"]:
+        for figure in _OF_BODY:
+            yield "body", body["name"], figure, body[figure]
+    for joint in model["joint"]:
+        for figure in _OF_JOINT:
+            yield "joint", joint["name"], figure, joint[figure]
+        yield "joint", joint["name"], "ref", model["qpos0"][joint["qposadr"]]
+        if joint["stiffness"]:
+            rest = model["qpos_spring"][joint["qposadr"]]
+            yield "joint", joint["name"], "springref", rest
+        for figure in _OF_FREEDOM:
+            yield "joint", joint["name"], figure, model["dof"][joint["dofadr"]][figure]
+    for equality in model["equality"]:
+        yield "equality", equality["name"], "data", equality["data"]

@@ -37,9 +37,13 @@ from robolin.description.mjcf.mjcf_actuators import (
     actuator_notes,
     with_actuators,
 )
-from robolin.description.mjcf.mjcf_equalities import equality_closures, followers
-from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
-from robolin.description.mjcf.mjcf_numbers import not_finite
+from robolin.description.mjcf.mjcf_files import (
+    ModelFiles,
+    equality_closures,
+    followers,
+    model_files,
+    not_finite,
+)
 from robolin.description.mjcf.mjcf_unused import unused_parts
 from robolin.description.model import (
     Description,

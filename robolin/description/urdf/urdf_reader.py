@@ -15,7 +15,6 @@ from typing import get_args
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.core.rotations import rotation_from_rpy, turned_rotary, without_direction
 from robolin.core.text import did_you_mean
-from robolin.description.joint_pairs import PAIR_PARTS, parallel_axes, taken_in_two
 from robolin.description.model import (
     UNREAD,
     Description,
@@ -28,7 +27,7 @@ from robolin.description.model import (
     first_findings,
     sorted_counts,
 )
-from robolin.description.structure import check_structure
+from robolin.description.structure import PAIR_PARTS, check_structure, parallel_axes, taken_in_two
 from robolin.description.urdf.transmissions import read_transmissions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,

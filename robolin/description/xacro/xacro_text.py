@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from robolin.core.text import counted, did_you_mean, printable, quoted
+from robolin.description.model import Finding, Place, Reading
+from robolin.description.robot_source import RobotText
+from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
 from robolin.description.xacro import xacro_worker as expand_in_own_process
 from robolin.errors import RobolinError, UsageError
@@ -95,3 +99,19 @@ def _unused(path: Path, answer: Mapping[str, Any]) -> UsageError:
     otherwise = f"it has {quoted(known)}" if known else "it has no arguments"
     hint = did_you_mean(unused[0], known, otherwise)
     return UsageError(message, where=str(path), hint=hint)
+
+
+def read_xacro(
+    found: RobotText, arguments: Mapping[str, str], packages: Mapping[str, str]
+) -> Reading:
+    """The description of a xacro file; its findings name the lines of the expansion."""
+    if found.path is None:
+        hint = "give the file itself: it includes others by their place"
+        raise UsageError("xacro is not read from standard input", where="-", hint=hint)
+    expansion = expanded_xacro(found.path, arguments, packages)
+    reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
+    place, description = Place(found.shown), reading.description
+    warnings = [Finding("xacro-warning", "warning", place, text) for text in expansion.warnings]
+    if description is not None:
+        description = replace(description, source=found.shown)
+    return Reading(description, [*warnings, *reading.findings])

@@ -27,7 +27,6 @@ from typing import cast
 from robolin.core.arm import Inertia, Vector3
 from robolin.core.rotations import without_direction
 from robolin.core.text import closest
-from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     UNREAD,
     Description,
@@ -39,20 +38,20 @@ from robolin.description.model import (
     Reading,
     first_findings,
 )
-from robolin.description.structure import check_structure
+from robolin.description.structure import check_structure, parallel_axes, taken_in_two
 from robolin.description.yaml.dh import DH_KEYS, read_table
-from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
+from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number, shaped_inertia
 from robolin.description.yaml.yaml_joint import (
     JOINT_KINDS,
     MOTION_KEYS,
     TWO_FREEDOM_KINDS,
     YamlJoints,
+    check_loops,
     pose_of,
+    read_loops,
     with_motion,
 )
-from robolin.description.yaml.yaml_loops import check_loops, read_loops
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
-from robolin.description.yaml.yaml_shapes import shaped_inertia
 
 PROSE_KEYS = ("description", "source", "licence")
 ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")

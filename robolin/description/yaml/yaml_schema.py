@@ -7,16 +7,18 @@ from typing import Any
 
 from robolin.description.yaml.dh import CONVENTIONS, DH_KEYS, DH_KINDS, ROW_KEYS, TOOL_KEYS
 from robolin.description.yaml.yaml_arm import ARM_KEYS, JOINT_KEYS, LINK_KEYS, MOMENT_KEYS
+from robolin.description.yaml.yaml_fields import CYLINDER_KEYS, SHAPE_KEYS
 from robolin.description.yaml.yaml_joint import (
+    END_KEYS,
     FRICTION_KEYS,
     JOINT_KINDS,
     LIMIT_KEYS,
+    LOOP_KEYS,
+    LOOP_KINDS,
     MIMIC_KEYS,
     ORIGIN_KEYS,
     TWO_FREEDOM_KINDS,
 )
-from robolin.description.yaml.yaml_loops import END_KEYS, LOOP_KEYS, LOOP_KINDS
-from robolin.description.yaml.yaml_shapes import CYLINDER_KEYS, SHAPE_KEYS
 
 Schema = dict[str, Any]
 

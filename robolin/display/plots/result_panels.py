@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.results.result import Array, Result
-from robolin.core.results.swept_verbs import is_swept
+from robolin.core.results.result import Array, Result, is_swept
 from robolin.core.units import entry_units, slides_in, unit_of
-from robolin.display.plots.decimation import MOST_POINTS, kept_rows
-from robolin.display.plots.joint_bounds import NO_BOUNDS, Bounds, closest_approach, joint_bounds
 from robolin.display.plots.panels import (
+    MOST_POINTS,
+    NO_BOUNDS,
     NO_ROUNDING,
     BarPanel,
+    Bounds,
     Curve,
     CurvePanel,
     MatrixPanel,
@@ -24,6 +24,9 @@ from robolin.display.plots.panels import (
     PlanePanel,
     Rounding,
     array_rounding,
+    closest_approach,
+    joint_bounds,
+    kept_rows,
     motion_scales,
 )
 from robolin.errors import UsageError

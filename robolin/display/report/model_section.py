@@ -13,19 +13,18 @@ from robolin.core.natural_scales import ROUNDING
 from robolin.core.units import unit_of
 from robolin.display.plots.panels import Rounding
 from robolin.display.report.motion_section import refusal
-from robolin.display.report.page_figures import PageFigures
-from robolin.display.report.page_files import filled
 from robolin.display.report.page_markup import (
+    PageFigures,
     PageTable,
     figure_cell,
+    filled,
     markup,
     paragraph,
     shown_name,
     table,
 )
 from robolin.display.report.reported_arm import ReportedArm
-from robolin.display.report.reported_model import ReportedModel, states_of
-from robolin.display.report.reported_motion import ReportedMotion
+from robolin.display.report.reported_motion import ReportedModel, ReportedMotion, states_of
 from robolin.errors import RobolinError
 
 # a matrix with more states than this does not fit a page that has no program

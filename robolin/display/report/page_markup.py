@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from string import Template
+from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
+import numpy as np
+
+from robolin.core.arrays import Floats, Numbers
 from robolin.core.text import printable, range_text
+from robolin.display.plots.panels import NO_ROUNDING, Rounding, kept_rows
 
 # a longer name would push everything else off the page
 LONGEST_NAME = 80
@@ -103,3 +113,153 @@ def _cells(row: Sequence[str], marks: Sequence[Mapping[str, str]]) -> Iterable[E
 def paragraph(text: str, class_: str = "") -> Element:
     """A paragraph of plain text."""
     return element("p", text, **({"class_": class_} if class_ else {}))
+
+
+@dataclass
+class PageNumbers:
+    """The arrays of a page; whatever shows one names it by its place here."""
+
+    texts: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, values: Numbers) -> int:
+        """Keep an array, row by row, and tell its place."""
+        plain = np.ascontiguousarray(values, dtype="<f4")
+        self.texts.append(b64encode(plain.tobytes()).decode("ascii"))
+        self.count += plain.size
+        return len(self.texts) - 1
+
+
+# a contract may list hundreds of ignored tags
+_LONGEST = 400
+
+
+def contract_table(names: Sequence[str], contracts: Sequence[Mapping[str, Any]]) -> Element:
+    """One column for each, where one is silent an empty cell."""
+    keys = list(dict.fromkeys(key for each in contracts for key in each))
+    header = ("about", *map(shown_name, names)) if len(names) > 1 else ("about", "says")
+    rows = [(shown_name(key), *(cell_text(each.get(key)) for each in contracts)) for key in keys]
+    return table(PageTable("Contract", header, rows))
+
+
+def cell_text(value: Any) -> str:
+    """What a contract says as a cell shows it, cut where it would fill the page."""
+    shown = printable(_words(value)[: 2 * _LONGEST])
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} = {_words(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value)) or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass
+class PageFigures:
+    """The curves of a page: what the program draws, and what stands where they will be."""
+
+    numbers: PageNumbers
+    drawn: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, x: Floats, series: dict[str, Floats], **more: Any) -> int:
+        """Keep curves over one axis, and tell their place."""
+        curves = [{"label": label, "y": self.numbers.add(y)} for label, y in series.items()]
+        self.drawn.append({"x": self.numbers.add(x), "series": curves, **more})
+        return len(self.drawn) - 1
+
+
+def curve_figure(
+    time: Floats,
+    curves: dict[str, Floats],
+    caption: Sequence[Element | str],
+    figures: PageFigures,
+    *,
+    rounding: Rounding = NO_ROUNDING,
+    **more: Any,
+) -> Element:
+    """Curves with as many rows as can be seen, and their extremes in words.
+
+    Curves that are nothing but rounding are drawn on the scale that they are rounding of.
+    """
+    sizes = [np.abs(y[np.isfinite(y)]).max(initial=0.0) for y in curves.values()]
+    largest = float(max(sizes, default=0.0))
+    if rounding.covers(largest):
+        more["reach"] = rounding.beside
+    rows = kept_rows(np.stack(list(curves.values()), axis=1))
+    number = figures.add(time[rows], {k: y[rows] for k, y in curves.items()}, **more)
+    told = "; ".join(_extremes(label, y) for label, y in curves.items())
+    if rounding.covers(largest):
+        told = rounding.words(largest)
+    return element(
+        "figure",
+        element("figcaption", *caption, told),
+        element("div", class_="curves"),
+        class_="plot",
+        data_figure=str(number),
+    )
+
+
+def _extremes(label: str, values: Floats) -> str:
+    fine = np.where(np.isfinite(values), values, np.nan)
+    if np.isnan(fine).all():
+        return f"{label}: no numbers"
+    low, high = int(np.nanargmin(fine)), int(np.nanargmax(fine))
+    name = "" if label == "value" else f"{label} "
+    if values[low] == values[high]:
+        return f"{name}{figure_cell(float(values[low]))} throughout"
+    ends = [f"{figure_cell(float(values[row]))} in row {row + 1}" for row in (low, high)]
+    return f"{name}from {ends[0]} to {ends[1]}"
+
+
+_FOLDER = Path(__file__).parent / "page"
+_STYLES = ("uPlot.min.css", "style.css")
+_PROGRAMS = ("arm_view.js", "curves.js", "page.js")
+
+
+@cache
+def page_file_text(name: str) -> str:
+    """A file of the page as it is."""
+    return (_FOLDER / name).read_text("utf-8")
+
+
+def filled(file: str, /, **values: str) -> str:
+    """A piece of the page with its places filled by what is markup already."""
+    return Template(page_file_text(file)).substitute(values)
+
+
+def page_style() -> str:
+    """All rules of how the page looks."""
+    return "\n".join(_dense(page_file_text(name)) for name in _STYLES)
+
+
+def curve_library() -> str:
+    """The library that draws curves, with its licence."""
+    return f"/*\n{page_file_text('uPlot-LICENSE.txt')}\n*/\n{page_file_text('uPlot.iife.min.js')}"
+
+
+def page_program() -> str:
+    """What moves the page."""
+    return '"use strict";\n' + "\n".join(_dense(page_file_text(name)) for name in _PROGRAMS)
+
+
+def _dense(text: str) -> str:
+    """A program or a style without its indents and lines of comment, which browsers do not need."""
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def content_policy(style_text: str, *programs: str) -> str:
+    """Only these very texts run, and nothing is ever asked of anybody."""
+    scripts = " ".join(map(_digest, programs))
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {_digest(style_text)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'"

@@ -13,27 +13,29 @@ import numpy as np
 from robolin.core.text import counted
 from robolin.display.report.arm_section import arm_section
 from robolin.display.report.arm_shape import shape
-from robolin.display.report.changes_section import changes_section
 from robolin.display.report.model_section import model_section
 from robolin.display.report.motion_section import motion_section
-from robolin.display.report.page_figures import PageFigures
-from robolin.display.report.page_files import (
+from robolin.display.report.page_markup import (
+    PageFigures,
+    PageNumbers,
     content_policy,
     curve_library,
+    element,
     filled,
+    markup,
     page_program,
     page_style,
+    paragraph,
+    shown_name,
 )
-from robolin.display.report.page_markup import element, markup, paragraph, shown_name
-from robolin.display.report.page_numbers import PageNumbers
 from robolin.display.report.provenance_section import (
+    changes_section,
     contract_section,
     findings_section,
     verify_section,
 )
 from robolin.display.report.reported_arm import ReportedArm
-from robolin.display.report.reported_model import spread_rows
-from robolin.display.report.reported_motion import ReportedMotion, telling_rows
+from robolin.display.report.reported_motion import ReportedMotion, spread_rows, telling_rows
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError
 from robolin.version import __version__

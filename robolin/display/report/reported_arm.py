@@ -7,17 +7,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robolin.analysis.limits import ClosestApproach
+from robolin.api.closed_loops import loop_constraints
+from robolin.api.inverse_and_forward import inverse
+from robolin.api.mass_matrices import mass_matrix
 from robolin.checking.verification.verify import Verification, verify
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Numbers
+from robolin.core.results.result import Result
 from robolin.description.model import Finding
-from robolin.display.report.closed_motion import closed_motion
-from robolin.display.report.reported_model import ReportedModel, reported_model
-from robolin.display.report.reported_motion import ReportedMotion, reported_motion, telling_rows
+from robolin.display.plots.panels import motion_scales
+from robolin.display.report.reported_motion import (
+    MOTION_QUANTITIES,
+    ReportedClosures,
+    ReportedModel,
+    ReportedMotion,
+    condition_of,
+    reported_model,
+    reported_motion,
+    seconds_from_first,
+    telling_rows,
+)
 from robolin.errors import RobolinError
+from robolin.evaluation.loops.loop_dynamics import without_closures
+from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
+from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
 from robolin.queries.query_context import Notify
+from robolin.queries.question import Question
 from robolin.queries.states import States
+from robolin.queries.values import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +106,74 @@ def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
         if not states.options and close is None:
             return error
         raise
+
+
+# one part of an answer: values by name, and the times
+AnswerPart = tuple[dict[str, Floats], Numbers | None]
+
+
+def closed_motion(arm: Arm, states: States, close: str | None, notify: Notify) -> ReportedMotion:
+    """Torques as given, else those of the open tree; and what the closures bear under them."""
+    approach, parts = ClosestApproach(arm), []
+
+    def watch(values: Values, result: Result) -> None:
+        parts.append(_part(arm, values, result))
+        found = parts[-1][0]
+        approach.add(found["q"], found["qd"], found["tau"], result.time)
+
+    question = Question("linearize-forward", close=close)
+    with answer_stream(arm, question, states, notify=notify, watch=watch) as stream:
+        for _ in stream.parts:
+            pass
+        ending = stream.ending(sum(len(values["q"]) for values, _ in parts))
+    values, given = _joined(parts)
+    time, clock = seconds_from_first(given, len(values["q"]))
+    forces, rank = values.pop("lam"), values.pop("rank")[:, 0].astype(np.int64)
+    margins = approach.found()
+    condition, gap = _free_inertia(arm, values["q"])
+    closures = ReportedClosures(loop_constraints(arm, values["q"][0]).rows, forces, gap, rank)
+    contract, inputs = ending.contract, ending.inputs
+    scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
+    return ReportedMotion(
+        time, clock, values, condition, margins, contract, inputs, scales, closures
+    )
+
+
+def _part(arm: Arm, given: Values, result: Result) -> AnswerPart:
+    """Copies, for the next part may come in the same memory."""
+    rows = np.atleast_2d(result["qdd"]).shape
+    motion = {
+        name: np.array(np.broadcast_to(np.atleast_2d(given.get(name, np.zeros(arm.n))), rows))
+        for name in MOTION_QUANTITIES
+    }
+    if "tau" in given:
+        tau = np.array(np.broadcast_to(np.atleast_2d(given["tau"]), rows))
+    else:
+        tau = inverse(without_closures(arm), motion["q"], motion["qd"], motion["qdd"])
+    motion |= {"qdd": np.array(np.atleast_2d(result["qdd"])), "tau": tau}
+    motion["lam"] = np.array(np.atleast_2d(result["lam"]))
+    motion["rank"] = np.array(np.reshape(result["rank"], (-1, 1)))
+    return motion, result.time
+
+
+def _joined(parts: Sequence[AnswerPart]) -> tuple[dict[str, Floats], Numbers | None]:
+    values = {name: np.concatenate([each[name] for each, _ in parts]) for name in parts[0][0]}
+    times = [time for _, time in parts if time is not None]
+    return values, np.concatenate(times) if times else None
+
+
+def _free_inertia(arm: Arm, q: Floats) -> tuple[Floats, Floats]:
+    """The condition of Nᵀ𝓜N, N the motions that closures leave free, and how open they stand."""
+    condition, gap = (np.full(len(q), np.nan) for _ in range(2))
+    fine = np.flatnonzero(np.isfinite(q).all(axis=1))
+    if len(fine):
+        found = loop_constraints(arm, q[fine])
+        gap[fine] = np.abs(found.open_by).max(axis=-1)
+        _, sizes, across = np.linalg.svd(found.jacobian)
+        M = mass_matrix(without_closures(arm), q[fine])
+        ranks = (sizes > DEPENDENT_WITHIN * sizes.max(axis=-1, keepdims=True)).sum(axis=-1)
+        for rank in np.unique(ranks[ranks < arm.n]):
+            rows = np.flatnonzero(ranks == rank)
+            N = across[rows, rank:, :]
+            condition[fine[rows]] = condition_of(N @ M[rows] @ np.moveaxis(N, -1, -2))
+    return condition, gap

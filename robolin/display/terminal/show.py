@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import replace
 from typing import TextIO
 
-from robolin.core.results.finite_numbers import require_finite
+import numpy as np
+
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
+from robolin.core.results.sound_arrays import require_finite
 from robolin.io.atomic import replacing
 from robolin.io.format_table import FORMATS, PIPED, TABLE, format_of
-from robolin.io.write import write_into
+from robolin.io.stored import write_into
 
 
 def write_shown(
@@ -55,7 +61,6 @@ def _write_file(result: ResultStream, path: str, form: str, precision: int) -> N
 def _table(result: ResultStream, width: int | None, color: bool, precision: int) -> str:
     # files of numbers need nothing of this
     from robolin.display.terminal.table import render_table
-    from robolin.display.terminal.top_rows import top_rows
 
     top, rows = top_rows(result)
     return render_table(top, width, color, precision, rows)
@@ -63,8 +68,6 @@ def _table(result: ResultStream, width: int | None, color: bool, precision: int)
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
     if terminal:
-        from robolin.display.terminal.pager import paged
-
         if paged(text, stream):
             return
     buffer = getattr(stream, "buffer", None)
@@ -82,3 +85,98 @@ def _colored(color: str, terminal: bool) -> bool:
     if color == "auto":
         return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return color == "always"
+
+
+SHOWN = 10
+
+
+def top_rows(result: ResultStream) -> tuple[Result, int | None]:
+    """The first rows, and how many there were altogether; None for one state."""
+    held: list[Result] = []
+    rows = 0
+    for part in result.parts:
+        if part.batch is None:
+            return part, None
+        if rows < SHOWN:
+            held.append(part.rows(0, SHOWN - rows))
+        rows += part.batch
+    ending = result.ending(rows)
+    return replace(_joined(held), contract=ending.contract, inputs=ending.inputs), rows
+
+
+def _joined(parts: list[Result]) -> Result:
+    first = parts[0]
+    stored = [dict(part.stored()) for part in parts]
+    # copies, so that the other rows of the parts need not be kept
+    values = {name: np.concatenate([part[name] for part in stored]) for name in stored[0]}
+    arrays = tuple(replace(array, values=values[array.name]) for array in first.arrays)
+    return replace(first, arrays=arrays, time=values.get("time"))
+
+
+def some_rows(result: Result) -> Result:
+    """Some rows, evenly spread from the first to the last."""
+    total = result.batch or 0
+    if total <= SHOWN:
+        return result
+    picked = np.unique(np.linspace(0, total - 1, SHOWN).round().astype(int))
+    arrays = tuple(replace(array, values=array.values[picked]) for array in result.arrays)
+    time = None if result.time is None else result.time[picked]
+    shown = {"shown": f"{len(picked)} of {total} rows; -o FILE keeps them all"}
+    return replace(result, arrays=arrays, time=time, contract={**result.contract, **shown})
+
+
+# quit if it fits after all, keep colours, leave the text on the screen
+_LESS = "FRX"
+
+
+def paged(text: str, stream: TextIO) -> bool:
+    """Show the text page by page; False where nobody turns pages, or it fits on the screen."""
+    if not _somebody_watches(stream):
+        return False
+    if text.count("\n") < shutil.get_terminal_size().lines:
+        return False
+    program = _program()
+    if not program:
+        return False
+    import subprocess
+
+    try:
+        pager = subprocess.Popen(
+            program,
+            stdin=subprocess.PIPE,
+            stdout=stream.fileno(),
+            env={"LESS": _LESS, **os.environ},
+        )
+    except OSError:
+        return False
+    # Ctrl-C is for the pager as long as it runs
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with suppress(OSError):
+            pager.communicate(text.encode(stream.encoding or "utf-8", errors="replace"))
+        pager.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
+
+
+def _somebody_watches(stream: TextIO) -> bool:
+    if os.environ.get("TERM") == "dumb" or sys.stdin is None or not sys.stdin.isatty():
+        return False
+    try:
+        # streams that stand in for a terminal have none behind them
+        return stream.isatty() and os.isatty(stream.fileno())
+    except OSError:
+        return False
+
+
+def _program() -> list[str]:
+    """What PAGER says, else less; nothing for an empty PAGER or cat."""
+    import shlex
+
+    given = os.environ.get("ROBOLIN_PAGER", os.environ.get("PAGER", "less"))
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        return []
+    return words if words != ["cat"] and words and shutil.which(words[0]) else []

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from itertools import groupby, product
+from math import copysign, isfinite
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.notebook import ROUNDED_ZERO, phrase
+from robolin.core.notebook import ROUNDED_ZERO, is_rounding, phrase
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.results.number_kind import moment_texts
-from robolin.core.results.result import Array, Result
-from robolin.core.results.swept_verbs import is_swept
+from robolin.core.results.result import Array, Result, is_swept
 from robolin.core.text import printable
 from robolin.core.units import entry_units, has_units_by_label, slides_in
 from robolin.display.terminal.column_blocks import wrapped
-from robolin.display.terminal.console import console_of, drawn_on
 from robolin.display.terminal.grid import (
     GAP,
     TIE,
@@ -25,11 +25,12 @@ from robolin.display.terminal.grid import (
     numbered,
     pieces_of,
 )
-from robolin.display.terminal.numbers import aligned, aligned_complex
-from robolin.display.terminal.top_rows import SHOWN
+from robolin.display.terminal.show import SHOWN
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
+
 
 _MATRIX_ROWS = 2
 # the letters of the axes behind those of a matrix
@@ -244,3 +245,91 @@ def _contract_block(contract: Mapping[str, Any]) -> Table:
     for key, value in contract.items():
         block.add_row(Text(printable(str(key))), Text(printable(phrase(value))))
     return block
+
+
+# below this a number in a table of others is written with its power of ten
+_SMALLEST_PLAIN = 1e-4
+
+
+def aligned(values: Sequence[float], precision: int) -> list[str]:
+    """The numbers as texts of one width, each with `precision` digits, so that points align.
+
+    Exact zeros are a bare 0, and what is only rounding beside the largest is `~0`.
+    """
+    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
+    if largest and not 1e-3 <= largest < 10.0 ** max(precision, 6):
+        return _equally_wide(_scientific(value, largest, precision) for value in values)
+    texts = [_plain(value, largest, precision) for value in values]
+    behind = max((len(text) - text.index(".") for text in texts if _has_point(text)), default=0)
+    return _equally_wide(_point_aligned(text, behind) for text in texts)
+
+
+def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
+    """Complex numbers as texts of one width, real parts under each other and imaginary ones too."""
+    real = aligned([value.real for value in values], precision)
+    imaginary = aligned([abs(value.imag) for value in values], precision)
+    signs = ["-" if copysign(1.0, value.imag) < 0.0 else "+" for value in values]
+    parts = zip(real, signs, imaginary, strict=True)
+    return _equally_wide(f"{re} {sign} {im.strip()}j" for re, sign, im in parts)
+
+
+def _plain(value: float, largest: float, precision: int) -> str:
+    """A number with so many significant digits; a power of ten only where it is very small."""
+    if value == 0.0:
+        return "0"
+    if is_rounding(value, largest):
+        return ROUNDED_ZERO
+    if abs(value) < _SMALLEST_PLAIN or not isfinite(value):
+        return f"{value:.{precision - 1}e}"
+    # the digits are counted after rounding: 9.9996 is 10.00
+    power = int(f"{value:.{precision - 1}e}".partition("e")[2])
+    return f"{value:.{max(precision - 1 - power, 0)}f}"
+
+
+def _has_point(text: str) -> bool:
+    return "." in text and "e" not in text
+
+
+def _point_aligned(text: str, behind: int) -> str:
+    """The text with blanks where others have digits behind the point."""
+    if "e" in text:
+        return text
+    return text + " " * (behind - (len(text) - text.index(".") if "." in text else 0))
+
+
+def _scientific(value: float, largest: float, precision: int) -> str:
+    if value == 0.0 or is_rounding(value, largest):
+        text = ROUNDED_ZERO if value else "0"
+        # under the digit before the point
+        return text + " " * (len(f"{1.0:.{precision - 1}e}") - 1)
+    return f"{value:.{precision - 1}e}"
+
+
+def _equally_wide(texts: Iterable[str]) -> list[str]:
+    texts = list(texts)
+    width = max(map(len, texts), default=0)
+    return [text.rjust(width) for text in texts]
+
+
+def console_of(width: int, color: bool) -> Console:
+    """A console of this width that takes nothing in its input for markup."""
+    from rich.console import Console
+
+    return Console(
+        file=StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+
+
+def drawn_on(console: Console) -> str:
+    """All that was printed on the console so far."""
+    written = console.file
+    assert isinstance(written, StringIO)
+    return written.getvalue()

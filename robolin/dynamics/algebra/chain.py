@@ -22,7 +22,9 @@ belongs to a link to its coordinate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 
@@ -308,3 +310,30 @@ class Chain(Protocol):
 
     def result(self, name: str) -> Sink:
         """All of a result: where `out` puts its numbers."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_phase = ContextVar("phase", default="algorithm")
+
+
+# the phase that is at work in this thread; asked for every number that is counted
+current_phase: Callable[[], str] = _phase.get
+
+
+def counted_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """All that the decorated function does belongs to this phase; it changes nothing else."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def inside(*args: P.args, **kwargs: P.kwargs) -> T:
+            outer = _phase.set(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _phase.reset(outer)
+
+        return inside
+
+    return decorate

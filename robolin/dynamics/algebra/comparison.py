@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from robolin.dynamics.algebra.scalar import Scalar
@@ -27,3 +27,18 @@ def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
             return picked
     either: Scalar = yes if a.real < b.real else no
     return either
+
+
+Axis = Literal["joint", "link", "closure"] | int
+Shape = tuple[Axis, ...]
+
+NUMBER: Shape = ()
+VECTOR: Shape = ("joint",)
+MATRIX: Shape = ("joint", "joint")
+
+# ten numbers of a link, and the damping, armature and friction of its joint
+REGRESSOR_COLUMNS = 13
+# stiffness and stiffness · rest of the spring of its joint
+SPRING_COLUMNS = 2
+# a joint turned and slid on the link inboard of it, and its link on it likewise
+GEOMETRY_COLUMNS = 12

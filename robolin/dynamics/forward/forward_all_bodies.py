@@ -24,7 +24,7 @@ from robolin.dynamics.algebra.inertias import (
     rigid_times,
 )
 from robolin.dynamics.algebra.scalar import Scalar, Vector
-from robolin.dynamics.algebra.symmetric_systems import SystemFactors, factored, solved_symmetric
+from robolin.dynamics.algebra.small_matrices import SystemFactors, factored, solved_symmetric
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque

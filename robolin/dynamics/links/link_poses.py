@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots, counted_as
 from robolin.dynamics.algebra.comparison import if_less
-from robolin.dynamics.algebra.counted_phases import counted_as
 from robolin.dynamics.algebra.inertias import rigid_inertia
 from robolin.dynamics.algebra.scalar import Vector, sin_cos, where
 from robolin.dynamics.algebra.vectors import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, Scalars
 from robolin.dynamics.algebra.scalar import Vector
-from robolin.dynamics.algebra.symmetric_systems import factored, solved_symmetric
+from robolin.dynamics.algebra.small_matrices import factored, solved_symmetric
 from robolin.dynamics.algebra.vectors import dot, scale
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
 from robolin.dynamics.links.link_motion import coasting

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.entry_text import RANGE, entries
-from robolin.engine.compiled.instructions import Value
-from robolin.engine.compiled.lanes import Lane
+from robolin.engine.compiled.lanes import Lane, Value
 from robolin.engine.compiled.layout import Variant
-from robolin.engine.compiled.llvm_text import Assembly, surroundings
+from robolin.engine.compiled.llvm_text import RANGE, Assembly, entries, surroundings
 from robolin.engine.compiled.trace import TracedChain
 
 # what a row says whose inputs should be looked at before its results are believed

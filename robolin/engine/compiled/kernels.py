@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.engine.compiled import kernel_cache
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError

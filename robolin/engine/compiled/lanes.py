@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import NewType, Protocol, cast
 
 from robolin.dynamics.algebra.hyperbolic import tanh_by_series
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
-from robolin.engine.compiled.instructions import Instructions, Value
 
 
 class Lane:
@@ -148,3 +147,65 @@ class Memory:
             start = self._asm.vector_address(self._base, offset)
             self._addresses[str(index)] = start
         return start if i == 0 else self._asm.vector_address(start, i)
+
+
+Value = NewType("Value", str)
+
+
+class Instructions(Protocol):
+    """The text of one function.
+
+    n, m:    how many links and coordinates there are
+    doubles, wholes, scratch, tables, staging: where memory begins, as `layout` describes it
+    epoch:   changes whenever a loop begins or ends: what was computed before may not hold after
+    """
+
+    n: Value
+    m: Value
+    doubles: Value
+    wholes: Value
+    scratch: Value
+    tables: Value
+    staging: Value
+    epoch: int
+
+    # real numbers
+    def splat(self, number: float) -> Value: ...
+    def broadcast(self, number: Value) -> Value: ...
+    def binary(self, operation: str, a: Value, b: Value) -> Value: ...
+    def negated(self, number: Value) -> Value: ...
+    def function(self, name: str, number: Value) -> Value:
+        """sqrt or fabs of a number."""
+
+    def sin_cos(self, number: Value) -> tuple[Value, Value] | None:
+        """Sine and cosine, where there is a function for them."""
+
+    def tanh(self, number: Value) -> Value | None:
+        """The same for tanh."""
+
+    def compare(self, relation: str, a: Value, b: Value) -> Value: ...
+    def select(self, condition: Value, yes: Value, no: Value) -> Value: ...
+    def select_by_fact(self, fact: Value, yes: Value, no: Value) -> Value: ...
+
+    # whole numbers
+    def whole(self, operation: str, a: Value | int, b: Value | int) -> Value: ...
+    def whole_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value: ...
+    def smaller(self, a: Value | int, b: Value | int) -> Value: ...
+    def larger(self, a: Value | int, b: Value | int) -> Value: ...
+    def not_zero(self, number: Value) -> Value: ...
+    def real_of(self, number: Value) -> Value: ...
+
+    # memory
+    def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value: ...
+    def load(self, kind: str, pointer: Value) -> Value: ...
+    def wholes_at_entry(self, offset: Value) -> Value: ...
+    def vectors_at_entry(self, memory: Value, offset: Value) -> Value: ...
+    def vector_address(self, pointer: Value, index: Value | int) -> Value: ...
+    def load_vector(self, pointer: Value) -> Value: ...
+    def store_vector(self, value: Value, pointer: Value) -> None: ...
+    def variable(self) -> Value:
+        """A place for one number that changes."""
+
+    # loops
+    def loop(self, start: Value | int, stop: Value | int, step: int) -> Iterator[Value]: ...
+    def walk(self, start: Value | int, stop: Value | int, table: Value) -> Iterator[Value]: ...

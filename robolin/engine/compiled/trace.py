@@ -10,26 +10,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from robolin.core.travelling import FAR_SLID
-from robolin.dynamics.algebra.axes import Shape
+from robolin.core.quaternions import FAR_SLID
 from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.instructions import Instructions, Value
-from robolin.engine.compiled.lanes import Lane, Memory, as_value
+from robolin.engine.compiled.lanes import Instructions, Lane, Memory, Value, as_value
 from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.trace_arm import TracedArm, TracedGroups
-from robolin.engine.compiled.trace_closures import traced_closures
-from robolin.engine.compiled.trace_results import Staging, TracedResult
 from robolin.engine.compiled.trace_storage import (
     SerialSums,
+    Staging,
     TracedCell,
     TracedColumn,
+    TracedResult,
     TracedScalars,
     TracedSlots,
     TracedTable,
     TreeSums,
+    traced_closures,
 )
 from robolin.engine.singular_pivot import NEGLIGIBLE_D
 

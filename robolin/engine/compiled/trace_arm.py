@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from robolin.dynamics.algebra.axes import Shape
+from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.instructions import Instructions, Value
-from robolin.engine.compiled.lanes import Fact, Lane
+from robolin.engine.compiled.lanes import Fact, Instructions, Lane, Value
 from robolin.engine.compiled.layout import Variant
 
 

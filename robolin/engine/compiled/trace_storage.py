@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Protocol
 
+from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.instructions import Instructions, Value
-from robolin.engine.compiled.lanes import Lane, Memory, as_value
+from robolin.engine.compiled.lanes import Instructions, Lane, Memory, Value, as_value
 from robolin.engine.compiled.trace_arm import TracedArm
+
+if TYPE_CHECKING:
+    from robolin.engine.compiled.trace import TracedChain
 
 
 class TracedLinks(Protocol):
@@ -166,3 +170,90 @@ class TreeSums:
         up = self._chain.inboard(k)
         so_far = self._slots[up]
         self._slots[up] = tuple(a + b for a, b in zip(so_far, values, strict=True))
+
+
+def traced_closures(chain: TracedChain) -> list[Any]:
+    """Every closure with its first row and its two frames."""
+    found, row = [], 0
+    for i, rigid in enumerate(chain.variant.rigid_closures):
+        first, second = (_frame(chain, 2 * i + end) for end in (0, 1))
+        found.append(SimpleNamespace(row=row, rigid=rigid, first=first, second=second))
+        row += 6 if rigid else 3
+    return found
+
+
+def _frame(chain: TracedChain, i: int) -> Any:
+    asm, loads = chain.asm, len(chain.variant.load_models)
+    after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
+    before = layout.HEAD_DOUBLES + loads * layout.LOAD_DOUBLES + i * layout.FRAME_DOUBLES
+    numbers = chain.arm.numbers(asm.whole("add", after, before), layout.FRAME_DOUBLES)
+    return SimpleNamespace(
+        link=chain.arm.link_of_place(1 + loads + i), axes=numbers[0:9], point=numbers[9:12]
+    )
+
+
+class Staging:
+    """Every result in its public order, one vector of lanes per number.
+
+    sizes, offsets: how many numbers each result has, and where it begins, in vectors
+    total:          how many there are of all results
+    """
+
+    def __init__(self, arm: TracedArm, gives: Mapping[str, Shape]) -> None:
+        self._arm, self._asm, self.gives = arm, arm.asm, dict(gives)
+        self.sizes: dict[str, Value] = {}
+        self.offsets: dict[str, Value] = {}
+        so_far = Value("0")
+        for name, shape in self.gives.items():
+            size = Value("1")
+            for axis in shape:
+                size = self._asm.whole_at_entry("mul", size, self._length(axis))
+            self.sizes[name], self.offsets[name] = size, so_far
+            so_far = self._asm.whole_at_entry("add", so_far, size)
+        self.total = so_far
+
+    def store(self, name: str, index: Sequence[Value], value: Scalar, *, more: bool) -> None:
+        """Keep a number of a result, or add to the one that is kept there."""
+        asm = self._asm
+        flat = Value("0")
+        for axis, i in zip(self.gives[name], index, strict=True):
+            before = asm.whole("mul", flat, self._length(axis))
+            flat = asm.whole("add", before, self._public(axis, i))
+        place = asm.whole("add", self.offsets[name], flat)
+        address = asm.vector_address(asm.staging, place)
+        lane = Lane(asm, as_value(asm, value))
+        if more:
+            lane = Lane(asm, asm.load_vector(address)) + lane
+        asm.store_vector(lane.value, address)
+
+    def _length(self, axis: Axis) -> Value:
+        rows = str(self._arm.variant.closure_rows)
+        known = {"joint": self._asm.m, "link": self._asm.n, "closure": Value(rows)}
+        return known.get(str(axis), Value(str(axis)))
+
+    def _public(self, axis: Axis, i: Value) -> Value:
+        """Where a coordinate, a link or an entry stands in a result."""
+        if axis == "joint":
+            return self._arm.whole(layout.PLACE, i)
+        return self._asm.whole("sub", self._asm.n, i) if axis == "link" else i
+
+
+class TracedResult:
+    """One result in the staging area."""
+
+    def __init__(self, arm: TracedArm, staging: Staging, name: str) -> None:
+        self._arm, self._staging, self._name = arm, staging, name
+
+    def put(self, index: tuple[Value, ...], value: Scalar) -> None:
+        self._store(index, value, more=self._arm.variant.mimics)
+
+    def add(self, index: tuple[Value, ...], value: Scalar) -> None:
+        self._store(index, value, more=True)
+
+    def __setitem__(self, index: Any, value: Scalar) -> None:
+        coordinates = index if isinstance(index, tuple) else (index,)
+        self._staging.store(self._name, coordinates, value, more=False)
+
+    def _store(self, index: tuple[Value, ...], value: Scalar, *, more: bool) -> None:
+        coordinates, value = self._arm.reduced(index, value, self._staging.gives[self._name])
+        self._staging.store(self._name, coordinates, value, more=more)

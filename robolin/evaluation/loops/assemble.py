@@ -12,7 +12,7 @@ from robolin.core.arrays import Floats
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 from robolin.evaluation.loops.closure_arrays import AS_USUAL, Closures, open_by
 from robolin.evaluation.loops.loop_dynamics import has_kernel
-from robolin.evaluation.loops.rank import DEPENDENT_WITHIN, Mask
+from robolin.evaluation.loops.solve import DEPENDENT_WITHIN, Mask
 
 # gaps below this, in metres and radians, are closed; a few roundings of an arm some metres long
 ASSEMBLED_WITHIN = 1e-13

@@ -27,8 +27,14 @@ from robolin.evaluation.loops.closure_arrays import (
     evaluate_flat,
     open_by,
 )
-from robolin.evaluation.loops.rank import Mask, independent_row_mask, patterns
-from robolin.evaluation.loops.solve import LOOP_SOLVERS, System, without_inertia
+from robolin.evaluation.loops.solve import (
+    LOOP_SOLVERS,
+    Mask,
+    System,
+    independent_row_mask,
+    patterns,
+    without_inertia,
+)
 
 # how far the rows left out may disagree with those kept, beside the accelerations themselves
 ROWS_LEFT_OUT_WITHIN = 1e-4

@@ -13,7 +13,16 @@ from robolin.core.arrays import Arrays, Floats, JointValues
 from robolin.core.units import joint_unit
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import RunOptions, evaluate, evaluate_rows, require_known
+from robolin.evaluation.evaluate import (
+    RunOptions,
+    error_in,
+    evaluate,
+    evaluate_rows,
+    infinite_rows,
+    require_known,
+    row_of,
+    unsound_rows,
+)
 from robolin.evaluation.loops.closure_arrays import Closures, row_names
 from robolin.evaluation.loops.loop_dynamics import (
     LoopSolution,
@@ -22,7 +31,6 @@ from robolin.evaluation.loops.loop_dynamics import (
     without_closures,
 )
 from robolin.evaluation.loops.solve import LOOP_SOLVERS
-from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
 
 # metres, radians, and the same per second, by which a state may miss its closures
 CLOSURE_TOLERANCE = 1e-6

@@ -12,9 +12,12 @@ from typing import Any
 
 from robolin.core.text import did_you_mean, quoted
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.io.formats.joint_state_table import joint_state_table
-from robolin.io.formats.joint_trajectory_table import joint_trajectory_table
-from robolin.io.formats.topic import Topic, bag_errors
+from robolin.io.formats.joint_state_table import (
+    Topic,
+    bag_errors,
+    joint_state_table,
+    joint_trajectory_table,
+)
 from robolin.io.table_file import TableFile, digest_of
 
 _TABLES = {

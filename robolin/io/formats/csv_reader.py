@@ -11,13 +11,13 @@ from typing import TypeVar
 
 from robolin.core.threads import from_item, prefetch
 from robolin.errors import RobolinError
-from robolin.io.formats.chosen_lines import cells_decide, chosen_lines
 from robolin.io.formats.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
     all_whole,
     header_names,
     lines_of,
+    polars_numbers,
     records,
     records_table,
     same_texts,
@@ -33,7 +33,7 @@ from robolin.io.formats.line_reader import (
     rows_at_most,
     size_of,
 )
-from robolin.io.formats.polars_numbers import polars_numbers
+from robolin.io.formats.row_index import cells_decide, chosen_lines
 from robolin.io.paths import is_stored
 from robolin.io.table_file import (
     WHOLE,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +14,14 @@ from robolin.core.arrays import Floats, Integers, Numbers
 from robolin.core.quantity_table import column_name
 from robolin.core.text import quoted
 from robolin.errors import RobolinError
-from robolin.io.formats.joint_states import MessageLayout, as_table, layout_of
-from robolin.io.formats.topic import Topic
-from robolin.io.table_file import ReadRequest, TableBlock, TableFile, require_finite_cells
+from robolin.io.formats.joint_states import LITTLE_ENDIAN_CDR, MessageLayout, as_table, layout_of
+from robolin.io.table_file import (
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    counted_place,
+    require_finite_cells,
+)
 
 TIME = "time"
 # how many messages are looked at to see who writes to the topic, and how many kinds there may be
@@ -136,3 +144,131 @@ class _JointStates:
         order = [kind.joints.index(joint) for joint in self._first.joints]
         parts = [kind.values(table, quantity)[:, order] for quantity in self._first.numbers]
         return np.concatenate(parts, axis=1) if parts else np.empty((len(table), 0))
+
+
+# a message with joints has a few hundred bytes
+_LARGEST = 1 << 24
+
+
+@contextmanager
+def bag_errors(file: str) -> Iterator[None]:
+    """Whatever the library stumbles over in a damaged bag, as our error."""
+    try:
+        yield
+    except (RobolinError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        told = str(error).splitlines() or [type(error).__name__]
+        message = f"not a bag, or a damaged one: {told[0][:120]}"
+        raise RobolinError(message, where=file, hint="`ros2 bag info` tells more") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """The messages of one topic, in the order of the bag.
+
+    reader: what reads them, while it is open
+    """
+
+    name: str
+    kind: str
+    connections: Sequence[Any]
+    file: str
+    ros1: bool
+    reader: Any
+
+    @property
+    def count(self) -> int:
+        """How many messages the bag says there are."""
+        return sum(int(each.msgcount) for each in self.connections)
+
+    def messages(self) -> Iterator[tuple[int, bytes]]:
+        """When each was recorded, in nanoseconds, and its bytes."""
+        with bag_errors(self.file):
+            for number, (_, stamp, data) in enumerate(self.reader.messages(self.connections), 1):
+                if len(data) > _LARGEST:
+                    message = f"{len(data)} bytes are no message about joints"
+                    raise RobolinError(message, where=f"{self.file}, message {number}")
+                yield stamp, bytes(data)
+
+    def batches(self, size: int) -> Iterator[list[tuple[int, bytes]]]:
+        """The same, some at a time."""
+        messages = self.messages()
+        while some := list(islice(messages, size)):
+            yield some
+
+
+_FIELDS = {"q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": "effort"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """The points of a motion: names of columns, times in nanoseconds, and all numbers."""
+
+    names: list[str]
+    time: Integers
+    values: Floats
+    file: str
+
+    def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
+        """Some points at a time."""
+        for first in range(0, len(self.time), request.rows):
+            rows = slice(first, first + request.rows)
+            some = self.values[rows][:, request.indices]
+            place = counted_place(self.file, first)
+            block = TableBlock(some, place, first + len(some), {0: self.time[rows]})
+            if not request.gaps:
+                require_finite_cells(block, self.names, request, self.file, len(self.time))
+            yield block
+
+
+def joint_trajectory_table(
+    topic: Topic, joints: Sequence[str], digest: Callable[[], str]
+) -> TableFile:
+    """The points of the only message, with time from its start in nanoseconds."""
+    found = list(islice(topic.messages(), 2))
+    if len(found) != 1:
+        message = f"the topic '{topic.name}' has {'no' if not found else 'more than one'} motion"
+        hint = "record one, or the joint states that follow it"
+        raise RobolinError(message, where=topic.file, hint=hint)
+    points = _points(_message(found[0][1], topic), topic.file)
+    return TableFile(
+        points.names,
+        points.blocks,
+        size=len(points.time),
+        most_rows=lambda: len(points.time),
+        digest=digest,
+        whole=lambda i: i == 0,
+        notes=(f"rows are the points of the motion in '{topic.name}'",),
+        time_unit="ns",
+    )
+
+
+def _points(planned: Any, file: str) -> _Points:
+    """The points of a message, each of which has all that the first one has."""
+    joints, points = list(planned.joint_names), list(planned.points)
+    if not points:
+        raise RobolinError("the motion has no points", where=file)
+    given = [q for q, field in _FIELDS.items() if len(getattr(points[0], field))]
+    for number, point in enumerate(points, 1):
+        for quantity in given:
+            if len(getattr(point, _FIELDS[quantity])) != len(joints):
+                message = f"{_FIELDS[quantity]} of another length than the names of joints"
+                raise RobolinError(message, where=f"{file}, point {number}")
+    starts = [point.time_from_start for point in points]
+    time = np.array([each.sec * 10**9 + each.nanosec for each in starts], dtype=np.int64)
+    columns = [np.array([getattr(p, _FIELDS[q]) for p in points], dtype=float) for q in given]
+    names = [TIME, *(column_name(q, joint) for q in given for joint in joints)]
+    return _Points(names, time, np.column_stack([time.astype(float), *columns]), file)
+
+
+def _message(data: bytes, topic: Topic) -> Any:
+    """The message as rosbags has it."""
+    from rosbags.typesys import Stores, get_typestore
+
+    if topic.ros1:
+        store = get_typestore(Stores.ROS1_NOETIC)
+        return store.deserialize_ros1(data, topic.kind)
+    if data[:4] != LITTLE_ENDIAN_CDR:
+        raise RobolinError("this is not little-endian CDR", where=topic.file)
+    return get_typestore(Stores.ROS2_HUMBLE).deserialize_cdr(data, topic.kind)

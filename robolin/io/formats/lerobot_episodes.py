@@ -7,23 +7,37 @@ many rows there have to be; which rows they are is told by their episode_index a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from robolin.core.arrays import Floats, Numbers
+from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import counted
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.parquet_reader import damaged_parquet, sound_footer
-from robolin.io.library_messages import silence_libraries
-from robolin.io.polars_memory import require_polars_memory
-from robolin.io.table_file import require_plausible
+from robolin.io.table_file import (
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    counted_place,
+    digest_of,
+    require_finite_cells,
+    require_plausible,
+    require_polars_memory,
+    silence_libraries,
+)
 
 if TYPE_CHECKING:
-    from polars import DataFrame, DataType, LazyFrame
+    from polars import DataFrame, DataType, LazyFrame, Series
+
 
 _NUMBER, _LENGTH, _CHUNK, _FILE = "episode_index", "length", "data/chunk_index", "data/file_index"
 _LARGEST_LIST = 1 << 26
@@ -169,3 +183,164 @@ def _parquet_errors(file: str) -> Iterator[None]:
         yield
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise damaged_parquet(file) from error
+
+
+# what the lists of a dataset are, where they are called as usual
+FEATURES = {"observation.state": "q", "observation.velocity": "qd", "observation.effort": "tau"}
+# how LeRobot's own robots end the names of what they measure
+ENDINGS = {"q": ("pos", "q"), "qd": ("vel", "dq"), "tau": ("torque", "tau", "effort")}
+_LARGEST_PAGE = 1 << 24
+
+
+def feature_names(folder: Path, file: str) -> dict[str, list[str]]:
+    """The names in the lists, by feature."""
+    page = folder / "meta" / "info.json"
+    try:
+        with page.open("rb") as stream:
+            info: Any = json.loads(stream.read(_LARGEST_PAGE))
+        features: Any = info["features"]
+        return {
+            name: _lerobot_names_listed(each.get("names")) for name, each in dict(features).items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        hint = "it has to say 'features', each with its 'names'"
+        raise RobolinError("meta/info.json is not understood", where=file, hint=hint) from error
+
+
+def _lerobot_names_listed(names: Any) -> list[str]:
+    """Names of a list, which some write under another name, in a list of one, or with places."""
+    if isinstance(names, Mapping):
+        if names and sorted(map(str, names.values())) == sorted(map(str, range(len(names)))):
+            return sorted(map(str, names), key=lambda name: int(names[name]))
+        lists = [each for each in names.values() if isinstance(each, list)]
+        names = lists[0] if len(lists) == 1 else None
+    if isinstance(names, list) and len(names) == 1 and isinstance(names[0], list):
+        names = names[0]
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def columns_of(
+    feature: str,
+    names: Sequence[str],
+    width: int,
+    joints: Sequence[str],
+    elsewhere: Collection[str],
+) -> list[str]:
+    """What the entries of a list are called: as columns here, where all joints are among them.
+
+    elsewhere: quantities that have a list of their own
+    """
+    quantity = FEATURES.get(feature)
+    if len(names) != width or len(set(names)) != width:
+        if quantity is not None and width == len(joints):
+            return [f"{COLUMN_WORDS[quantity]}[{i}]" for i in range(width)]
+        return [f"{feature}[{i}]" for i in range(width)]
+    plain = [f"{feature}/{name}" for name in names]
+    if quantity is None or not joints:
+        return plain
+    found = [_column(quantity, name, joints, elsewhere) for name in names]
+    columns = [one or other for one, other in zip(found, plain, strict=True)]
+    wanted = {column_name(quantity, joint) for joint in joints}
+    return columns if wanted <= set(columns) and len(set(columns)) == width else plain
+
+
+def _column(
+    quantity: str, name: str, joints: Collection[str], elsewhere: Collection[str]
+) -> str | None:
+    """The column of a joint that an entry is; None for what belongs to no joint."""
+    if name in joints:
+        return column_name(quantity, name)
+    joint, _, ending = name.rpartition(".")
+    told = next((each for each, endings in ENDINGS.items() if ending in endings), None)
+    if joint not in joints or told is None:
+        return None
+    if quantity != "q":
+        return column_name(quantity, joint)
+    return None if told in elsewhere else column_name(told, joint)
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether a folder is a dataset of LeRobot."""
+    return (path / "meta" / "info.json").is_file()
+
+
+@contextmanager
+def open_dataset(place: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
+    """One episode as a table; `part` is its number, '' that of the only one."""
+    folder = Path(place)
+    names = feature_names(folder, file)
+    frame, files = episode_rows(folder, part, file)
+    table = _table(frame, names, joints, file)
+    yield replace(table, digest=lambda: _digest([folder / "meta" / "info.json", *files]))
+
+
+def _table(
+    frame: DataFrame, names: Mapping[str, Sequence[str]], joints: Sequence[str], file: str
+) -> TableFile:
+    columns = _columns(frame, names, joints)
+    known, rows = list(columns), len(frame)
+
+    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
+        for first in range(0, rows, request.rows):
+            some = slice(first, first + request.rows)
+            found = [columns[known[i]][some] for i in request.indices]
+            values = np.column_stack(found).astype(np.float64)
+            whole = {i: columns[known[i]][some].astype(np.int64) for i in request.whole}
+            block = TableBlock(values, counted_place(file, first), first + len(values), whole)
+            if not request.gaps:
+                require_finite_cells(block, known, request, file, rows)
+            yield block
+
+    def whole(index: int) -> bool:
+        return columns[known[index]].dtype.kind == "i"
+
+    return TableFile(known, blocks, rows, lambda: rows, digest=str, whole=whole, units_known=False)
+
+
+def _columns(
+    frame: DataFrame, names: Mapping[str, Sequence[str]], joints: Sequence[str]
+) -> dict[str, Numbers]:
+    columns: dict[str, Numbers] = {}
+    elsewhere = {FEATURES[name] for name in frame.columns if FEATURES.get(name, "q") != "q"}
+    for name in frame.columns:
+        if frame.schema[name].is_numeric() and name not in FEATURES:
+            columns[name] = _lerobot_reader_numbers(frame[name])
+        elif (values := _matrix(frame, name)) is not None:
+            entries = columns_of(name, names.get(name, ()), values.shape[1], joints, elsewhere)
+            columns.update(zip(entries, values.T, strict=True))
+    return columns
+
+
+def _lerobot_reader_numbers(series: Series) -> Numbers:
+    """A column of int64, or of float64 where it has fractions, gaps or larger numbers."""
+    import polars
+
+    whole = series.dtype.is_integer() and series.dtype != polars.UInt64 and not series.null_count()
+    return series.cast(polars.Int64 if whole else polars.Float64).to_numpy()
+
+
+def _matrix(frame: DataFrame, name: str) -> Floats | None:
+    """The numbers of lists that are all of one length; None for anything else."""
+    import polars
+
+    series = frame[name]
+    if series.dtype.is_numeric():
+        # LeRobot writes lists of one as numbers
+        return series.cast(polars.Float64).to_numpy().reshape(-1, 1)
+    if not len(frame):
+        return None
+    series = series.arr.to_list() if isinstance(series.dtype, polars.Array) else series
+    lengths = series.list.len()
+    if series.null_count() or lengths.n_unique() != 1 or not lengths[0]:
+        return None
+    flat = series.explode().cast(polars.Float64).to_numpy()
+    return np.asarray(flat, dtype=np.float64).reshape(len(frame), -1)
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """SHA-256 of all files of the dataset that were looked at, one after the other."""
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as stream:
+            digest.update(digest_of(stream).encode())
+    return digest.hexdigest()

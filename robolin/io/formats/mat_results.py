@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,12 @@ import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.core.results.number_kind import stored_values
-from robolin.core.results.result import ResultStream
+from robolin.core.results.result import Result, ResultStream
 from robolin.errors import FileError, RobolinError
-from robolin.io.formats.mat_words import model_words
-from robolin.io.formats.mat_writer import HEADER, HEADER_TEXT, header, write_mat
+from robolin.io.atomic import replacing
 from robolin.io.provenance_reader import Blocks, Entry, damaged, open_bytes, provenance
 from robolin.io.provenance_writer import Digests
-from robolin.io.stored_file import StoredFile
+from robolin.io.stored import StoredFile
 
 META = "meta"
 # bytes of all arrays together; writing them takes about three times as much memory
@@ -105,3 +105,106 @@ def _values(entry: Entry, variables: Mapping[str, Any], meta: Any, where: str) -
         raise damaged(where, f"the array '{entry.name}' is missing or of another shape")
     values = np.asarray(found, dtype=entry.numbers.dtype).reshape(shape)
     return values if meta["rows"] is None else np.moveaxis(values, -1, 0)
+
+
+# MATLAB's words for the names along an axis
+MATLAB_NAME_FIELDS = {"state": "StateName", "input": "InputName", "output": "OutputName"}
+USUAL_METHOD = "zoh"
+
+
+def model_words(part: Result, variables: Mapping[str, Any], rows: int | None) -> dict[str, Any]:
+    """What a MAT-file has besides the arrays, whose rows are their last axis."""
+    found: dict[str, Any] = {"JointName": list(part.joints)}
+    for array in part.arrays:
+        for axis, labels in enumerate(array.labels):
+            if array.axis_kind(axis) in MATLAB_NAME_FIELDS:
+                found[MATLAB_NAME_FIELDS[array.axis_kind(axis)]] = list(labels)
+    if "StateName" not in found:
+        return found
+    found["Ts"] = float(part.options.get("dt", 0.0))
+    method = str(part.options.get("discretize", USUAL_METHOD)) if found["Ts"] else ""
+    found |= discretization(found["Ts"], method) | sampling_grid(rows, variables.get("time"))
+    if {"drift", "y", "q", "qd", "tau"} <= set(variables) and "basis" not in variables:
+        found["Offsets"] = _offsets(part, variables, found["InputName"])
+    return found
+
+
+def discretization(dt: float, method: str) -> dict[str, Any]:
+    """How a model was made discrete; nothing for a continuous one."""
+    return {"Discretization": {"method": method, "dt": dt}} if dt else {}
+
+
+def sampling_grid(rows: int | None, time: Any = None) -> dict[str, Any]:
+    """Where each model of an array of them belongs, as `sys.SamplingGrid` takes it."""
+    if rows is None:
+        return {}
+    grid = {"row": np.arange(1.0, rows + 1.0)}
+    if time is not None:
+        grid["time"] = np.asarray(time, dtype=float).reshape(-1)
+    return {"SamplingGrid": grid}
+
+
+def _offsets(part: Result, variables: Mapping[str, Any], inputs: list[str]) -> dict[str, Any]:
+    """The operating point: dx, x, u and y, as `sys.Offsets` takes them."""
+    driven = [part.joints.index(name.removesuffix("/effort")) for name in inputs]
+    return {
+        "dx": variables["drift"],
+        "x": np.concatenate([variables["q"], variables["qd"]], axis=0),
+        "u": variables["tau"][driven],
+        "y": variables["y"],
+    }
+
+
+# the first bytes are free text, in which SciPy tells the date, and we what the others digest to
+HEADER_TEXT = 116
+HEADER = "MATLAB 5.0 MAT-file, written by robolin"
+# a variable of a file of level 5 has a size of 32 bits
+LARGEST_VARIABLE = 2**31 - 1
+
+
+def write_mat(target: str | Path, variables: Mapping[str, Any]) -> None:
+    """A MAT-file with these variables, complete or not at all.
+
+    Arrays stay arrays, text becomes text, rows of text become cell columns, mappings structs.
+    """
+    content = mat_bytes(variables)
+    with replacing(target) as stream:
+        stream.write(content)
+
+
+def mat_bytes(variables: Mapping[str, Any]) -> memoryview:
+    """The bytes of the file."""
+    try:
+        from scipy.io import savemat
+    except ImportError as error:
+        message = "MAT-files need SciPy, which is not installed"
+        raise RobolinError(message, hint="pip install 'robolin[control]'") from error
+    stream = BytesIO()
+    converted = {name: _value(name, value) for name, value in variables.items()}
+    savemat(stream, converted, format="5", long_field_names=True, oned_as="column")
+    content = stream.getbuffer()
+    content[:HEADER_TEXT] = header(content[HEADER_TEXT:])
+    return content
+
+
+def header(body: bytes | memoryview) -> bytes:
+    """The first bytes of a file whose others are these."""
+    return f"{HEADER} {sha256(body).hexdigest()}".encode().ljust(HEADER_TEXT)
+
+
+def _value(name: str, value: Any) -> Any:
+    """A value as SciPy writes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _value(f"{name}.{key}", each) for key, each in value.items()}
+    if isinstance(value, Sequence) and all(isinstance(each, str) for each in value):
+        cells = np.empty((len(value), 1), dtype=object)
+        cells[:, 0] = list(value)
+        return cells
+    array = np.asarray(value)
+    if array.nbytes > LARGEST_VARIABLE:
+        size = f"{array.nbytes / 1e9:.1f} GB"
+        hint = "write fewer rows, or an NPZ file"
+        raise FileError(f"'{name}' has {size}, too large for a MAT-file", hint=hint)
+    return array

@@ -17,11 +17,8 @@ from robolin.io.formats.parquet_footer import (
     read_footer,
     require_pages,
 )
-from robolin.io.library_messages import silence_libraries
 from robolin.io.paths import is_stored
-from robolin.io.polars_memory import require_polars_memory
-from robolin.io.stores.objects import polars_options
-from robolin.io.stores.store_errors import known_problem
+from robolin.io.stores.objects import known_problem, polars_options
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
@@ -31,6 +28,8 @@ from robolin.io.table_file import (
     raise_first,
     require_finite_cells,
     require_plausible,
+    require_polars_memory,
+    silence_libraries,
 )
 
 # of repeated values Parquet keeps a few bytes only; motions have a time at least

@@ -9,13 +9,13 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from threading import Event
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -28,13 +28,17 @@ from robolin.core.threads import (
     in_background,
     prefetch,
 )
-from robolin.errors import FileError
+from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import is_stream, replacing
-from robolin.io.polars_memory import require_polars_memory
+from robolin.io.formats.parquet_reader import parquet_table, sound_footer
+from robolin.io.provenance_reader import Meta, damaged, open_bytes, provenance
 from robolin.io.provenance_writer import Digests
+from robolin.io.stored import StoredFile, stored_table
+from robolin.io.table_file import TableSource, require_polars_memory
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
 
 # the same rows give the same groups of rows, and so the same bytes, however they come
 _NUMBERS_PER_GROUP = 1 << 21
@@ -183,3 +187,38 @@ def checksum_but_for(stream: IO[bytes], place: int) -> bytes:
 def _pieces(size: int) -> Iterator[int]:
     for done in range(0, size, _READ_AT_ONCE):
         yield min(_READ_AT_ONCE, size - done)
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[StoredFile]:
+    """A Parquet file; nothing but its checksum is looked at before that is found to be right."""
+    where = str(path)
+    with open_bytes(path) as stream:
+        _require_checksum(stream, where)
+        meta = parquet_provenance(stream, where)
+        yield stored_table(parquet_table(TableSource(stream, where, where)), meta, where)
+
+
+def parquet_provenance(stream: BinaryIO, where: str) -> Meta:
+    """What a Parquet file says of itself at its end, whatever its numbers are."""
+    return provenance(_parquet_meta(stream, where), where)
+
+
+def _require_checksum(stream: BinaryIO, where: str) -> None:
+    place = checksum_place(stream)
+    if place is None:
+        raise RobolinError(
+            "not a Parquet file that robolin wrote, or a damaged one",
+            where=where,
+            hint="robolin writes such files with -o FILE.parquet",
+        )
+    expected = checksum_but_for(stream, place)
+    if stream.read(len(UNCHECKED)) != expected:
+        raise damaged(where, "its bytes were changed after it was stored")
+
+
+def _parquet_meta(stream: BinaryIO, where: str) -> str:
+    try:
+        return sound_footer(stream, where).meta[META]
+    except KeyError as error:
+        raise damaged(where, "it has no provenance") from error

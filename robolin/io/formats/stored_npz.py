@@ -28,7 +28,7 @@ from robolin.io.provenance_reader import (
     open_bytes,
     provenance,
 )
-from robolin.io.stored_file import StoredFile
+from robolin.io.stored import StoredFile
 
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),

@@ -6,8 +6,7 @@ import os
 from typing import Any
 
 from robolin.errors import UsageError
-from robolin.io.stores.store_errors import store_errors
-from robolin.io.stores.store_path import ObjectVersion
+from robolin.io.stores.objects import ObjectVersion, store_errors
 
 _BEGINNING = "hf://"
 _HUB = "https://huggingface.co"

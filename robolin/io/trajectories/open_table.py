@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import BinaryIO, cast
+from importlib import import_module
+from typing import Any, BinaryIO, cast
 
-from robolin.errors import FileError
-from robolin.io.compressed import opened_compressed
+from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.text import did_you_mean
+from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import (
     FORMATS,
     PIPED,
@@ -29,6 +32,7 @@ from robolin.io.paths import (
     uncompressed_name,
 )
 from robolin.io.table_file import KnownTable, TableFile, TableSource, file_stamp
+from robolin.io.trajectories.column_rules import RecordingRules
 
 _BUFFER = 1 << 20
 
@@ -77,7 +81,7 @@ def _stored_table(
     """The table in an object, which is the same from the first row to the last."""
     from robolin.io.locations import local_copy
     from robolin.io.stores import objects
-    from robolin.io.stores.store_path import StorePath
+    from robolin.io.stores.objects import StorePath
 
     form, version = _format(path), objects.present(path)
     known = known or KnownTable(version.text)
@@ -193,3 +197,146 @@ def read_errors(file: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise FileError(f"could not read: {error.strerror or error}", where=file) from error
+
+
+def carried_columns(names: Sequence[str], rules: RecordingRules, where: str) -> dict[str, int]:
+    """Where the columns stand that go along, by their names in the file."""
+    found: dict[str, int] = {}
+    for name in rules.carry:
+        if name not in names:
+            hint = did_you_mean(name, list(names), "look at the first line of the file")
+            raise RobolinError(f"there is no column '{name}'", where=where, hint=hint)
+        if list(names).count(name) > 1:
+            message = f"the column '{name}' is there more than once"
+            raise RobolinError(message, where=where, hint="keep one of them")
+        found[name] = names.index(name)
+    return found
+
+
+def require_units(rules: RecordingRules, where: str) -> None:
+    """Refuse angles in a unit that neither the file nor anybody else said."""
+    if not (rules.degrees or rules.radians):
+        message = "the dataset does not say in which unit its angles are"
+        hint = "--degrees or --radians; what was normalized has to be brought back first"
+        raise UsageError(message, where=where, hint=hint)
+
+
+def derivable(
+    names: Sequence[str], wanted: Sequence[str], rules: RecordingRules
+) -> tuple[str, ...]:
+    """Velocities and accelerations that are wanted and that no column gives."""
+    if rules.free_turns:
+        message = "velocities of a joint that turns freely are no derivatives of its angles"
+        hint = "give columns of velocities"
+        raise UsageError(message, where=f"--differentiate={rules.differentiate}", hint=hint)
+    given = {
+        short
+        for short, word in COLUMN_WORDS.items()
+        if any(_means(name, short, word) for name in names)
+    }
+    # torques determine accelerations
+    missing = ("qd",) if "tau" in given and "tau" in wanted else ("qd", "qdd")
+    return tuple(name for name in missing if name in wanted and name not in given)
+
+
+def _means(name: str, short: str, word: str) -> bool:
+    """Whether a column is called as one of this quantity, whatever its joint."""
+    styles = (f"/{word}", f".{short}")
+    numbered = name.removeprefix(short)
+    return (
+        name.endswith(styles)
+        or name.startswith(f"{short}_")
+        or (numbered != name and numbered.strip("[]").isdigit())
+    )
+
+
+_PACKED_AT_ONCE = 1 << 10
+
+
+@contextmanager
+def opened_compressed(path: str, stored: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a compressed file as a stream; damage is an error that says so.
+
+    stored: the file, open already, where it does not lie on a disk
+    """
+    with _OPENERS[compression(path)](stored or path) as stream:
+        yield cast(BinaryIO, _Checked(stream, path))
+
+
+class _Checked(io.RawIOBase):
+    """A stream whose damage is told as what it is."""
+
+    def __init__(self, stream: Any, path: str) -> None:
+        self._stream, self._path = stream, path
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            data: bytes = self._stream.read(size)
+        except (EOFError, ValueError, OSError) as error:
+            hint = "the file is cut off or damaged"
+            message = f"could not be unpacked: {error}"
+            raise FileError(message, where=self._path, hint=hint) from error
+        except Exception as error:
+            if type(error).__name__ not in ("error", "ZstdError"):
+                raise
+            message, hint = f"could not be unpacked: {error}", "the file is damaged"
+            raise FileError(message, where=self._path, hint=hint) from error
+        return data
+
+
+def _gzip(path: str | BinaryIO) -> Any:
+    import gzip
+
+    return gzip.open(path, "rb")
+
+
+def _zstandard(path: str | BinaryIO) -> Any:
+    try:
+        zstandard: Any = import_module("zstandard")
+    except ImportError:
+        hint = "pip install 'robolin[recordings]', or unpack it first: unzstd FILE"
+        raise RobolinError("needs the package zstandard", where=str(path), hint=hint) from None
+    return _Zstandard(path, zstandard.ZstdDecompressor().decompressobj)
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames unpacked one after the other; zstandard's own reader takes a cut for the end."""
+
+    def __init__(self, path: str | BinaryIO, frame: Callable[[], Any]) -> None:
+        self._file = io.FileIO(path) if isinstance(path, str) else path
+        self._frame, self._current = frame, None
+        self._packed, self._ready = b"", bytearray()
+
+    def read(self, size: int = -1) -> bytes:
+        while (size < 0 or len(self._ready) < size) and self._unpack():
+            pass
+        size = len(self._ready) if size < 0 else size
+        data = bytes(self._ready[:size])
+        del self._ready[:size]
+        return data
+
+    def _unpack(self) -> bool:
+        """Have a little more ready; False at the end of the file."""
+        # little at a time, because it may stand for much
+        packed = self._packed or self._file.read(_PACKED_AT_ONCE)
+        if not packed and self._current is not None:
+            raise EOFError("it ends in the middle")
+        if not packed:
+            return False
+        current = self._current or self._frame()
+        self._ready += current.decompress(packed)
+        self._packed = current.unused_data if current.eof else b""
+        self._current = None if current.eof else current
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+_OPENERS: dict[str, Callable[[str | BinaryIO], Any]] = dict(
+    zip(PACKED, (_gzip, _zstandard), strict=True)
+)

@@ -14,24 +14,31 @@ from robolin.core.arrays import Floats, Numbers
 from robolin.errors import RobolinError
 from robolin.io.paths import last_name
 from robolin.io.table_file import KnownTable, ReadRequest, TableBlock, TableFile
-from robolin.io.trajectories.carried_columns import carried_columns, derivable, require_units
 from robolin.io.trajectories.column_rules import AS_IT_IS, RecordingRules, native_columns
-from robolin.io.trajectories.columns import MatchedColumns, asked_columns, match
+from robolin.io.trajectories.columns import MatchedColumns, angles, asked_columns, match
 from robolin.io.trajectories.differentiate import (
     derivation_line,
     require_no_gaps,
     require_no_jumps,
     with_derivatives,
 )
-from robolin.io.trajectories.open_table import opened_table, read_errors
-from robolin.io.trajectories.orientation import angles
-from robolin.io.trajectories.row_choice import ALL_ROWS, RowChoice, chosen_rows, no_row
-from robolin.io.trajectories.time_units import rising_seconds
+from robolin.io.trajectories.open_table import (
+    carried_columns,
+    derivable,
+    opened_table,
+    read_errors,
+    require_units,
+)
 from robolin.io.trajectories.trajectory import (
+    ALL_ROWS,
     Chunk,
+    RowChoice,
     Trajectory,
+    chosen_rows,
     joined_chunks,
+    no_row,
     pieces,
+    rising_seconds,
     without_numbers,
 )
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Mask, Numbers
-from robolin.io.trajectories.time_units import from_first_row
+from robolin.errors import RobolinError, UsageError
+
+if TYPE_CHECKING:
+    from robolin.io.table_file import TableBlock
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +127,107 @@ def without_numbers(tables: Iterable[Floats]) -> Mask:
     """The rows where one of the tables has no finite number."""
     mask: Mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
     return mask
+
+
+# how many of them make a second
+PER_SECOND = {"ns": 10**9, "us": 10**6, "ms": 10**3, "s": 1}
+
+
+def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None) -> Numbers:
+    """Seconds since the first row if it is known what the time counts, else the time itself.
+
+    unit:  'ns', 'us', 'ms', 's', or None if nobody said
+    first: the time of the first row, where `time` begins later
+    """
+    if unit is None:
+        return time
+    since: Floats = np.asarray(time - (time[0] if first is None else first))
+    return np.asarray(since, dtype=np.float64) / PER_SECOND[unit]
+
+
+def rising_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
+    """Seconds since the first row, each more than the one before."""
+    if time is None:
+        hint = "--time COLUMN says which column is the time"
+        raise RobolinError("derivatives need a time, and there is none", where=file, hint=hint)
+    if time.dtype.kind == "M":
+        since = (time - time[0]) / np.timedelta64(1, "s")
+    elif unit is None and time.dtype.kind in "iu":
+        hint = "--time-unit ns, us, ms or s"
+        message = f"the time is whole numbers such as {time[0]}, and nobody said of what"
+        raise RobolinError(message, where=file, hint=hint)
+    else:
+        since = from_first_row(time, unit or "s")
+    seconds: Floats = np.asarray(since, dtype=np.float64)
+    if (falls := np.flatnonzero(~(np.diff(seconds) > 0.0))).size:
+        row = int(falls[0])
+        message = f"time does not go on from row {row + 1} to row {row + 2}"
+        raise RobolinError(message, where=file, hint="derivatives need rising times")
+    return seconds
+
+
+_TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
+
+
+@dataclass(frozen=True)
+class RowChoice:
+    """The rows first, first + stride, … below stop, counted from 0; without a stop to the end."""
+
+    first: int = 0
+    stop: int | None = None
+    stride: int = 1
+
+    def of(self, before: int, rows: int) -> slice:
+        """Which of so many rows are meant that stand behind `before` others."""
+        stop = rows if self.stop is None else min(rows, self.stop - before)
+        start = max(self.first - before, (self.first - before) % self.stride)
+        return slice(start, max(start, stop), self.stride)
+
+    def count(self, rows: int) -> int:
+        """How many of so many rows are meant."""
+        return len(range(*self.of(0, rows).indices(rows)))
+
+    def part(self, first: int, rows: int) -> RowChoice:
+        """So many of the rows that are meant, behind the `first` of them."""
+        begin = self.first + first * self.stride
+        end = begin + rows * self.stride
+        stop = end if self.stop is None else min(end, self.stop)
+        return RowChoice(begin, stop, self.stride)
+
+
+ALL_ROWS = RowChoice()
+
+
+def row_choice(rows: str | None, stride: int | None) -> RowChoice:
+    """The rows that --rows and --stride say."""
+    if rows is None:
+        return RowChoice(stride=stride or 1)
+    where = f"--rows={rows}"
+    found = re.fullmatch(_TEXT, rows)
+    if found is None:
+        hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
+        raise UsageError("this is not FIRST:STOP", where=where, hint=hint)
+    first, stop = int(found[1] or 0), int(found[2]) if found[2] else None
+    if stop is not None and stop <= first:
+        hint = "STOP is the first row that is left out"
+        raise UsageError("there is no row in between", where=where, hint=hint)
+    return RowChoice(first, stop, stride or 1)
+
+
+def chosen_rows(choice: RowChoice, block: TableBlock, row: int) -> TableBlock:
+    """Those of the rows of a block that are meant; its first row has this number."""
+    chosen, place = choice.of(row, len(block.values)), block.place
+    return replace(
+        block,
+        values=block.values[chosen],
+        whole={i: values[chosen] for i, values in block.whole.items()},
+        place=lambda some: place(chosen.start + chosen.step * some),
+    )
+
+
+def no_row(choice: RowChoice, file: str) -> RobolinError:
+    """A recording has none of the rows that are meant."""
+    if choice == ALL_ROWS:
+        return RobolinError("there is no row below the header", where=file)
+    hint = "the first row is 0; --rows and --stride say which are meant"
+    return RobolinError("it has none of the rows that are meant", where=file, hint=hint)

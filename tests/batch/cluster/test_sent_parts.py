@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from robolin.batch.part_job import PartDone, PartJob, part_jobs
-from robolin.batch.submit_parts import sent_parts
+from robolin.batch.workers import sent_parts
 from robolin.errors import FileError
 from robolin.queries.query_context import QUIETLY
 from tests.batch.some_recordings import plan_of, write_recordings
@@ -73,7 +73,7 @@ class Client:
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[PartJob]:
-    monkeypatch.setattr("robolin.batch.submit_parts._as_completed", lambda client: client)
+    monkeypatch.setattr("robolin.batch.workers._as_completed", lambda client: client)
     write_recordings(tmp_path / "logs")
     plan, inquiry, arm = plan_of(tmp_path / "logs", 10)
     return part_jobs(plan, inquiry, arm, tmp_path / "out", QUIETLY)

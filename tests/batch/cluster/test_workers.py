@@ -15,8 +15,7 @@ import pytest
 import robolin.cluster
 from robolin.batch.compute import compute_parts
 from robolin.batch.part_job import PartDone, PartJob, compute_part, part_jobs
-from robolin.batch.submit_parts import _some_workers
-from robolin.batch.workers import by_workers, from_anywhere, require_fit, workers
+from robolin.batch.workers import _some_workers, by_workers, from_anywhere, require_fit, workers
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
 from robolin.queries.query_context import QUIETLY
@@ -154,7 +153,7 @@ def test_what_one_worker_cannot_do_others_are_asked_for(
             return PartDone(job.number, job.target, error=error, elsewhere=True)
         return compute_part(job)
 
-    monkeypatch.setattr("robolin.batch.submit_parts.compute_part", computed)
+    monkeypatch.setattr("robolin.batch.workers.compute_part", computed)
     parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY))
     said = [text for part in parts for _, text in part.said if part.error is None]
     assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import robolin
-from robolin.checking.verification.body_conditions import condition_of_bodies, flat_body
-from robolin.checking.verification.distances import reaches, slides_of
+from robolin.checking.verification.check_context import (
+    condition_of_bodies,
+    flat_body,
+    reaches,
+    slides_of,
+)
 from robolin.dynamics.links.link_poses import place_links
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of

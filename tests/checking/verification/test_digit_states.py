@@ -12,7 +12,7 @@ import robolin
 from robolin.checking.verification.check_context import Subject
 from robolin.checking.verification.checks import Check, RightDigits
 from robolin.checking.verification.digits import digits_of
-from robolin.checking.verification.states import checked_states
+from robolin.checking.verification.verify import checked_states
 from robolin.core.arm import Arm, Inertia, Joint, Link, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification.distances import levered, reaches, slides_of
+from robolin.checking.verification.check_context import levered, reaches, slides_of
 from tests.robots import random_arm, with_follower
 
 

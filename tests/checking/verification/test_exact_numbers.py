@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from robolin.checking.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
+from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -18,11 +18,10 @@ from robolin.checking.verification import loop_checks, running
 from robolin.checking.verification.algorithms import algorithms
 from robolin.checking.verification.check_context import Subject
 from robolin.checking.verification.checks import Check
-from robolin.checking.verification.derivatives import derivatives
 from robolin.checking.verification.digits import digits
 from robolin.checking.verification.engines import engines
 from robolin.checking.verification.identities import identities
-from robolin.checking.verification.states import checked_states
+from robolin.checking.verification.verify import checked_states, derivatives
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.plan import Plan

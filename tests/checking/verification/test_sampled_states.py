@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification.states import (
+from robolin.checking.verification.verify import (
     FAR_PLACED,
     ILL_CONDITIONED,
     SPEED,

@@ -11,7 +11,7 @@ import pytest
 
 import robolin
 from robolin.core.choices import PICTURE_FORMATS
-from robolin.display.plots.draw import figure_of, picture_bytes
+from robolin.display.plots.draw_panels import figure_of, picture_bytes
 from tests.cli.command import answered
 from tests.cli.command import robolin as command
 

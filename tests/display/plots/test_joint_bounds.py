@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.display.plots.joint_bounds import closest_approach, joint_bounds
+from robolin.display.plots.panels import closest_approach, joint_bounds
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "j2s6s200", "two-link", "cart-pole"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robolin.display.plots.decimation import kept_rows
+from robolin.display.plots.panels import kept_rows
 
 
 @pytest.mark.parametrize("row", [0, 1, 499_999, 500_000, 777_777, 999_998, 999_999])

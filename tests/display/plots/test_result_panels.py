@@ -9,8 +9,8 @@ import pytest
 
 import robolin
 from robolin.core.results.result import Array, Result
-from robolin.display.plots.joint_bounds import NO_BOUNDS
 from robolin.display.plots.panels import (
+    NO_BOUNDS,
     BarPanel,
     Curve,
     CurvePanel,

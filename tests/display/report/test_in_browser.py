@@ -16,8 +16,7 @@ import pytest
 
 import robolin
 from robolin.display.report.report_page import report_page
-from robolin.display.report.reported_result import ReportedResult
-from robolin.display.report.result_page import result_page
+from robolin.display.report.result_page import ReportedResult, result_page
 from robolin.queries.states import States
 from tests.display.report.pages import hostile_names, motion, page_of_two_link, stored, told
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.display.report.page_files import page_file_text
+from robolin.display.report.page_markup import page_file_text
 from robolin.display.report.report_page import report_page
-from robolin.display.report.reported_result import ReportedResult, reported_result
-from robolin.display.report.result_page import result_page
+from robolin.display.report.result_page import ReportedResult, reported_result, result_page
 from robolin.queries.states import States
 from tests.display.report.pages import (
     PEAK,

@@ -7,8 +7,7 @@ import pytest
 
 import robolin
 from robolin.core.results.result import Array, Result
-from robolin.display.terminal.numbers import aligned
-from robolin.display.terminal.table import render_table
+from robolin.display.terminal.table import aligned, render_table
 
 
 def result_of(*arrays, contract=None, time=None):

@@ -13,7 +13,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
-from robolin.dynamics.algebra.axes import VECTOR
+from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algebra.scalar import sin_cos, tanh
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE, _cosine, _sine
 from robolin.dynamics.algorithm import Algorithm

@@ -9,7 +9,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.column_rules import RecordingRules
 from robolin.io.trajectories.differentiate import with_derivatives
 from robolin.io.trajectories.read import read_trajectory
-from robolin.io.trajectories.time_units import from_first_row, rising_seconds
+from robolin.io.trajectories.trajectory import from_first_row, rising_seconds
 
 EVEN = np.arange(60) * 0.01
 UNEVEN = np.cumsum(np.random.default_rng(0).uniform(0.5, 1.5, 60)) * 0.01

@@ -10,11 +10,11 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError, UsageError
-from robolin.io.formats.chosen_lines import chosen_lines, row_begins
 from robolin.io.formats.line_reader import Lines
+from robolin.io.formats.row_index import chosen_lines, row_begins
 from robolin.io.table_file import KnownTable, RowMark
 from robolin.io.trajectories.read import read_trajectory
-from robolin.io.trajectories.row_choice import RowChoice, row_choice
+from robolin.io.trajectories.trajectory import RowChoice, row_choice
 
 JOINTS = ("shoulder", "elbow")
 ROWS = 1000
