@@ -32,7 +32,7 @@ def measured(effort: Effort) -> dict[str, Any]:
         for title, arm in _arms(effort):
             progress(f"kernels: {title}")
             report[title] = {
-                name: _kernel(name, arm) for name in ALGORITHMS if _holds_on(name, arm)
+                name: _kernel(name, arm) for name in ALGORITHMS if is_applicable(name, arm)
             }
     finally:
         kernels._kernels.update(kept)
@@ -58,7 +58,7 @@ def _arms(effort: Effort) -> Iterator[tuple[str, Arm]]:
     yield "friction and three loads", replace(loaded, friction_velocity=0.1)
 
 
-def _holds_on(name: str, arm: Arm) -> bool:
+def is_applicable(name: str, arm: Arm) -> bool:
     kind = ALGORITHMS[name].kind
     if kind == "closed":
         return bool(arm.loops)

@@ -18,7 +18,7 @@ from benchmarks.peers import installed
 from benchmarks.subjects import Subject, panda
 from benchmarks.timing import Contestant, Effort, interleaved, progress
 from benchmarks.verbs import VERBS
-from robolin.engine.calls.call_table import why_plain
+from robolin.engine.calls.call_table import fallback_reason
 
 # states that are gone through again and again
 STATES = 100
@@ -39,7 +39,7 @@ def measured(effort: Effort) -> dict[str, Any]:
     return {
         "arm": subject.title,
         "processor": described()["processor"],
-        "entry": why_plain() or "built-in",
+        "entry": fallback_reason() or "built-in",
         "verbs": report,
     }
 

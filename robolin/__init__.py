@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from robolin.api.linear_models import linearize_inverse as linearize_inverse
     from robolin.api.linear_models import perturb_forward as perturb_forward
     from robolin.api.linear_models import perturb_inverse as perturb_inverse
-    from robolin.api.loop_joint_torques import closing_torques as closing_torques
+    from robolin.api.loop_joint_torques import loop_joint_torques as loop_joint_torques
     from robolin.api.loop_results import Closed as Closed
     from robolin.api.loop_results import ClosedChange as ClosedChange
     from robolin.api.loop_results import LinearizedLoops as LinearizedLoops
@@ -167,7 +167,7 @@ _PUBLIC = {
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",
     "robolin.api.centre_of_mass": "Momentum momentum",
-    "robolin.api.loop_joint_torques": "closing_torques",
+    "robolin.api.loop_joint_torques": "loop_joint_torques",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"

@@ -18,11 +18,11 @@ from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
     TableFile,
-    counted_place,
     require_finite_cells,
+    row_location,
 )
-from robolin.queries.answer import as_python_warnings
-from robolin.queries.query_context import Notify, Settings, open_answer, silent
+from robolin.queries.answer import emit_warning
+from robolin.queries.query_context import MessageCallback, Settings, run_query, silent
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
@@ -42,7 +42,7 @@ def compute(
     time: str | None = None,
     degrees: bool = False,
     jobs: int | None = None,
-    notify: Notify = as_python_warnings,
+    notify: MessageCallback = emit_warning,
 ) -> Any:
     """Answer for every row of a table, as a table of the same kind.
 
@@ -91,7 +91,7 @@ def compute(
     table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
     settings = Settings(jobs, notify=notify if rows else silent, table=table)
     parts: list[list[NamedColumns]] = []
-    with open_answer(arm, asked, states, settings) as answer:
+    with run_query(arm, asked, states, settings) as answer:
         if isinstance(answer, Result):
             raise UsageError("gives no rows here", where=asked.verb, hint="ask robolin.answer")
         parts = [_by_name(part) for part in answer.parts]
@@ -133,9 +133,7 @@ def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> T
         for first in range(0, rows, request.rows):
             some = slice(first, first + request.rows)
             held = {i: each[some] for i, each in whole.items()}
-            block = TableBlock(
-                values[some], counted_place(_NAME, first), min(some.stop, rows), held
-            )
+            block = TableBlock(values[some], row_location(_NAME, first), min(some.stop, rows), held)
             if not request.gaps:
                 require_finite_cells(block, names, request, _NAME, rows)
             yield block

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pytest
 
     from robolin.core.arm import Arm
-    from robolin.io.provenance_reader import Entry
+    from robolin.io.provenance_reader import ArrayMeta
 
 __all__ = ["assert_matches"]
 
@@ -155,7 +155,7 @@ def _failure(path: Path, comparison: Comparison, renewed: bool) -> str:
     return "\n".join([f"{path}: {end}", *(f"  {line}" for line in lines)])
 
 
-def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Numbers]:
+def _arrays(result: Any, known: Mapping[str, ArrayMeta]) -> dict[str, Numbers]:
     """The arrays of a result by their names."""
     if isinstance(result, Result):
         found: Mapping[str, Any] = dict(result.stored())
@@ -190,7 +190,7 @@ def _numbers(name: str, value: Any) -> Numbers:
 
 def _result(
     arrays: Mapping[str, Numbers],
-    known: Mapping[str, Entry],
+    known: Mapping[str, ArrayMeta],
     arm: Arm | None,
     meta: Mapping[str, Any] | None = None,
 ) -> Result:
@@ -211,7 +211,9 @@ def _result(
     )
 
 
-def _named(name: str, values: Numbers, known: Mapping[str, Entry], arm: Arm | None) -> Array | None:
+def _named(
+    name: str, values: Numbers, known: Mapping[str, ArrayMeta], arm: Arm | None
+) -> Array | None:
     """An array with the names along its own axes, as stored or as the arm has them, if any fit."""
     if name == "time":
         return Array(name, values, (), unit_of("time", ()))

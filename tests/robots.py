@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
-from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from robolin.description.robot_source import bundled_names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,7 +81,7 @@ def grouped_arm(
 ) -> Arm:
     """A robot with joints of these kinds, base to tip: some of them floating or planar."""
     rng = np.random.default_rng(seed)
-    here = Place("random")
+    here = SourceLocation("random")
     inboard = list(_preorder(rng, len(kinds), tree))
     joints = tuple(
         JointEntry(

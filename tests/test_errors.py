@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import robolin
-from robolin.description.model import Finding, Place
+from robolin.description.model import Finding, SourceLocation
 from robolin.errors import FileError, RobolinError, SeveralErrors, UsageError
 
 FIRST = UsageError("no such joint", where="--q", hint="did you mean 'elbow'?")
@@ -41,7 +41,7 @@ def _made(kind: type[BaseException]) -> BaseException:
         return SeveralErrors([FIRST, SECOND])
     if issubclass(kind, RobolinError):
         return kind("what", where="where", hint="hint")
-    return kind(Finding("id", "error", Place("a.urdf", 3), "message"))
+    return kind(Finding("id", "error", SourceLocation("a.urdf", 3), "message"))
 
 
 def test_every_error_survives_a_pickle() -> None:

@@ -16,7 +16,7 @@ xarray = pytest.importorskip("xarray")
 
 TREE, LOOP = robolin.load("two-link"), robolin.load("four-bar")
 # of closed loops; q is then a state that is closed
-OF_LOOPS = ("close", "close_change", "closing_torques", "linearize_loops", "loop_constraints")
+OF_LOOPS = ("close", "close_change", "loop_joint_torques", "linearize_loops", "loop_constraints")
 OF_LOOPS = (*OF_LOOPS, "loop_forces")
 JOINT_VALUES = (
     *("q", "qd", "qdd", "tau", "dq", "dqd", "dqdd", "dtau", "delta", "q0", "q1"),
@@ -92,7 +92,7 @@ def test_a_table_of_wrenches_has_the_rows_of_the_states() -> None:
     q = np.tile(robolin.close(LOOP, [0.5, 0, 0], hold="drive").q, (2, 1))
     wrench = pandas.DataFrame(np.zeros((2, 6)), index=["b", "a"])
     with pytest.raises(robolin.RobolinError, match="row 1 is 'a' in q and 'b' in wrench 'pin'"):
-        robolin.closing_torques(LOOP, frame(LOOP, ["a", "b"], q), {"pin": wrench})
+        robolin.loop_joint_torques(LOOP, frame(LOOP, ["a", "b"], q), {"pin": wrench})
 
 
 CONTROLS: dict[str, Callable[[Any, Any], Any]] = {

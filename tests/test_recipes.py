@@ -13,22 +13,22 @@ import pytest
 import robolin
 from robolin import Question, States
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.query_command import asking_command, respond
+from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import QUANTITIES, Quantity
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.units import unit_of
 from robolin.queries import verbs
-from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.option_specs import TRAJECTORY
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 from robolin.queries.values import Values
 from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
 
 
 # what would stand in robolin/queries/reach_answer.py
-def answer_reach(posed: PosedQuestion) -> Result | ResultStream:
+def answer_reach(posed: QueryContext) -> Result | ResultStream:
     """How far the centre of mass is from the base, or half of it; of one state or of every row."""
     share = 0.5 if posed.question.asked("halved") else 1.0
 
@@ -36,7 +36,7 @@ def answer_reach(posed: PosedQuestion) -> Result | ResultStream:
         unit = unit_of("reach", [joint.kind for joint in arm.joints])
         yield Array("reach", share * np.linalg.norm(found["com"], axis=-1), (), unit)
 
-    return answer_by_algorithms(posed, Algorithms(("momentum",), named=named))
+    return answer_by_algorithms(posed, AlgorithmQuery(("momentum",), named=named))
 
 
 # what would stand in the table of verbs
@@ -64,7 +64,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     cli = ModuleType(REACH.command)
 
     # what would stand in robolin/cli/commands/reach_verb.py
-    @asking_command("reach", [flag("--halved", section=METHOD, is_flag=True, help="Half.")])
+    @query_command("reach", [flag("--halved", section=METHOD, is_flag=True, help="Half.")])
     def command(inquiry, out) -> None:
         """How far the centre of mass is from the base.
 
@@ -72,7 +72,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
         Example:
           robolin reach panda
         """
-        respond(inquiry, out)
+        run_and_write(inquiry, out)
 
     cli.command = command  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, answering.__name__, answering)

@@ -24,7 +24,7 @@ from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernel_text import trace
-from robolin.engine.compiled.kernels import Recipe
+from robolin.engine.compiled.kernels import KernelSpec
 from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.evaluation import evaluate
 from robolin.evaluation.evaluate import ArmCache
@@ -103,7 +103,7 @@ class Search:
 
         return note
 
-    def _traced(self, recipe: Recipe) -> None:
+    def _traced(self, recipe: KernelSpec) -> None:
         gives = dict(recipe.gives)
         trace(recipe.algorithm.run, recipe.needs, gives, recipe.variant, recipe.width)
 
@@ -148,9 +148,9 @@ def forget(scope: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _kernels_noted(note: Callable[[Recipe], None]) -> Iterator[None]:
+def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
     """The recipe of every kernel is told when it is first asked for meanwhile."""
-    recipes: set[Recipe] = set()
+    recipes: set[KernelSpec] = set()
     caches: dict[Arm, ArmCache] = {}
 
     class Noting(ArmCache):

@@ -31,7 +31,7 @@ from robolin.core.array_checks import require_same_rows
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod, Torques
 from robolin.core.configuration import kinematic_block
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 
@@ -43,7 +43,7 @@ _SHARES = {
 
 
 @dataclass(frozen=True)
-class CostGradient(Shown):
+class CostGradient(DisplayMixin):
     """How a cost changes, to first order, with everything that makes a motion.
 
     The first row of `q`, `qd` and `parameter` is the gradient by the beginning and the arm; row k

@@ -13,11 +13,11 @@ import numpy as np
 
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, require_arm, require_tree
+from robolin.core.array_checks import as_joint_array, require_arm, require_tree
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.configuration import has_groups, kinematic_block
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
 
@@ -28,7 +28,7 @@ _AT_ONCE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Curvature(Shown):
+class Curvature(DisplayMixin):
     """Riemann symbols of the first kind, and what they say.
 
     Fields:
@@ -92,7 +92,7 @@ def curvature(
     how = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     require_tree(arm, "curvature")
-    given = array_of(arm, "q", q)
+    given = as_joint_array(arm, "q", q)
     batch, n = given.shape[:-1], arm.n
     rows = given.reshape(-1, n)
     symbols, relative = np.empty((len(rows), n, n, n, n)), np.empty(len(rows))

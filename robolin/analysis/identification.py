@@ -12,7 +12,7 @@ from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
 from robolin.core.array_checks import batch_of, joint_arrays, require_arm
 from robolin.core.arrays import AnyArray, Floats, JointValues
 from robolin.core.choices import LoopMethod
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.rotations import axis_to_z, transpose, turned_rotary
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Regressor(Shown):
+class Regressor(DisplayMixin):
     """τ = matrix · parameters + offset.
 
     Fields:
@@ -48,7 +48,7 @@ class Regressor(Shown):
 
 
 @dataclass(frozen=True)
-class Identifiable(Shown):
+class Identifiable(DisplayMixin):
     """Which parameters the torques of some motions can tell.
 
     Fields:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.core.arm import Arm, Link
 from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
 from robolin.core.arrays import Floats, JointValues, Numbers
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.units import joint_unit
 from robolin.errors import RobolinError
 
@@ -48,7 +48,7 @@ class Margin:
 
 
 @dataclass(frozen=True)
-class JointLimits(Shown):
+class JointLimits(DisplayMixin):
     """Every margin, joint by joint, and which quantities of which joints have no limit.
 
     Fields:

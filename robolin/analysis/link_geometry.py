@@ -25,7 +25,7 @@ from robolin.core.arm import Arm, DhRow, Joint, Link, Pose
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.rotations import axis_to_z, compose, inverse_rotation
 from robolin.dynamics.algebra.comparison import GEOMETRY_COLUMNS
 from robolin.evaluation.evaluate import Engine, evaluate
@@ -37,7 +37,7 @@ TURN_PARAMETERS = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 
 @dataclass(frozen=True)
-class GeometryDerivative(Shown):
+class GeometryDerivative(DisplayMixin):
     """How torques change with the figures of the geometry, the motion of the joints as it is.
 
     Fields:

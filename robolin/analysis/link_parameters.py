@@ -10,7 +10,7 @@ and in the damping, the armature and the Coulomb friction of every joint.  Where
 springs k (q - rest), they are linear in `stiffness` k and in `rest_torque` k · rest.  People
 rather think of the rest position, of the centre of mass c and of the inertia I about it,
 J = I + m K(c) with K(c) = |c|² 1 - c cᵀ.
-`natural_map` goes from small changes of theirs to changes of the linear ones.
+`physical_to_linear_map` goes from small changes of theirs to changes of the linear ones.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def joint_slides(arm: Arm) -> dict[str, bool]:
     return {link.joint.name: link.joint.kind == "prismatic" for link in arm.links}
 
 
-def natural_names(arm: Arm) -> tuple[str, ...]:
+def physical_names(arm: Arm) -> tuple[str, ...]:
     """The labels of `parameters`, with centres of mass in place of first moments."""
     linear, intuitive = (*OF_LINK, *OF_SPRING), (*NATURAL_OF_LINK, *NATURAL_OF_SPRING)
     natural = dict(zip(linear, intuitive, strict=True))
     return tuple(f"{p.owner}/{natural.get(p.name, p.name)}" for p in parameters(arm))
 
 
-def natural_map(arm: Arm) -> AnyArray:
+def physical_to_linear_map(arm: Arm) -> AnyArray:
     """∂(linear parameters)/∂(natural ones), of shape (p, p).
 
     mass       leaves the centre of mass and the inertia about it: s, J grow by c, K(c)
@@ -114,13 +114,13 @@ def parameter_changes(
 
     others: names that are known elsewhere, and may have been meant
     """
-    names = natural_names(arm)
+    names = physical_names(arm)
     natural = np.zeros(len(names))
     for name, change in named.items():
         if name not in names:
             raise _unknown(arm, name, (*names, *others))
         natural[names.index(name)] += sound_change(name, change)
-    total = natural_map(arm) @ natural
+    total = physical_to_linear_map(arm) @ natural
     for payload in payloads:
         at, block = _payload(arm, *_mass_and_place(payload))
         total[at : at + 10] += block

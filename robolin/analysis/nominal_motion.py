@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, require_arm, require_same_rows, seconds_of
+from robolin.core.array_checks import as_joint_array, require_arm, require_same_rows, seconds_of
 from robolin.core.arrays import AnyArray, JointValues
 from robolin.core.choices import TORQUES, Torques
 from robolin.core.configuration import advanced, difference, kinematic_block
@@ -129,7 +129,7 @@ def first_row(arm: Arm, name: str, value: JointValues) -> AnyArray:
 
 
 def _finite(arm: Arm, name: str, value: JointValues) -> AnyArray:
-    array = array_of(arm, name, value)
+    array = as_joint_array(arm, name, value)
     finite = np.isfinite(array)
     if not finite.all():
         place = np.argwhere(~finite)[0]

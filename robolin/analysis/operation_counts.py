@@ -13,7 +13,7 @@ from robolin.dynamics.forward.conventional import forward_model_conventional
 from robolin.dynamics.forward.linearize_forward import forward_model
 from robolin.dynamics.forward.linearize_forward_columns import forward_model_columns
 from robolin.dynamics.forward.linearize_forward_tree import forward_model_tree
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 from robolin.engine.parameters import Parameters
 from robolin.engine.run import Cost, cost_of, count_operations
@@ -73,21 +73,21 @@ PUBLISHED: Mapping[str, PublishedCount] = {
 
 
 def _algorithm_4(chain: Chain) -> None:
-    forward_model_conventional(chain, place_links(chain), chain.given("qdd"))
+    forward_model_conventional(chain, forward_kinematics(chain), chain.given("qdd"))
 
 
 def _algorithm_6(chain: Chain) -> None:
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     forward_model(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 
 def _branches(chain: Chain) -> None:
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     forward_model_tree(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 
 def _columns(chain: Chain) -> None:
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     forward_model_columns(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 

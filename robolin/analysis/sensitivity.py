@@ -27,9 +27,9 @@ from robolin.analysis.link_geometry import (
 )
 from robolin.analysis.link_parameters import (
     PayloadChange,
-    natural_map,
-    natural_names,
     parameter_changes,
+    physical_names,
+    physical_to_linear_map,
 )
 from robolin.analysis.nominal_motion import NominalMotion, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
@@ -39,7 +39,7 @@ from robolin.core.array_checks import require_arm, require_same_rows
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod, Torques
 from robolin.core.configuration import kinematic_block
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 
@@ -47,7 +47,7 @@ _AT_ONCE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Sensitivity(Shown):
+class Sensitivity(DisplayMixin):
     """The change of a motion, to first order.
 
     Fields:
@@ -69,7 +69,7 @@ class Sensitivity(Shown):
 
 
 @dataclass(frozen=True)
-class SensitivityMatrices(Shown):
+class SensitivityMatrices(DisplayMixin):
     """All first-order changes of the state x = [q; q̇] at every row.
 
     Fields:
@@ -263,19 +263,21 @@ def parameter_names(arm: Arm) -> tuple[str, ...]:
         ('upper/mass', 'upper/com_x', 'upper/com_y')
     """
     require_arm(arm)
-    return natural_names(arm)
+    return physical_names(arm)
 
 
 def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
     """The names of `parameter_columns`."""
-    return natural_names(arm) + (geometry_names(arm) if geometry else ())
+    return physical_names(arm) + (geometry_names(arm) if geometry else ())
 
 
 def parameter_columns(
     arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, how: RunOptions
 ) -> Floats:
     """∂τ/∂π of every parameter at all stages of some steps, the motion as it is."""
-    columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ natural_map(arm)
+    columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ physical_to_linear_map(
+        arm
+    )
     if not geometry:
         return columns
     moved = geometry_derivative(arm, part.q, part.qd, qdd, **how).matrix

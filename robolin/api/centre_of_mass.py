@@ -11,7 +11,7 @@ from robolin.core.arm import Arm
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats
 from robolin.core.choices import LoopMethod
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import Engine, evaluate
@@ -19,7 +19,7 @@ from robolin.evaluation.methods import Method
 
 
 @dataclass(frozen=True)
-class Momentum(Shown):
+class Momentum(DisplayMixin):
     """com_velocity = com_jacobian q̇, and momentum = momentum_matrix q̇, about the centre of mass.
 
     Rates are d/dt(com_velocity) = com_jacobian q̈ + com_jacobian_rate_qd, and alike of momentum.

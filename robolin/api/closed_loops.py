@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robolin.api.inverse_and_forward import HOLD, torque_or_hold
+from robolin.api.inverse_and_forward import HOLD, resolve_torque
 from robolin.api.loop_results import (
     Closed,
     ClosedChange,
@@ -14,7 +14,7 @@ from robolin.api.loop_results import (
     LoopConstraints,
     LoopForces,
 )
-from robolin.api.run_options import evaluate_about
+from robolin.api.run_options import evaluate_with_operating_point
 from robolin.core.arm import Arm
 from robolin.core.array_checks import (
     batch_of,
@@ -26,7 +26,7 @@ from robolin.core.array_checks import (
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.loops.assemble import assemble, assembled_change
 from robolin.evaluation.loops.closure_arrays import Closures, closure_rows, row_names
@@ -186,7 +186,7 @@ def loop_forces(
     require_arm(arm)
     require_loops(arm)
     how: RunOptions = {"loop_method": loop_method}
-    found = evaluate_any_arm(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
+    found = evaluate_arm(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
     return LoopForces(**found, rows=row_names(arm))
 
 
@@ -226,8 +226,8 @@ def linearize_loops(
     require_arm(arm)
     require_loops(arm)
     how: RunOptions = {"loop_method": loop_method}
-    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    found, point = evaluate_about(arm, "linearize-loops", values, how)
+    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
+    found, point = evaluate_with_operating_point(arm, "linearize-loops", values, how)
     q, qd, tau = (point[name] for name in values)
     return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
 

@@ -8,8 +8,8 @@ from typing import Any
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.array_checks import require_arm, require_one_friction_column
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method, require_choices_of_use
-from robolin.evaluation.prescribed_joints import ANSWERED_BY, JointsNamed, prescribed_joints
+from robolin.evaluation.methods import Method, reject_unused_options
+from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
 from robolin.evaluation.state_call import compiled_call, kernel_verb
 
 
@@ -65,11 +65,11 @@ def compile(  # noqa: A001 (always said as robolin.compile)
     """
     require_arm(arm)
     verb = kernel_verb(verb)
-    require_choices_of_use([verb], method, frame, point, prescribe)
+    reject_unused_options([verb], method, frame, point, prescribe)
     if verb == "regressor":
         require_one_friction_column(arm)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     if prescribe is None:
         return compiled_call(arm, verb, method)
-    return compiled_call(arm, ANSWERED_BY[verb], fixed=prescribed_joints(arm, prescribe))
+    return compiled_call(arm, PRESCRIBED_VARIANT[verb], fixed=prescribed_joints(arm, prescribe))

@@ -8,14 +8,14 @@ from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
-from robolin.core.notebook import Shown
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.core.notebook import DisplayMixin
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
 
 
 @dataclass(frozen=True)
-class Diagonalized(Shown):
+class Diagonalized(DisplayMixin):
     """ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
 
     Fields:
@@ -43,7 +43,7 @@ class Diagonalized(Shown):
 
 
 @dataclass(frozen=True)
-class DiagonalizedUnnormalized(Shown):
+class DiagonalizedUnnormalized(DisplayMixin):
     """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: the same without square roots.
 
     Fields:
@@ -107,7 +107,7 @@ def diagonalize(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return Diagonalized(**evaluate_any_arm(arm, "diagonalize", values, **how))
+    return Diagonalized(**evaluate_arm(arm, "diagonalize", values, **how))
 
 
 def diagonalize_unnormalized(
@@ -150,9 +150,7 @@ def diagonalize_unnormalized(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return DiagonalizedUnnormalized(
-        **evaluate_any_arm(arm, "diagonalize-unnormalized", values, **how)
-    )
+    return DiagonalizedUnnormalized(**evaluate_arm(arm, "diagonalize-unnormalized", values, **how))
 
 
 def undiagonalize(
@@ -196,7 +194,7 @@ def undiagonalize(
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
     how = run_options(method, engine, jobs, loop_method)
-    result = evaluate_any_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
+    result = evaluate_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
     return result["qd"], result["tau"]
 
 
@@ -241,7 +239,7 @@ def undiagonalize_unnormalized(
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
     how = run_options(method, engine, jobs, loop_method)
-    result = evaluate_any_arm(
+    result = evaluate_arm(
         arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how
     )
     return result["qd"], result["tau"]

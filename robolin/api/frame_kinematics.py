@@ -26,7 +26,7 @@ from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import REFERENCES, FrameReference, LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, evaluate
-from robolin.evaluation.frames import at_frame, in_frame_axes, joints_between, of_real_links
+from robolin.evaluation.frames import at_frame, drop_virtual_links, in_frame_axes, joints_to_frame
 from robolin.evaluation.methods import Method
 
 # a wrench has six directions, and so many joints it takes to move a frame in all of them
@@ -229,7 +229,7 @@ def link_accelerations(
     how = run_options(method, engine, jobs, loop_method)
     found = evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **how)
     return LinkAccelerations(
-        **{name: of_real_links(arm, ("link", 6), values) for name, values in found.items()}
+        **{name: drop_virtual_links(arm, ("link", 6), values) for name, values in found.items()}
     )
 
 
@@ -284,7 +284,7 @@ def operational_space(
     """
     how = run_options(method, engine, jobs, loop_method)
     placed = at_frame(arm, frame, point)
-    spans = joints_between(placed) >= DIRECTIONS
+    spans = joints_to_frame(placed) >= DIRECTIONS
     verb = "operational-space" if spans and not inverse_only else "operational-space-inverse"
     found = evaluate(placed, verb, {"q": q, "qd": qd, "tau": tau}, **how)
     turned = _in_axes(reference, found)

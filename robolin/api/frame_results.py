@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.core.arrays import Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 
 
 @dataclass(frozen=True)
-class FrameJacobian(Shown):
+class FrameJacobian(DisplayMixin):
     """twist = jacobian q̇, classical acceleration = jacobian q̈ + jacobian_rate_qd; and the pose.
 
     Fields:
@@ -36,7 +36,7 @@ class FrameJacobian(Shown):
 
 
 @dataclass(frozen=True)
-class FrameMotion(Shown):
+class FrameMotion(DisplayMixin):
     """Pose, twist, and two accelerations [ẇ; linear], neither of which contains gravity.
 
     Fields:
@@ -64,7 +64,7 @@ class FrameMotion(Shown):
 
 
 @dataclass(frozen=True)
-class FrameDerivatives(Shown):
+class FrameDerivatives(DisplayMixin):
     """∂/∂q and ∂/∂q̇ of a frame's motion.
 
     Those of twist and classical acceleration are of the point that moves along with the frame;
@@ -99,7 +99,7 @@ class FrameDerivatives(Shown):
 
 
 @dataclass(frozen=True)
-class LinkAccelerations(Shown):
+class LinkAccelerations(DisplayMixin):
     """Accelerations of the links' origins, base to tip, angular part first.
 
     Fields:
@@ -119,7 +119,7 @@ class LinkAccelerations(Shown):
 
 
 @dataclass(frozen=True)
-class OperationalSpace(Shown):
+class OperationalSpace(DisplayMixin):
     """operational_inertia a + bias_wrench = F: the arm as it feels at a frame.
 
     a is the classical acceleration of the frame and F = [moment; force] a wrench applied to the arm

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from robolin.api.run_options import at_once, run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, require_arm, require_same_rows
+from robolin.core.array_checks import as_joint_array, require_arm, require_same_rows
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import (
-    METHOD_BY_ARM,
+    METHOD_NOT_SELECTABLE,
     JointsNamed,
     prescribed_accelerations,
     prescribed_joints,
@@ -67,7 +67,7 @@ def inverse(
     if tau is not None:
         return tau
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate_any_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
+    return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
 
 
 def forward(
@@ -120,13 +120,13 @@ def forward(
     if prescribe is not None or qdd is not None:
         how = run_options(method, engine, jobs, loop_method)
         told = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, how)
-        return evaluate_any_arm(arm, "forward-prescribed", told, **how)["qdd"]
+        return evaluate_arm(arm, "forward-prescribed", told, **how)["qdd"]
     found: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
         return found
     how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    return evaluate_any_arm(arm, "forward", values, **how)["qdd"]
+    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
+    return evaluate_arm(arm, "forward", values, **how)["qdd"]
 
 
 def prescribed_values(
@@ -145,22 +145,24 @@ def prescribed_values(
         hint = "prescribe= says which joints move as it tells"
         raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
     if how.get("method", "auto") != "auto" or how.get("loop_method") is not None:
-        raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
+        raise UsageError(
+            "cannot go together with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
+        )
     require_same_rows({**values, "qdd": qdd})
     driven = prescribed_joints(arm, prescribe)
     told = prescribed_accelerations(arm, driven, 0.0 if qdd is None else qdd)
     given = values["tau"]
     own = 0.0 if isinstance(given, str) else given
-    require_prescribed_inputs(arm, driven, told, array_of(arm, "tau", own))
+    require_prescribed_inputs(arm, driven, told, as_joint_array(arm, "tau", own))
     q, qd = values["q"], values["qd"]
-    tau = torque_or_hold(arm, q, qd, given, how, told)
+    tau = resolve_torque(arm, q, qd, given, how, told)
     return {"q": q, "qd": qd, "tau": tau, "qdd": told, "prescribed": driven}
 
 
 HOLD = "hold"
 
 
-def torque_or_hold(
+def resolve_torque(
     arm: Arm,
     q: JointValues,
     qd: JointValues,
@@ -176,4 +178,4 @@ def torque_or_hold(
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
     run: RunOptions = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
     verb = "hold" if arm.loops else "inverse"
-    return evaluate_any_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]
+    return evaluate_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

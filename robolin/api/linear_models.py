@@ -8,20 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.api.inverse_and_forward import HOLD, prescribed_values, torque_or_hold
-from robolin.api.run_options import at_once, evaluate_about, run_options
+from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
+from robolin.api.run_options import at_once, evaluate_with_operating_point, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
-from robolin.core.notebook import Shown
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.core.notebook import DisplayMixin
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
 
 
 @dataclass(frozen=True)
-class LinearizedInverse(Shown):
+class LinearizedInverse(DisplayMixin):
     """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq around a motion.
 
     Where a joint slides, m stands for rad and N for N·m.
@@ -56,13 +56,13 @@ class LinearizedInverse(Shown):
     @cached_property
     def tau(self) -> Floats:
         """The torques of the motion (..., n) in N·m, worked out when they are first asked for."""
-        return evaluate_any_arm(self.arm, "inverse", {"q": self.q, "qd": self.qd, "qdd": self.qdd})[
+        return evaluate_arm(self.arm, "inverse", {"q": self.q, "qd": self.qd, "qdd": self.qdd})[
             "tau"
         ]
 
 
 @dataclass(frozen=True)
-class LinearizedForward(Shown):
+class LinearizedForward(DisplayMixin):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq around a state and its torques.
 
     Where a joint slides, m stands for rad and N for N·m.
@@ -148,7 +148,7 @@ def linearize_inverse(
         return LinearizedInverse(M, dtau_dqd, dtau_dq, *own, arm)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    matrices, point = evaluate_about(arm, "linearize-inverse", values, how)
+    matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, how)
     return LinearizedInverse(**matrices, **point, arm=arm)
 
 
@@ -214,8 +214,8 @@ def linearize_forward(
         own = np.array(q), np.array(qd), np.array(tau)
         return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *own)
     how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    matrices, point = evaluate_about(arm, "linearize-forward", values, how)
+    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
+    matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, how)
     return LinearizedForward(**matrices, **point)
 
 
@@ -228,7 +228,7 @@ def _about_prescribed(
 ) -> LinearizedForward:
     """The model where some joints move as they are told."""
     values = prescribed_values(arm, given, prescribe, qdd, how)
-    found, point = evaluate_about(arm, "linearize-forward-prescribed", values, how)
+    found, point = evaluate_with_operating_point(arm, "linearize-forward-prescribed", values, how)
     return LinearizedForward(**found, q=point["q"], qd=point["qd"])
 
 
@@ -274,7 +274,7 @@ def perturb_inverse(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd, "dq": dq, "dqd": dqd, "dqdd": dqdd}
-    return evaluate_any_arm(arm, "perturb-inverse", values, **how)["dtau"]
+    return evaluate_arm(arm, "perturb-inverse", values, **how)["dtau"]
 
 
 def perturb_forward(
@@ -326,7 +326,7 @@ def perturb_forward(
         array([0.0175, 0.0255])
     """
     how = run_options(method, engine, jobs, loop_method)
-    state = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    qdd = evaluate_any_arm(arm, "forward", state, **how)["qdd"]
+    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
+    qdd = evaluate_arm(arm, "forward", state, **how)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
-    return evaluate_any_arm(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
+    return evaluate_arm(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm, Loop
-from robolin.core.array_checks import array_of, require_arm, require_loops, require_same_rows
+from robolin.core.array_checks import as_joint_array, require_arm, require_loops, require_same_rows
 from robolin.core.arrays import Floats
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
@@ -18,7 +18,7 @@ from robolin.evaluation.evaluate import evaluate
 WRENCH = 6
 
 
-def closing_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -> Floats:
+def loop_joint_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -> Floats:
     """Torques of the tree's joints that do what drives, springs or brakes in closing joints do.
 
     A wrench w between the two frames of a closure takes as much power at the joints of the tree as
@@ -41,12 +41,12 @@ def closing_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -
     Example:
         >>> arm = robolin.load("four-bar")
         >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
-        >>> robolin.closing_torques(arm, state.q, {"pin": [0, 0, 2.0, 0, 0, 0]}).round(3) + 0.0
+        >>> robolin.loop_joint_torques(arm, state.q, {"pin": [0, 0, 2.0, 0, 0, 0]}).round(3) + 0.0
         array([ 2.,  2., -2.])
     """
     require_arm(arm)
     require_loops(arm)
-    positions = array_of(arm, "q", q)
+    positions = as_joint_array(arm, "q", q)
     require_same_rows({"q": q, **{f"wrench '{name}'": wrench for name, wrench in wrenches.items()}})
     loops = {loop.name: loop for loop in arm.loops}
     found: Floats = np.zeros_like(positions)

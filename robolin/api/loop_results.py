@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.core.arrays import Floats, Mask
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 
 
 @dataclass(frozen=True, eq=False)
-class Closed(Shown):
+class Closed(DisplayMixin):
     """A state that meets its closures.
 
     Fields:
@@ -28,7 +28,7 @@ class Closed(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedChange(Shown):
+class ClosedChange(DisplayMixin):
     """A small change of state that keeps the closures.
 
     Fields:
@@ -47,7 +47,7 @@ class ClosedChange(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class LoopConstraints(Shown):
+class LoopConstraints(DisplayMixin):
     """The closures at a state: L q̈ = bias keeps them, and L q̇ is the rate at which they open.
 
     Fields:
@@ -72,7 +72,7 @@ class LoopConstraints(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class LoopForces(Shown):
+class LoopForces(DisplayMixin):
     """The motion of an arm with loops: 𝓜 q̈ + C = τ + Lᵀ λ.
 
     Fields:
@@ -107,7 +107,7 @@ class LoopForces(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearizedLoops(Shown):
+class LinearizedLoops(DisplayMixin):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
 
     It holds for changes that keep the closures: L δq = 0, and L δq̇ = -δL q̇.

@@ -8,14 +8,14 @@ from robolin.api.run_options import at_once, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
-from robolin.core.notebook import Shown
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.core.notebook import DisplayMixin
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
 
 
 @dataclass(frozen=True)
-class Factors(Shown):
+class Factors(DisplayMixin):
     """The mass matrix as factor · diag(D) · factorᵀ, and the inverse of its factor.
 
     Fields:
@@ -75,7 +75,7 @@ def mass_matrix(
     if M is not None:
         return M
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate_any_arm(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
+    return evaluate_arm(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
 
 
 def mass_matrix_inverse(
@@ -115,7 +115,7 @@ def mass_matrix_inverse(
                [0., 1.]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate_any_arm(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
+    return evaluate_arm(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
 
 
 def mass_matrix_factor(
@@ -158,7 +158,7 @@ def mass_matrix_factor(
                [0., 1.]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return Factors(**evaluate_any_arm(arm, "mass-matrix-factor", {"q": q}, **how))
+    return Factors(**evaluate_arm(arm, "mass-matrix-factor", {"q": q}, **how))
 
 
 def mass_matrix_derivative(
@@ -197,7 +197,7 @@ def mass_matrix_derivative(
                [0.3221, 0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate_any_arm(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
+    return evaluate_arm(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
 
 
 def mass_matrix_second_derivative(
@@ -237,9 +237,7 @@ def mass_matrix_second_derivative(
                [-0.3824,  0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate_any_arm(arm, "mass-matrix-second-derivative", {"q": q}, **how)[
-        "d2mass_matrix_dq2"
-    ]
+    return evaluate_arm(arm, "mass-matrix-second-derivative", {"q": q}, **how)["d2mass_matrix_dq2"]
 
 
 def coriolis_matrix(
@@ -286,4 +284,4 @@ def coriolis_matrix(
                [-0.0644, -0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate_any_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]
+    return evaluate_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]

@@ -12,10 +12,10 @@ from robolin.core.array_checks import batch_of, joint_arrays
 from robolin.core.arrays import Arrays, Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.engine.compiled.plan import BufferPool
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
-from robolin.evaluation.quick_calls import QuickCall, no_answer, quick_call
+from robolin.evaluation.quick_calls import QuickCall, fast_call, no_fast_call
 
 _AS_USUAL: RunOptions = {}
 
@@ -30,8 +30,8 @@ def at_once(
 ) -> QuickCall:
     """What answers one state in a microsecond, and anything else with None."""
     if method == "auto" and engine == "auto" and jobs is None and loop_method is None:
-        return quick_call(arm, verb)
-    return no_answer
+        return fast_call(arm, verb)
+    return no_fast_call
 
 
 def run_options(
@@ -48,7 +48,7 @@ LEAST_POOLED_POINT = 1 << 14
 _pool = BufferPool()
 
 
-def evaluate_about(
+def evaluate_with_operating_point(
     arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
 ) -> tuple[Arrays, dict[str, Floats]]:
     """Named results, and the values they are about, each of shape (*batch, n)."""
@@ -57,7 +57,7 @@ def evaluate_about(
     def copy(arrays: Mapping[str, Floats], batch: tuple[int, ...]) -> None:
         point.update(_copied(arrays, (*batch, arm.n)))
 
-    found = evaluate_any_arm(arm, verb, values, copy, **how)
+    found = evaluate_arm(arm, verb, values, copy, **how)
     if not point:
         # nothing was done by threads meanwhile
         arrays = joint_arrays(arm, values)

@@ -21,13 +21,13 @@ from robolin.batch.survey import SurveyedRecording, surveyed_recording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, RECORDINGS, extensions, format_named
-from robolin.io.paths import place_and_part, uncompressed_name
-from robolin.io.provenance_writer import plain
+from robolin.io.paths import split_part, uncompressed_name
+from robolin.io.provenance_writer import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS
-from robolin.io.trajectories.trajectory import RowChoice
-from robolin.queries.request import Inquiry
-from robolin.queries.state_parsing import require_writable_as, rules_of_file
+from robolin.io.trajectories.trajectory import RowSlice
+from robolin.queries.request import Request
+from robolin.queries.state_parsing import require_nan_support, rules_of_file
 from robolin.version import __version__
 
 # of what the id of a plan is a digest
@@ -89,7 +89,7 @@ class Division:
 
 
 def planned_parts(
-    inquiry: Inquiry,
+    inquiry: Request,
     arm: Arm,
     found: Sequence[NamedRecording],
     division: Division,
@@ -102,16 +102,16 @@ def planned_parts(
     keep:   is told of every recording that is looked through now
     """
     require_divisible(inquiry, division)
-    choice = inquiry.states.row_choice
+    choice = inquiry.states.parse_row_slice
     sources: list[SurveyedRecording] = []
     problems: list[RobolinError] = []
     looked = {(each.name, each.part): each for each in before}
     every = division.part_rows and division.part_rows * choice.stride
     for recording in found:
-        old = looked.get((recording.name, place_and_part(recording.path)[1]))
+        old = looked.get((recording.name, split_part(recording.path)[1]))
         old = old and replace(old, path=recording.path)
         try:
-            if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
+            if old is not None and old.is_unchanged() and (every is None or old.rows is not None):
                 sources.append(old)
             else:
                 rules = rules_of_file(inquiry.states, arm)
@@ -121,7 +121,7 @@ def planned_parts(
         except RobolinError as error:
             problems += error.parts
     raise_all(problems)
-    asked, mixed = asked_of(inquiry, arm), tuple[str, ...]()
+    asked, mixed = query_dict(inquiry, arm), tuple[str, ...]()
     if division.part_rows is None:
         parts = _one_each(sources, division)
     else:
@@ -130,7 +130,7 @@ def planned_parts(
     return PartsPlan(asked, tuple(sources), parts, mixed=mixed)
 
 
-def require_divisible(inquiry: Inquiry, division: Division) -> None:
+def require_divisible(inquiry: Request, division: Division) -> None:
     """Refuse a division that has no sense for what is asked."""
     if division.form is not None and division.form not in FORMATS:
         hint = f"files end in {extensions(FORMATS, ', ')}"
@@ -143,16 +143,16 @@ def require_divisible(inquiry: Inquiry, division: Division) -> None:
         hint = f"--{together} answers for all rows of a recording at once"
         raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
     if division.form is not None:
-        require_writable_as(inquiry.states, division.form)
+        require_nan_support(inquiry.states, division.form)
 
 
-def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:
+def query_dict(inquiry: Request, arm: Arm) -> dict[str, Any]:
     """What is asked, as plain data that is the same wherever it is asked."""
     options = {name: told for name, told in inquiry.options.items() if name != "trajectory"}
-    figures = json.dumps(plain([arm.figures, arm.contract]), sort_keys=True)
+    figures = json.dumps(to_json_types([arm.figures, arm.contract]), sort_keys=True)
     return {
         "verb": inquiry.question.verb,
-        "options": plain(dict(sorted(options.items()))),
+        "options": to_json_types(dict(sorted(options.items()))),
         "arm": {"sha256": arm.digest, "figures": hashlib.sha256(figures.encode()).hexdigest()},
         "files": {label: _digest(path) for label, path in sorted(inquiry.question.files.items())},
     }
@@ -186,7 +186,7 @@ def _result_name(name: str, form: str | None) -> str:
 
 
 def _numbered(
-    sources: Sequence[SurveyedRecording], choice: RowChoice, part_rows: int, form: str
+    sources: Sequence[SurveyedRecording], choice: RowSlice, part_rows: int, form: str
 ) -> tuple[PlannedPart, ...]:
     """Parts of so many rows, numbered through all recordings."""
     found = [
@@ -199,7 +199,7 @@ def _numbered(
     )
 
 
-def _ranges(source: SurveyedRecording, choice: RowChoice, part_rows: int) -> Iterator[str]:
+def _ranges(source: SurveyedRecording, choice: RowSlice, part_rows: int) -> Iterator[str]:
     if source.rows is None:
         hint = "leave out --part-rows: it becomes one result"
         raise RobolinError("a bag or dataset is not divided", where=source.path, hint=hint)

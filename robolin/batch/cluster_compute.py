@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robolin.batch.batch_plan import Division
-from robolin.batch.compute import WorkDone, compute_parts
+from robolin.batch.compute import RunSummary, compute_parts
 from robolin.batch.parts_folder import recordings_for
 from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
@@ -15,11 +15,11 @@ from robolin.batch.workers import by_workers
 from robolin.core.arm import Arm
 from robolin.core.choices import OnBadRow, TimeUnit
 from robolin.errors import UsageError
-from robolin.io.locations import place_named
-from robolin.queries.answer import as_python_warnings
-from robolin.queries.query_context import Notify, Settings, require_counts
+from robolin.io.locations import parse_location
+from robolin.queries.answer import emit_warning
+from robolin.queries.query_context import MessageCallback, Settings, require_counts
 from robolin.queries.question import Question
-from robolin.queries.request import ARM_OPTION, ArmSource, inquiry_about
+from robolin.queries.request import ARM_OPTION, ArmSource, checked_request
 from robolin.queries.states import States
 
 
@@ -42,8 +42,8 @@ def compute(
     rows: str | None = None,
     stride: int | None = None,
     resume: bool = True,
-    notify: Notify = as_python_warnings,
-) -> WorkDone:
+    notify: MessageCallback = emit_warning,
+) -> RunSummary:
     """Answer for every row of many recordings by the workers of a Dask cluster.
 
     Workers need this version of robolin, and the recordings, the arm's file and the folder under
@@ -82,7 +82,7 @@ def compute(
     require_counts(part_rows=part_rows)
     asked = Question(question) if isinstance(question, str) else question
     several = [trajectories] if isinstance(trajectories, (str, os.PathLike)) else trajectories
-    place = place_named(os.fspath(folder))
+    place = parse_location(os.fspath(folder))
     found = recordings_for(place, [os.fspath(each) for each in several])
     require_outside(str(place), found)
     states = States(
@@ -97,7 +97,7 @@ def compute(
         rows=rows,
         stride=stride,
     )
-    inquiry = inquiry_about(_source_of(arm), asked, states, asked.verb)
+    inquiry = checked_request(_source_of(arm), asked, states, asked.verb)
     loaded = inquiry.source.arm()
     plan = planned_in(place, inquiry, loaded, found, Division(part_rows, form))
     return compute_parts(

@@ -18,7 +18,7 @@ from robolin.core.arrays import Numbers
 from robolin.core.results.result import Result
 from robolin.errors import RobolinError, raise_all
 from robolin.io.table_file import WHOLE
-from robolin.io.trajectories.column_rules import RecordingRules
+from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import TrajectoryStream, open_trajectory
 
 # what the time is called here, as no column is: a header may be empty, but nobody can ask for this
@@ -31,12 +31,12 @@ _HINT = (
 
 
 @dataclass(frozen=True)
-class LookedColumn:
+class ColumnInfo:
     """A column of a recording that goes into the result as it is.
 
     name:  as in the recording; that of the time is `THE_TIME`
     place: where it stands
-    look:  what it looks like from the first row to the last, as in `KnownTable`
+    look:  what it looks like from the first row to the last, as in `FileIndex`
     """
 
     name: str
@@ -44,26 +44,26 @@ class LookedColumn:
     look: str
 
 
-def looked_columns(stream: TrajectoryStream) -> tuple[LookedColumn, ...]:
+def inspect_columns(stream: TrajectoryStream) -> tuple[ColumnInfo, ...]:
     """What the time and the columns that go along look like; a text is looked through for it."""
     table, time = stream.table, stream.matched.time
     meant = {} if time is None else {THE_TIME: time}
     return tuple(
-        LookedColumn(name, place, table.moments(place) or (WHOLE if table.whole(place) else ""))
+        ColumnInfo(name, place, table.moments(place) or (WHOLE if table.whole(place) else ""))
         for name, place in {**meant, **stream.carried}.items()
     )
 
 
 def columns_of_all(
-    found: Sequence[NamedRecording], arm: Arm, rules: RecordingRules
-) -> dict[NamedRecording, tuple[LookedColumn, ...]]:
+    found: Sequence[NamedRecording], arm: Arm, rules: ReadOptions
+) -> dict[NamedRecording, tuple[ColumnInfo, ...]]:
     """The columns of each recording, which is opened for it."""
-    columns: dict[NamedRecording, tuple[LookedColumn, ...]] = {}
+    columns: dict[NamedRecording, tuple[ColumnInfo, ...]] = {}
     problems: list[RobolinError] = []
     for each in found:
         try:
             with open_trajectory(each.path, arm.joint_names, ("q",), (), rules) as stream:
-                columns[each] = looked_columns(stream)
+                columns[each] = inspect_columns(stream)
         except RobolinError as error:
             problems += error.parts
     raise_all(problems)
@@ -71,7 +71,7 @@ def columns_of_all(
 
 
 def mixed_columns(
-    recordings: Mapping[NamedRecording, Sequence[LookedColumn]],
+    recordings: Mapping[NamedRecording, Sequence[ColumnInfo]],
 ) -> tuple[str, ...]:
     """The columns that are whole in some recordings and fractions in others.
 

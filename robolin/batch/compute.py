@@ -21,8 +21,8 @@ from robolin.batch.parts_folder import (
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError, raise_all
 from robolin.io.locations import FilePlace
-from robolin.queries.query_context import QUIETLY, Notify, Settings, notes_of_arm
-from robolin.queries.request import Inquiry
+from robolin.queries.query_context import DEFAULT_SETTINGS, MessageCallback, Settings, notes_of_arm
+from robolin.queries.request import Request
 
 # takes jobs, in whatever order they are done tells what became of each
 PartsWork = Callable[[list[PartJob]], Iterable[PartDone]]
@@ -31,7 +31,7 @@ PartWatch = Callable[[PartDone, int], None]
 
 
 @dataclass
-class WorkDone:
+class RunSummary:
     """What a run has done: parts written and their rows, parts that were there, and whether that
     was the last of them."""
 
@@ -44,16 +44,16 @@ class WorkDone:
 
 def compute_parts(
     plan: PartsPlan,
-    inquiry: Inquiry,
+    inquiry: Request,
     arm: Arm,
     folder: FilePlace,
     *,
     shard: Shard = ONLY_SHARD,
     resume: bool = False,
-    settings: Settings = QUIETLY,
+    settings: Settings = DEFAULT_SETTINGS,
     work: PartsWork | None = None,
     watch: PartWatch | None = None,
-) -> WorkDone:
+) -> RunSummary:
     """Compute the parts that fall to a shard; what is wrong with some keeps none of the others.
 
     resume: leave out parts that are there already, complete and of this plan
@@ -62,14 +62,16 @@ def compute_parts(
     begin(folder, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
     jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
     there = parts_there(folder, plan) if resume else set[int]()
-    run = _Run(work or computed_in_this_process(arm), NotesSaidOnce(settings.notify, arm), watch)
+    run = _Run(
+        work or computed_in_this_process(arm), MessageDeduplicator(settings.notify, arm), watch
+    )
     # what is missing comes first: whoever is killed soon has still made something
     run.over([job for job in jobs if job.number not in there])
     known = {
         job.number: part_state(folder, plan, job.number) for job in jobs if job.number in there
     }
     done = {number: state for number, state in known.items() if state.entry is not None}
-    _tell_unfit(known, settings.notify)
+    _report_unusable(known, settings.notify)
     run.over([job for job in jobs if job.number in known and job.number not in done])
     run.notes.rest()
     summary = replace(run.summary, skipped=len(done))
@@ -81,10 +83,12 @@ def compute_parts(
 class _Run:
     """Parts on their way, and what has become of them so far."""
 
-    def __init__(self, work: PartsWork, notes: NotesSaidOnce, watch: PartWatch | None) -> None:
+    def __init__(
+        self, work: PartsWork, notes: MessageDeduplicator, watch: PartWatch | None
+    ) -> None:
         self._work, self.notes, self._watch = work, notes, watch
         self._given = 0
-        self.summary = WorkDone()
+        self.summary = RunSummary()
         self.fresh: set[int] = set()
 
     def over(self, jobs: list[PartJob]) -> None:
@@ -112,16 +116,16 @@ def computed_in_this_process(arm: Arm) -> PartsWork:
     return work
 
 
-def _tell_unfit(known: dict[int, PartState], notify: Notify) -> None:
+def _report_unusable(known: dict[int, PartState], notify: MessageCallback) -> None:
     for state in known.values():
         if state.state in (DAMAGED, FOREIGN):
             notify("warning", f"{state.name}: {state.state}, computed again: {state.why}")
 
 
-class NotesSaidOnce:
+class MessageDeduplicator:
     """Notes and warnings that many parts have in common, said once with how many more there are."""
 
-    def __init__(self, notify: Notify, arm: Arm) -> None:
+    def __init__(self, notify: MessageCallback, arm: Arm) -> None:
         self._notify = notify
         # every part says it, of the one arm that they have in common
         self._of_arm = {*notes_of_arm(arm)}

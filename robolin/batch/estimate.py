@@ -27,15 +27,15 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Result, stream_of_one_part
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS
-from robolin.io.formats.row_index import counted_plainly
+from robolin.io.formats.row_index import index_plain_text
 from robolin.io.paths import compression, is_stored
 from robolin.io.stores import objects
-from robolin.io.table_file import KnownTable
+from robolin.io.table_file import FileIndex
 from robolin.io.trajectories.open_table import is_other_programs, is_text, recording_bytes
 from robolin.io.trajectories.read import open_trajectory
-from robolin.queries.query_context import Settings, open_answer
-from robolin.queries.request import Inquiry
-from robolin.queries.state_parsing import rules_of_file, states_of_file
+from robolin.queries.query_context import Settings, run_query
+from robolin.queries.request import Request
+from robolin.queries.state_parsing import rules_of_file, with_trajectory
 from robolin.queries.verbs import VERBS
 
 # enough that a row costs what it costs among many, and few enough to wait for
@@ -107,7 +107,7 @@ class Estimate:
 
 
 def estimated_cost(
-    inquiry: Inquiry, arm: Arm, found: Sequence[NamedRecording], division: Division
+    inquiry: Request, arm: Arm, found: Sequence[NamedRecording], division: Division
 ) -> Estimate:
     """What a question about each of the recordings will cost; nothing is kept of the sample."""
     require_divisible(inquiry, division)
@@ -142,7 +142,7 @@ def estimated_cost(
 class _Sample:
     """Some rows of one recording, timed on their way."""
 
-    def __init__(self, inquiry: Inquiry, arm: Arm, path: str, form: str | None) -> None:
+    def __init__(self, inquiry: Request, arm: Arm, path: str, form: str | None) -> None:
         self._inquiry, self._arm, self._path = inquiry, arm, path
         self._form = form or DEFAULT_FORM
         self._rules = rules_of_file(inquiry.states, arm)
@@ -161,7 +161,7 @@ class _Sample:
         else:
             with open_trajectory(path, self._arm.joint_names, ("q",), (), self._rules) as stream:
                 total = stream.table.size or 0
-        return self._inquiry.states.row_choice.count(max(total, 1))
+        return self._inquiry.states.parse_row_slice.count(max(total, 1))
 
     def costs(self, count: int) -> tuple[dict[str, float], float, float]:
         """Seconds of a row by what they are spent on, seconds of a part, and bytes of a row."""
@@ -192,7 +192,7 @@ class _Sample:
         def look() -> None:
             with recording_bytes(self._path) as stream:
                 piece = stream.read(_DIGESTED)
-            counted_plainly(BytesIO(piece), _SAMPLE, 0)
+            index_plain_text(BytesIO(piece), _SAMPLE, 0)
             read[0] = len(piece)
 
         return (_wall if is_stored(self._path) else _work)(look) / max(1, read[0])
@@ -213,16 +213,16 @@ class _Sample:
         return read * _from_disk(self._path) + written * _to_disk()
 
     def _states(self, count: int) -> Any:
-        first = self._inquiry.states.row_choice.first
-        return states_of_file(self._inquiry.states, self._path, f"{first}:{first + count}")
+        first = self._inquiry.states.parse_row_slice.first
+        return with_trajectory(self._inquiry.states, self._path, f"{first}:{first + count}")
 
     def _read(self, count: int) -> None:
         states = self._states(count)
         wanted = [
             name for name in VERBS[self._inquiry.question.verb].states if name in COLUMN_WORDS
         ]
-        needs = (self._arm.joint_names, ("q",), wanted[1:], self._rules, states.row_choice)
-        with open_trajectory(self._path, *needs, KnownTable("")) as stream:
+        needs = (self._arm.joint_names, ("q",), wanted[1:], self._rules, states.parse_row_slice)
+        with open_trajectory(self._path, *needs, FileIndex("")) as stream:
             for _ in stream.chunks(gaps=states.on_bad_row is not None):
                 pass
 
@@ -238,8 +238,8 @@ class _Sample:
             FORMATS[self._form].write(stream, target)
 
     def _posed(self, count: int) -> Any:
-        settings = Settings(1, notify=lambda *_: None, known=KnownTable(""))
-        return open_answer(self._arm, self._inquiry.question, self._states(count), settings)
+        settings = Settings(1, notify=lambda *_: None, known=FileIndex(""))
+        return run_query(self._arm, self._inquiry.question, self._states(count), settings)
 
 
 def _work(run: Callable[[], object]) -> float:
@@ -283,7 +283,7 @@ def _to_disk() -> float:
 
 def _size(path: str) -> int:
     if is_stored(path):
-        return objects.present(path).size
+        return objects.require_exists(path).size
     try:
         return os.stat(path).st_size
     except OSError as error:

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from robolin.batch.column_compatibility import columns_of_all, mixed_columns, with_fractions
-from robolin.batch.compute import NotesSaidOnce
+from robolin.batch.compute import MessageDeduplicator
 from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Array, Footer, Result, ResultStream
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.errors import RobolinError, UsageError
-from robolin.io.paths import last_name
-from robolin.queries.query_context import Settings, open_answer
-from robolin.queries.request import Inquiry
-from robolin.queries.state_parsing import rules_of_file, states_of_file
+from robolin.io.paths import base_name
+from robolin.queries.query_context import Settings, run_query
+from robolin.queries.request import Request
+from robolin.queries.state_parsing import rules_of_file, with_trajectory
 
 SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"
 
@@ -51,14 +51,14 @@ def joined_pieces(
 
 
 def answered_recordings(
-    inquiry: Inquiry, arm: Arm, found: Sequence[NamedRecording], settings: Settings
+    inquiry: Request, arm: Arm, found: Sequence[NamedRecording], settings: Settings
 ) -> ResultStream:
     """The answer for each recording in turn, as one result."""
     if inquiry.question.answers_together:
         label = f"--{inquiry.question.answers_together}"
         hint = "-o FOLDER/ keeps one result for each of them"
         raise UsageError("answers for one recording at a time", where=label, hint=hint)
-    notes = NotesSaidOnce(settings.notify, arm)
+    notes = MessageDeduplicator(settings.notify, arm)
     heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
         AnswerPiece(i, partial(_answered, inquiry, arm, each.path, heard))
@@ -75,9 +75,9 @@ def answered_recordings(
 
 
 @contextmanager
-def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
-    states = states_of_file(inquiry.states, path, inquiry.states.rows)
-    with open_answer(arm, inquiry.question, states, settings) as answer:
+def _answered(inquiry: Request, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
+    states = with_trajectory(inquiry.states, path, inquiry.states.rows)
+    with run_query(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"
@@ -146,7 +146,7 @@ class _Joining:
     def _note(self, name: str, rows: int, ending: Footer) -> None:
         """Keep what a piece says of itself, but for its number of rows, which is added up."""
         self._rows[name] += rows
-        before = f"{counted(rows, 'row')} of {last_name(name)}: "
+        before = f"{pluralize(rows, 'row')} of {base_name(name)}: "
         for key, value in ending.contract.items():
             if key == UNANSWERED:
                 self._unanswered += int(str(value).partition(",")[0])
@@ -155,7 +155,7 @@ class _Joining:
             else:
                 self._lines[name][key] = value
         for file, digest in ending.inputs.items():
-            self._inputs[name if file == last_name(name) else file] = digest
+            self._inputs[name if file == base_name(name) else file] = digest
         self._model = ending.model
 
     def ending(self, _: int) -> Footer:

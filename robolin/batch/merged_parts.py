@@ -10,7 +10,7 @@ from robolin.batch.column_compatibility import THE_TIME
 from robolin.batch.joined import AnswerPiece, joined_pieces
 from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
 from robolin.core.results.result import ResultStream
-from robolin.core.text import counted, quoted
+from robolin.core.text import pluralize, quote_list
 from robolin.errors import RobolinError
 from robolin.io.locations import FilePlace, local_copy
 from robolin.io.stored import open_stored
@@ -48,10 +48,10 @@ def _require_done(folder: FilePlace, states: Sequence[PartState]) -> None:
     for state in (MISSING, DAMAGED, FOREIGN):
         unfit = [each for each in states if each.state == state]
         if unfit:
-            names = quoted([each.name for each in unfit])
+            names = quote_list([each.name for each in unfit])
             why = f" ({unfit[0].why})" if unfit[0].why else ""
             are = "is" if len(unfit) == 1 else "are"
-            problems.append(f"{counted(len(unfit), 'part')} {are} {state}: {names}{why}")
+            problems.append(f"{pluralize(len(unfit), 'part')} {are} {state}: {names}{why}")
     if problems:
         hint = "run the command that makes the parts again, with --resume"
         raise RobolinError("; ".join(problems), where=str(folder), hint=hint)

@@ -12,13 +12,13 @@ from robolin.core.arm import Arm
 from robolin.core.results.result import Footer, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_named
-from robolin.io.locations import FilePlace, local_target, place_named, size_of
+from robolin.io.locations import FilePlace, local_target, parse_location, size_of
 from robolin.io.stored import require_holdable
-from robolin.io.table_file import KnownTable
-from robolin.queries.query_context import Notify, Settings, open_answer
+from robolin.io.table_file import FileIndex
+from robolin.queries.query_context import MessageCallback, Settings, run_query
 from robolin.queries.question import Question
-from robolin.queries.request import ArmSource, Inquiry
-from robolin.queries.state_parsing import states_of_file
+from robolin.queries.request import ArmSource, Request
+from robolin.queries.state_parsing import with_trajectory
 from robolin.queries.states import States
 from robolin.version import __version__
 
@@ -67,13 +67,13 @@ class PartDone:
 
 
 def part_jobs(
-    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: FilePlace, settings: Settings
+    plan: PartsPlan, inquiry: Request, arm: Arm, folder: FilePlace, settings: Settings
 ) -> list[PartJob]:
     """A job for every part of a plan."""
     jobs = []
     for number, part in enumerate(plan.parts):
         source = plan.sources[part.source]
-        states = states_of_file(inquiry.states, source.path, part.rows or inquiry.states.rows)
+        states = with_trajectory(inquiry.states, source.path, part.rows or inquiry.states.rows)
         job = PartJob(
             plan=plan.id,
             number=number,
@@ -94,9 +94,9 @@ def part_jobs(
     return jobs
 
 
-def _known(source: SurveyedRecording, states: States) -> KnownTable:
+def _known(source: SurveyedRecording, states: States) -> FileIndex:
     """What the reader of these rows need not find out."""
-    choice = states.row_choice
+    choice = states.parse_row_slice
     return source.known(choice.first, choice.stop)
 
 
@@ -111,7 +111,7 @@ def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
         arm = arm or _loaded(job)
         fit = True
         rows = _written(job, arm, lambda kind, text: said.append((kind, text)))
-        size = size_of(place_named(job.target))
+        size = size_of(parse_location(job.target))
     except RobolinError as error:
         elsewhere = not fit or isinstance(error, FileError)
         told = _of_part(error, job)
@@ -140,13 +140,13 @@ def _loaded(job: PartJob) -> Arm:
     return _LOADED[key]
 
 
-def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
+def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
     """Write the part; how many rows it has."""
-    target, rows = place_named(job.target), [0]
+    target, rows = parse_location(job.target), [0]
     form, known = format_named(target.name), _known(job.source, job.states)
     require_unchanged(job.source, arm.joint_names)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
-    with open_answer(arm, job.question, job.states, settings) as answer:
+    with run_query(arm, job.question, job.states, settings) as answer:
         if isinstance(answer, Result):
             require_holdable(answer, form)
             answer = stream_of_one_part(answer)

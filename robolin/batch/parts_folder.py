@@ -10,7 +10,7 @@ from typing import Any
 
 from robolin.batch.batch_plan import PartsPlan
 from robolin.batch.plan_file import (
-    forget_looked,
+    clear_survey_cache,
     read_plan,
     require_same_plan,
     write_complete,
@@ -92,14 +92,14 @@ def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
     make_folder(folder)
     old = read_plan(folder)
     if old is not None:
-        forget_looked(folder)
+        clear_survey_cache(folder)
         require_same_plan(folder, old, plan)
     require_outputs_are_no_inputs([str(folder / part.name) for part in plan.parts], inputs)
     for below in {posixpath.dirname(part.name) for part in plan.parts} - {""}:
         make_folder(folder / below)
     if old is None or old.sources != plan.sources:
         write_plan(folder, plan)
-    forget_looked(folder)
+    clear_survey_cache(folder)
 
 
 def parts_there(folder: FilePlace, plan: PartsPlan) -> set[int]:
@@ -192,7 +192,7 @@ def plan_in(folder: FilePlace) -> PartsPlan:
     return plan
 
 
-def waits_for(states: Sequence[PartState], count: int) -> dict[int, int]:
+def remaining_by_shard(states: Sequence[PartState], count: int) -> dict[int, int]:
     """For each of so many shards that has something left, how many parts that are."""
     left: dict[int, int] = {}
     for number, state in enumerate(states):

@@ -14,8 +14,8 @@ from robolin.batch.batch_plan import (
     Division,
     PartsPlan,
     PlannedPart,
-    asked_of,
     planned_parts,
+    query_dict,
 )
 from robolin.batch.recordings import NamedRecording
 from robolin.batch.survey import SurveyedRecording, surveyed_from, surveyed_plain
@@ -25,8 +25,8 @@ from robolin.io.atomic import as_file_error
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FilePlace, content, exists, make_folder, write_place
 from robolin.io.provenance_reader import are_options, are_texts, is_size, is_utf8
-from robolin.io.provenance_writer import meta_digest, sealed
-from robolin.queries.request import Inquiry
+from robolin.io.provenance_writer import meta_digest, with_checksum
+from robolin.queries.request import Request
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
 # the file is sealed from format 3 on
@@ -113,7 +113,7 @@ def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
         "sources": [surveyed_plain(each) for each in plan.sources],
         "parts": [[part.name, part.source, part.rows] for part in plan.parts],
     }
-    _write(folder / PLAN, sealed(told))
+    _write(folder / PLAN, with_checksum(told))
 
 
 def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
@@ -178,7 +178,7 @@ _FEW = 1 << 24
 
 def planned_in(
     folder: FilePlace,
-    inquiry: Inquiry,
+    inquiry: Request,
     arm: Arm,
     found: Sequence[NamedRecording],
     division: Division,
@@ -193,7 +193,7 @@ def planned_in(
     return planned_parts(inquiry, arm, found, division, before, looked.add)
 
 
-def forget_looked(folder: FilePlace) -> None:
+def clear_survey_cache(folder: FilePlace) -> None:
     """Remove what was kept, as there is a plan."""
     # what cannot be written to refuses to remove even what is not there
     if isinstance(folder, Path) and exists(folder / LOOKED):
@@ -201,9 +201,9 @@ def forget_looked(folder: FilePlace) -> None:
             (folder / LOOKED).unlink(missing_ok=True)
 
 
-def _question(inquiry: Inquiry, arm: Arm, division: Division) -> str:
+def _question(inquiry: Request, arm: Arm, division: Division) -> str:
     """A digest of all that decides what is looked for."""
-    told = json.dumps([asked_of(inquiry, arm), division.part_rows], sort_keys=True)
+    told = json.dumps([query_dict(inquiry, arm), division.part_rows], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()
 
 
@@ -236,7 +236,7 @@ class _LookedFile:
 
     def _line(self, recording: SurveyedRecording) -> bytes:
         told = {"question": self._question, "recording": surveyed_plain(recording)}
-        return json.dumps(sealed(told), ensure_ascii=True).encode() + b"\n"
+        return json.dumps(with_checksum(told), ensure_ascii=True).encode() + b"\n"
 
 
 def _parsed_line(line: bytes, question: str) -> SurveyedRecording | None:

@@ -14,8 +14,8 @@ from robolin.errors import FileError, UsageError
 from robolin.io.format_table import RECORDINGS, extensions, format_named, trajectory_formats
 from robolin.io.paths import (
     is_stored,
-    place_and_part,
     require_utf8_name,
+    split_part,
     uncompressed_name,
 )
 from robolin.io.stores.objects import list_objects
@@ -66,7 +66,7 @@ def _with_part(path: str) -> str:
     """
     if is_stored(path):
         return f"/{path.replace('://', ':/', 1)}"
-    place, part = place_and_part(path)
+    place, part = split_part(path)
     below = [word for word in part.split("/") if word not in ("", ".", "..")]
     return os.path.join(os.path.abspath(place), *below)
 

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from robolin.batch.column_compatibility import LookedColumn, looked_columns
+from robolin.batch.column_compatibility import ColumnInfo, inspect_columns
 from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError
-from robolin.io.formats.row_index import CountedText, counted_by_lines, counted_plainly
-from robolin.io.paths import is_stored, place_and_part, place_of
+from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
+from robolin.io.paths import is_stored, place_of, split_part
 from robolin.io.provenance_reader import is_size, is_utf8
 from robolin.io.stores import objects
-from robolin.io.table_file import KnownTable, RowMark, digest_of, file_stamp
-from robolin.io.trajectories.column_rules import RecordingRules
+from robolin.io.table_file import FileIndex, RowOffset, digest_of, file_stamp
+from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.open_table import (
     is_other_programs,
     is_text,
-    opened_table,
+    open_table,
     recording_bytes,
 )
 from robolin.io.trajectories.read import open_trajectory
@@ -54,25 +54,25 @@ class SurveyedRecording:
     stamp: str
     sha256: str
     rows: int | None = None
-    marks: tuple[RowMark, ...] = ()
-    columns: tuple[LookedColumn, ...] = ()
+    marks: tuple[RowOffset, ...] = ()
+    columns: tuple[ColumnInfo, ...] = ()
     even: bool = False
 
-    def is_as_it_was(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether nothing shows that it was changed."""
         return _stamp(self.path) == (self.size, self.stamp)
 
-    def known(self, first: int = 0, stop: int | None = None) -> KnownTable:
+    def known(self, first: int = 0, stop: int | None = None) -> FileIndex:
         """What the reader of some rows, from this one on and up to that one, need not find out."""
-        table = KnownTable(self.sha256, self.marks)
+        table = FileIndex(self.sha256, self.marks)
         needed = (table.mark_before(first), table.mark_at(stop))
         marks = tuple(dict.fromkeys(mark for mark in needed if mark))
         looks = {each.place: each.look for each in self.columns}
-        return KnownTable(self.sha256, marks, looks, self.even)
+        return FileIndex(self.sha256, marks, looks, self.even)
 
 
 def surveyed_recording(
-    recording: NamedRecording, arm: Arm, rules: RecordingRules, every: int | None, first: int
+    recording: NamedRecording, arm: Arm, rules: ReadOptions, every: int | None, first: int
 ) -> SurveyedRecording:
     """A recording looked through once; without `every` its rows are not counted.
 
@@ -80,30 +80,30 @@ def surveyed_recording(
     """
     _wait_for_next_tick(recording.path)
     size, stamp = _stamp(recording.path)
-    columns: tuple[LookedColumn, ...] = ()
+    columns: tuple[ColumnInfo, ...] = ()
     with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
         has_size = not is_text(recording.path) and not is_other_programs(recording.path)
         rows = stream.table.size if has_size else None
         # a text is looked through for it, which only parts of it are worth
         if every is not None if is_text(recording.path) else has_size:
-            columns = looked_columns(stream)
+            columns = inspect_columns(stream)
         if is_other_programs(recording.path):
             # these are digested as they are read
             for _ in stream.chunks(gaps=True):
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
-    counted = _counted(recording.path, every, first, CountedText(digest, rows))
+    counted = _counted(recording.path, every, first, RowIndex(digest, rows))
     if (size, stamp) != _stamp(recording.path):
         raise recording_changed(recording.path)
     found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
-    part = place_and_part(recording.path)[1]
+    part = split_part(recording.path)[1]
     return SurveyedRecording(recording.path, recording.name, part, size, stamp, *found)
 
 
-def _counted(path: str, every: int | None, first: int, known: CountedText) -> CountedText:
+def _counted(path: str, every: int | None, first: int, known: RowIndex) -> RowIndex:
     """What a look through a text tells; of any other recording what is known already."""
     if is_stored(path):
-        known = replace(known, digest=objects.present(path).text)
+        known = replace(known, digest=objects.require_exists(path).text)
     if not is_text(path) or (is_stored(path) and every is None):
         return known
     found = _text(path, every, first)
@@ -119,7 +119,7 @@ def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
 
     A copy, or a file with other access rights, has another stamp: its bytes are digested once.
     """
-    if known.is_as_it_was():
+    if known.is_unchanged():
         return
     key = (known.path, *_stamp(known.path))
     if key not in _DIGESTED:
@@ -174,9 +174,9 @@ def _wait_for_next_tick(path: str) -> None:
 
 def _digest(path: str, joints: Sequence[str]) -> str:
     if is_stored(path):
-        return objects.present(path).text
+        return objects.require_exists(path).text
     if is_other_programs(path):
-        with opened_table(path, path, joints) as table:
+        with open_table(path, path, joints) as table:
             return table.digest()
     if is_text(path):
         return _text(path, None, 0).digest
@@ -184,9 +184,9 @@ def _digest(path: str, joints: Sequence[str]) -> str:
         return digest_of(stream)
 
 
-def _text(path: str, every: int | None, first: int) -> CountedText:
+def _text(path: str, every: int | None, first: int) -> RowIndex:
     with recording_bytes(path) as stream:
-        plainly = counted_plainly(stream, every, first)
+        plainly = index_plain_text(stream, every, first)
     if plainly is not None:
         return plainly
     with recording_bytes(path) as stream:
@@ -220,12 +220,12 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
         if not check(stored[name]):
             raise ValueError(f"'{name}' is not what it should be")
     rows = stored["rows"]
-    marks = tuple(RowMark(*mark) for mark in stored["marks"])
+    marks = tuple(RowOffset(*mark) for mark in stored["marks"])
     if any(marks[i].row >= marks[i + 1].row for i in range(len(marks) - 1)):
         raise ValueError("marks are not in order")
     if marks and (rows is None or marks[-1].row > rows):
         raise ValueError("a mark is behind the last row")
-    columns = tuple(LookedColumn(*column) for column in stored["columns"])
+    columns = tuple(ColumnInfo(*column) for column in stored["columns"])
     return SurveyedRecording(path="", **{**stored, "marks": marks, "columns": columns})
 
 

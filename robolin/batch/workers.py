@@ -17,7 +17,7 @@ from robolin.batch.part_job import PartDone, PartJob, compute_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.paths import is_stored
 from robolin.queries.request import ArmSource
-from robolin.queries.state_parsing import states_of_file
+from robolin.queries.state_parsing import with_trajectory
 from robolin.version import __version__
 
 _LOCAL = "local:"
@@ -70,7 +70,7 @@ def by_workers(client: Any) -> PartsWork:
         if not jobs:
             return
         require_fit(client, jobs[0])
-        yield from sent_parts(client, iter([from_anywhere(job) for job in jobs]))
+        yield from submit_parts(client, iter([from_anywhere(job) for job in jobs]))
 
     return work
 
@@ -80,7 +80,7 @@ def from_anywhere(job: PartJob) -> PartJob:
     source = replace(job.source, path=_from_root(job.source.path))
     path = job.loads.path
     loads = replace(job.loads, path=os.path.abspath(path)) if os.path.exists(path) else job.loads
-    states = states_of_file(job.states, source.path, job.states.rows)
+    states = with_trajectory(job.states, source.path, job.states.rows)
     target = _from_root(job.target)
     return replace(job, source=source, loads=loads, states=states, target=target)
 
@@ -157,12 +157,12 @@ class _Sent:
     refused: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
 
-    def is_for_none_of(self, workers: Collection[str]) -> bool:
+    def has_no_candidate(self, workers: Collection[str]) -> bool:
         """Whether all who may make it are gone."""
         return bool(self.where) and not {*self.where} & {*workers}
 
 
-def sent_parts(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
+def submit_parts(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
     """Parts as they are done, a few at a time on their way."""
     held: dict[Any, _Sent] = {}
     done = _as_completed(client)
@@ -261,7 +261,7 @@ def _finished(client: Any, done: Any, held: Mapping[Any, _Sent]) -> Iterator[Any
         if waited > _PATIENCE:
             waited = 0.0
             left = _some_workers(client)
-            yield from [each for each, sent in [*held.items()] if sent.is_for_none_of(left)]
+            yield from [each for each, sent in [*held.items()] if sent.has_no_candidate(left)]
 
 
 def _some_workers(client: Any) -> Collection[str]:

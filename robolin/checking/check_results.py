@@ -25,11 +25,11 @@ from robolin.core.results.result import Result, stream_of_one_part
 from robolin.core.results.sound_arrays import require_finite
 from robolin.core.threads import result_of
 from robolin.description.load import figures, read
-from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, Place
+from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation
 from robolin.errors import RobolinError
-from robolin.io.provenance_writer import plain
+from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored
-from robolin.queries.query_context import QUIETLY, Settings, open_inquiry
+from robolin.queries.query_context import DEFAULT_SETTINGS, Settings, run_request
 
 if TYPE_CHECKING:
     from robolin.checking.suite import Case
@@ -47,7 +47,7 @@ class CheckSettings:
 
     inputs: Inputs
     close: Tolerances | None = None
-    settings: Settings = QUIETLY
+    settings: Settings = DEFAULT_SETTINGS
     update: bool = False
 
 
@@ -90,7 +90,7 @@ def check_pair(path: str, other: str, how: CheckSettings) -> CheckOutcome:
     return _outcome(path, path, check)
 
 
-def checked_side_by_side(
+def check_in_parallel(
     checks: Iterable[Callable[[], CheckOutcome]], jobs: int
 ) -> tuple[CheckOutcome, ...]:
     """All outcomes, from the quickest to the slowest."""
@@ -138,7 +138,7 @@ def _compared(
     stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison:
     """The answer as it is now beside the stored one."""
-    with open_inquiry(asked.inquiry(), settings) as answer:
+    with run_request(asked.inquiry(), settings) as answer:
         if isinstance(answer, Result):
             require_finite(answer)
             answer = stream_of_one_part(answer)
@@ -161,7 +161,9 @@ def _changed_model(stored: StoredFile, asked: RecordedQuestion) -> Comparison | 
     before = stored.meta["model"]
     try:
         options = asked.inquiry().sources[0].options
-        changes = model_changes(before, plain(figures(asked.arm, options))) if before else ()
+        changes = (
+            model_changes(before, to_json_types(figures(asked.arm, options))) if before else ()
+        )
     except RobolinError:
         return None
     return Comparison((), changes=changes)
@@ -207,7 +209,7 @@ _PARTS = {
 }
 
 
-def changed_place(arm: str, changes: Sequence[Change]) -> Place | None:
+def changed_place(arm: str, changes: Sequence[Change]) -> SourceLocation | None:
     """The line of the first change that is still to be seen in the file of an arm."""
     if not changes or not Path(arm).is_file() or arm.lower().endswith(".xacro"):
         # lines of an expansion are no lines of the file
@@ -219,7 +221,7 @@ def changed_place(arm: str, changes: Sequence[Change]) -> Place | None:
     return None if description is None else next(_places(description, changes), None)
 
 
-def _places(description: Description, changes: Sequence[Change]) -> Iterator[Place]:
+def _places(description: Description, changes: Sequence[Change]) -> Iterator[SourceLocation]:
     entries: dict[str, Sequence[LinkEntry | JointEntry | LoopEntry]] = {
         "link": description.links,
         "joint": description.joints,
@@ -233,7 +235,7 @@ def _places(description: Description, changes: Sequence[Change]) -> Iterator[Pla
                 yield _place(entry, change.quantity)
 
 
-def _place(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> Place:
+def _place(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> SourceLocation:
     first = quantity.partition(" ")[0]
     if isinstance(entry, LinkEntry):
         return entry.place if quantity in ("added", "renamed") else entry.at(first)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.checking.differences import Difference, Ledger
+from robolin.checking.differences import ArrayDiff, Difference
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
 from robolin.checking.tolerance import (
@@ -20,11 +20,11 @@ from robolin.checking.tolerance import (
     tolerance_of,
 )
 from robolin.core.arrays import Numbers
-from robolin.core.results.result import Array, Footer, Result, ResultStream, asked_verb
+from robolin.core.results.result import Array, Footer, Result, ResultStream, base_verb
 from robolin.core.threads import close_generator, prefetch
 from robolin.core.units import entry_units, same_unit, slides_in
-from robolin.io.provenance_reader import Blocks, Entry
-from robolin.io.provenance_writer import plain
+from robolin.io.provenance_reader import ArrayMeta, Blocks
+from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import StoredFile
 from robolin.queries.values import POINT
 from robolin.queries.verbs import VERBS
@@ -85,7 +85,7 @@ def compare_with_stored(
 ) -> Comparison:
     """Every number of a result beside the stored one; damage to that is an error."""
     with closing(prefetch(stored.blocks())) as blocks:
-        pair = _SideBySide(stored, tolerances, _StoredRows(blocks))
+        pair = ComparisonRun(stored, tolerances, _StoredRows(blocks))
         try:
             for part in result.parts:
                 pair.add(part)
@@ -108,14 +108,14 @@ def compare_with_stored(
 
 
 @dataclass
-class _SideBySide:
+class ComparisonRun:
     """Where parts of the result and rows of the stored one are laid side by side."""
 
     stored: StoredFile
     tolerances: Tolerances
     stored_rows: _StoredRows
     rows: int = 0
-    ledgers: dict[str, Ledger] = field(default_factory=dict)
+    ledgers: dict[str, ArrayDiff] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     first: Result | None = None
 
@@ -155,7 +155,7 @@ class _SideBySide:
                 slides = slides_in(self.stored.meta["model"])
                 units = entry_units(entry.name, entry.unit, entry.labels, slides)
                 tolerance = tolerance_of(self.stored.meta["verb"], entry.name, self.tolerances)
-                self.ledgers[entry.name] = Ledger(entry, tolerance, units)
+                self.ledgers[entry.name] = ArrayDiff(entry, tolerance, units)
 
     def structure(self) -> Iterator[str]:
         """How the results differ beside their numbers."""
@@ -170,7 +170,7 @@ class _SideBySide:
             yield f"rows: {meta['rows']} → {self.rows}"
         yield from self._arrays(part, self.stored.entries)
 
-    def _arrays(self, part: Result, entries: tuple[Entry, ...]) -> Iterator[str]:
+    def _arrays(self, part: Result, entries: tuple[ArrayMeta, ...]) -> Iterator[str]:
         now = {name for name, _ in part.stored()}
         before = {entry.name for entry in entries}
         yield from (f"array {name}: not there any more" for name in sorted(before - now))
@@ -185,11 +185,11 @@ class _SideBySide:
 
 def _point(part: Result) -> set[str]:
     """The arrays of the operating point, which results of former versions do not store."""
-    verb = VERBS.get(asked_verb(part.verb))
+    verb = VERBS.get(base_verb(part.verb))
     return set(POINT) if verb is not None and verb.linear else set()
 
 
-def _same_axes(array: Array, entry: Entry) -> bool:
+def _same_axes(array: Array, entry: ArrayMeta) -> bool:
     """Whether the entries are named the same and every axis counts the same."""
     kinds = [array.axis_kind(i) for i in range(array.rank)]
     return array.labels == entry.labels and kinds == list(entry.axes or [""] * array.rank)
@@ -236,7 +236,7 @@ def question_changes(meta: Mapping[str, Any], result: Result) -> Iterator[str]:
     """What a result was asked otherwise than a stored one."""
     if result.verb != meta["verb"]:
         yield f"verb: {meta['verb']} → {result.verb}"
-    now = plain(result.options)
+    now = to_json_types(result.options)
     # asked again by its name
     told = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
     motors = {key: text for key, text in motors_in_contract(meta).items() if now.get(key) == text}
@@ -251,7 +251,7 @@ def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _model_changes(old: Any, new: Any) -> tuple[Change, ...]:
-    return model_changes(old, plain(new)) if old and new else ()
+    return model_changes(old, to_json_types(new)) if old and new else ()
 
 
 def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
@@ -266,7 +266,7 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
 
 
 def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
-    contract = plain(ending.contract)
+    contract = to_json_types(ending.contract)
     silent = ("joints", "ignored", *remainder_lines(meta["verb"]))
     for key, said in meta["contract"].items():
         if key in contract and contract[key] != said and key not in silent:

@@ -11,7 +11,7 @@ import numpy as np
 from robolin.checking.tolerance import Tolerance, distinguishing_digits, percent, rounding_of
 from robolin.core.arrays import Floats, Mask, Numbers
 from robolin.core.results.number_kind import kind_of
-from robolin.io.provenance_reader import Entry
+from robolin.io.provenance_reader import ArrayMeta
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class Difference:
 
 
 @dataclass
-class Ledger:
+class ArrayDiff:
     """The worst row of each entry of one array, as rows are compared."""
 
-    entry: Entry
+    entry: ArrayMeta
     tolerance: Tolerance
     units: list[str]
     scale: float = 0.0
@@ -119,9 +119,9 @@ class Ledger:
         self.scale = max(self.scale, _largest(stored))
         # nearly always everything is as it was
         if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
-            self._look_closely(stored, found, first)
+            self._compare_values(stored, found, first)
 
-    def _look_closely(self, stored: Numbers, found: Numbers, first: int) -> None:
+    def _compare_values(self, stored: Numbers, found: Numbers, first: int) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
             gap = _gaps(stored, found)
             excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))

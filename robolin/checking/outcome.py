@@ -10,9 +10,9 @@ from typing import Any, Literal
 from robolin.checking.compare import Comparison
 from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.text import printable
-from robolin.description.model import Place
+from robolin.description.model import SourceLocation
 from robolin.errors import FOUND_SOMETHING, RobolinError
 
 Status = Literal["same", "differs", "updated", "refused"]
@@ -21,7 +21,7 @@ SHOWN_AT_MOST = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CheckOutcome(Shown):
+class CheckOutcome(DisplayMixin):
     """What checking one stored result found.
 
     Fields:
@@ -52,7 +52,7 @@ class CheckOutcome(Shown):
     comparison: Comparison | None = None
     error: RobolinError | None = None
     seconds: float = 0.0
-    place: Place | None = None
+    place: SourceLocation | None = None
 
     @property
     def exit_code(self) -> int:
@@ -63,7 +63,7 @@ class CheckOutcome(Shown):
         return 0 if self.status == "same" else FOUND_SOMETHING
 
 
-def gravest_exit_code(outcomes: Sequence[CheckOutcome]) -> int:
+def worst_exit_code(outcomes: Sequence[CheckOutcome]) -> int:
     """The gravest of all: what could not be checked weighs more than what differs."""
     return max((outcome.exit_code for outcome in outcomes), default=0)
 

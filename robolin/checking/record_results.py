@@ -9,38 +9,38 @@ from pathlib import Path
 
 from robolin.checking.tolerance import LIBRARY_NOTE, Tolerances, from_a_library
 from robolin.core.results.result import Reference, Result, ResultStream, stream_of_one_part
-from robolin.core.results.sound_arrays import require_sound_result
+from robolin.core.results.sound_arrays import validate_result
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_of
-from robolin.io.paths import place_and_part, require_output_is_no_input, require_target
+from robolin.io.paths import require_output_is_no_input, require_target, split_part
 from robolin.io.stored import require_holdable
-from robolin.queries.query_context import Notify, Settings, open_inquiry
-from robolin.queries.request import ARM_OPTION, Inquiry
-from robolin.queries.state_parsing import require_writable_as
+from robolin.queries.query_context import MessageCallback, Settings, run_request
+from robolin.queries.request import ARM_OPTION, Request
+from robolin.queries.state_parsing import require_nan_support
 from robolin.queries.states import STATES_OPTION
 from robolin.queries.verbs import answering_verb
 
 
-def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tolerances) -> None:
+def record_inquiry(inquiry: Request, path: Path, settings: Settings, close: Tolerances) -> None:
     """Compute the answer and store it as one to check others against."""
     require_target(str(path), None)
     require_output_is_no_input(path, inquiry.files.values())
     form = format_of(str(path), None)
-    require_writable_as(inquiry.states, form)
-    with open_inquiry(inquiry, settings) as answer:
+    require_nan_support(inquiry.states, form)
+    with run_request(inquiry, settings) as answer:
         kept = as_reference(answer, path, inquiry.files, close, settings.notify)
         FORMATS[form].write(kept, str(path))
 
 
 def record_result(
-    result: Result | ResultStream, path: Path, close: Tolerances, notify: Notify
+    result: Result | ResultStream, path: Path, close: Tolerances, notify: MessageCallback
 ) -> None:
     """Store a result that was computed just now as one to check others against."""
     require_target(str(path), None)
     if not isinstance(result, Result):
         message = f"a {type(result).__name__} cannot be recorded"
         raise UsageError(message, hint="record what robolin.answer gives")
-    require_sound_result(result)
+    validate_result(result)
     require_output_is_no_input(path, result.files.values())
     _require_repeatable(result)
     kept = as_reference(result, path, result.files, close, notify)
@@ -52,7 +52,7 @@ def as_reference(
     path: Path,
     files: Mapping[str, str],
     close: Tolerances,
-    notify: Notify,
+    notify: MessageCallback,
 ) -> ResultStream:
     """An answer as a reference, with the way from where it is stored to the files it came from."""
     if isinstance(answer, Result):
@@ -60,16 +60,16 @@ def as_reference(
         if close.exact and from_a_library(answer.verb, answer.options, answer.model):
             notify("note", LIBRARY_NOTE)
         answer = stream_of_one_part(answer)
-    reference = Reference(close.plain(), _ways(files, path.resolve().parent))
+    reference = Reference(close.plain(), _relative_paths(files, path.resolve().parent))
     ending = answer.ending
     return replace(answer, ending=lambda rows: replace(ending(rows), reference=reference))
 
 
-def _ways(files: Mapping[str, str], folder: Path) -> dict[str, str]:
+def _relative_paths(files: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Every file that was given, as a path from a folder; bundled arms and pipes have none."""
     ways = {}
     for label, path in files.items():
-        place, part = place_and_part(path)
+        place, part = split_part(path)
         if path != "-" and (
             Path(place).is_file() or (label != ARM_OPTION and Path(place).is_dir())
         ):

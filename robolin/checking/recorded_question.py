@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.result import asked_verb
+from robolin.core.results.result import base_verb
 from robolin.errors import FileError, RobolinError
-from robolin.io.paths import place_and_part
+from robolin.io.paths import split_part
 from robolin.queries.query_context import arm_inputs
-from robolin.queries.request import ARM_OPTION, Inquiry, inquiry_of
+from robolin.queries.request import ARM_OPTION, Request, request_from_options
 from robolin.queries.states import STATES_OPTION
 from robolin.queries.verbs import VERBS, answering_verb
 
@@ -33,15 +33,15 @@ class RecordedQuestion:
     @property
     def files(self) -> tuple[str, ...]:
         """The arm and every other file that it names."""
-        asks = VERBS[asked_verb(self.verb)].options
+        asks = VERBS[base_verb(self.verb)].options
         return (self.arm, *(str(self.options[each]) for each in asks if self._names(each)))
 
     def _names(self, label: str) -> bool:
-        return label in self.options and VERBS[asked_verb(self.verb)].options[label].kind == "file"
+        return label in self.options and VERBS[base_verb(self.verb)].options[label].kind == "file"
 
-    def inquiry(self) -> Inquiry:
+    def inquiry(self) -> Request:
         """What is asked, refused if it makes no sense."""
-        return inquiry_of(self.verb, self.arm, self.options)
+        return request_from_options(self.verb, self.arm, self.options)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     places = [place for place in places if not _is_same_file(place, stored.path)]
     for place in places:
         # of a recording, which may be a folder, a part may be named
-        inside, part = place_and_part(str(place))
+        inside, part = split_part(str(place))
         if place.is_file() or part or (label != ARM_OPTION and place.is_dir()):
             return os.path.normpath(inside) + (f":{part}" if part else "")
     if label == ARM_OPTION and recorded is None:

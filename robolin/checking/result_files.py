@@ -13,15 +13,15 @@ from robolin.checking.check_results import CheckSettings, check_file
 from robolin.checking.outcome import CheckOutcome
 from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
-from robolin.checking.tolerance import Tolerances, same_for_all
+from robolin.checking.tolerance import Tolerances, uniform_tolerances
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
-from robolin.core.results.sound_arrays import require_sound_result
+from robolin.core.results.sound_arrays import validate_result
 from robolin.core.threads import close_generator
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, format_of
 from robolin.io.paths import require_output_is_no_input, require_target
 from robolin.io.stored import StoredResult, require_holdable
-from robolin.queries.answer import as_python_warnings
+from robolin.queries.answer import emit_warning
 from robolin.queries.query_context import Settings
 
 
@@ -63,7 +63,7 @@ def _require_stream(result: object, form: str) -> ResultStream:
     if isinstance(result, StoredResult):
         result = result.result
     if isinstance(result, Result):
-        require_sound_result(result)
+        validate_result(result)
         require_holdable(result, form)
         return stream_of_one_part(result)
     if isinstance(result, ResultStream):
@@ -116,8 +116,8 @@ def record(
         >>> robolin.check("holding.npz").status
         'same'
     """
-    close = same_for_all(rtol, atol) or Tolerances({})
-    record_result(result, Path(path), close, as_python_warnings)
+    close = uniform_tolerances(rtol, atol) or Tolerances({})
+    record_result(result, Path(path), close, emit_warning)
 
 
 def check(
@@ -152,5 +152,5 @@ def check(
         'same'
     """
     inputs = Inputs(None if model is None else str(model), None if root is None else Path(root))
-    close = same_for_all(rtol, atol)
+    close = uniform_tolerances(rtol, atol)
     return check_file(str(path), CheckSettings(inputs, close, Settings(jobs)))

@@ -30,7 +30,7 @@ from robolin.core.number_parsing import text_of
 from robolin.core.text import did_you_mean
 from robolin.errors import FileError, RobolinError, raise_all
 from robolin.io.format_table import with_companion
-from robolin.queries.option_specs import Ask
+from robolin.queries.option_specs import OptionSpec
 from robolin.queries.verbs import answering_verb
 
 SUITE, PROJECT = "robolin.toml", "pyproject.toml"
@@ -193,7 +193,7 @@ class _SuiteReader:
         if "trajectory" in entry:
             yield "trajectory", str(self._path.parent / entry["trajectory"])
 
-    def _value(self, ask: Ask, value: Any) -> Any:
+    def _value(self, ask: OptionSpec, value: Any) -> Any:
         """A value of the suite file as flags have it."""
         if ask.kind == "file" and isinstance(value, str):
             return str(self._path.parent / value)

@@ -9,7 +9,7 @@ from math import isfinite
 from sys import float_info
 from typing import Any
 
-from robolin.core.results.result import asked_verb
+from robolin.core.results.result import base_verb
 from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS
 
@@ -62,7 +62,7 @@ class Tolerances:
         return {name: tolerance.plain() for name, tolerance in self.by_name.items()}
 
 
-def same_for_all(rtol: float | None, atol: float | None) -> Tolerances | None:
+def uniform_tolerances(rtol: float | None, atol: float | None) -> Tolerances | None:
     """One tolerance for every array; None if neither number is given."""
     if rtol is None and atol is None:
         return None
@@ -99,7 +99,7 @@ def rounding_of(scale: float) -> float:
 def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:
     """How far an array may be off; a remainder has no digits that a share of it would allow for."""
     tolerance = asked.of(array)
-    remains = array == _REMAINDERS.get(asked_verb(verb), ("",))[0] and array not in asked.by_name
+    remains = array == _REMAINDERS.get(base_verb(verb), ("",))[0] and array not in asked.by_name
     if not remains or tolerance.exact:
         return tolerance
     return Tolerance(tolerance.rtol, max(tolerance.atol, _SOLVED))
@@ -107,7 +107,7 @@ def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:
 
 def remainder_lines(verb: str) -> tuple[str, ...]:
     """The lines of a contract that tell nothing but rounding."""
-    return _REMAINDERS.get(asked_verb(verb), ())[1:]
+    return _REMAINDERS.get(base_verb(verb), ())[1:]
 
 
 def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, Any] | None) -> bool:
@@ -117,9 +117,9 @@ def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, An
     with the same bits everywhere.
     """
     closed = bool((model or {}).get("loops")) and not options.get("open-loops")
-    known = VERBS.get(asked_verb(verb))
+    known = VERBS.get(base_verb(verb))
     fitted = options.get("differentiate") == "savgol"
-    return closed or fitted or (known is not None and known.by_library(options))
+    return closed or fitted or (known is not None and known.uses_lapack(options))
 
 
 _FEWEST, _MOST = 5, 17

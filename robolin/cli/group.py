@@ -13,7 +13,7 @@ from importlib import import_module
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
-from robolin.core.text import likely_meant
+from robolin.core.text import suggest
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import VERBS, sections, unknown_verb
 from robolin.version import __version__
@@ -75,7 +75,7 @@ def group() -> None:
 def invoke(args: Sequence[str]) -> int:
     """Run one command line and return the exit code it asks for; errors are all our own."""
     try:
-        with _our_errors(args), group.make_context("robolin", list(args)) as ctx:
+        with translate_click_errors(args), group.make_context("robolin", list(args)) as ctx:
             # not `group.main`: it has its own idea of what a closed pipe and Ctrl-C mean
             group.invoke(ctx)
     except Exit as stop:
@@ -87,9 +87,9 @@ def invoke(args: Sequence[str]) -> int:
 
 
 @contextmanager
-def parsed(args: Sequence[str]) -> Iterator[click.Context]:
+def parse_only(args: Sequence[str]) -> Iterator[click.Context]:
     """The flags of a command line, read and not run."""
-    with _our_errors(args), group.make_context("robolin", list(args)) as outer:
+    with translate_click_errors(args), group.make_context("robolin", list(args)) as outer:
         words = [*outer._protected_args, *outer.args]
         name, command, rest = group.resolve_command(outer, words)
         assert command is not None, "a verb that is not there has been refused"
@@ -98,7 +98,7 @@ def parsed(args: Sequence[str]) -> Iterator[click.Context]:
 
 
 @contextmanager
-def _our_errors(args: Sequence[str]) -> Iterator[None]:
+def translate_click_errors(args: Sequence[str]) -> Iterator[None]:
     """Click's complaints as errors of ours; the end and the help page are none."""
     try:
         yield
@@ -110,13 +110,13 @@ def _our_errors(args: Sequence[str]) -> Iterator[None]:
         raise _misused(error, args) from error
 
 
-def _options_meant(error: click.NoSuchOption) -> list[str]:
+def suggest_options(error: click.NoSuchOption) -> list[str]:
     """The flags of the command that a word may have been meant as; Click guesses more freely."""
     if error.ctx is None or not error.option_name.startswith("--"):
         return []
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
     known = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-    return [f"--{word}" for word in likely_meant(error.option_name.removeprefix("--"), known)]
+    return [f"--{word}" for word in suggest(error.option_name.removeprefix("--"), known)]
 
 
 def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
@@ -125,7 +125,7 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
     context = getattr(error, "ctx", None)
     verb = [word for word in args[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["robolin", *verb])
-    close = _options_meant(error) if isinstance(error, click.NoSuchOption) else []
+    close = suggest_options(error) if isinstance(error, click.NoSuchOption) else []
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
     # choices are a list there, one to a line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")

@@ -44,24 +44,24 @@ _NO_MEMORY = "without setting an exception"
 
 def run() -> NoReturn:
     """Run the command line this process was started with."""
-    _collect_later()
-    _separate_messages()
+    defer_gc()
+    detach_stderr()
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = INTERRUPTED
     # the second one is for another Ctrl-C while the first is being answered
     with suppress(KeyboardInterrupt), suppress(KeyboardInterrupt):
         try:
-            _hear_signals()
+            install_signal_handlers()
             code = main(sys.argv[1:])
         finally:
             # there is nothing left that Ctrl-C could stop
             _quiet_interrupts()
     _quiet_interrupts()
-    _leave(code)
+    exit_without_teardown(code)
 
 
-def _collect_later() -> None:
+def defer_gc() -> None:
     """Have nobody look for garbage among modules while they are imported, and as usual after that.
 
     A twentieth of the time of a short command would go into it.
@@ -76,7 +76,7 @@ def _collect_later() -> None:
     gc.set_threshold(_OBJECTS_AT_START, *usual[1:])
 
 
-def _hear_signals() -> None:
+def install_signal_handlers() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         # whoever started us with nohup does not want us to hear about it
@@ -102,7 +102,7 @@ def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraised)
 
 
-def _separate_messages() -> None:
+def detach_stderr() -> None:
     """Have our own messages go their own way, so that those of libraries can end."""
     if sys.stderr is None:
         return
@@ -119,7 +119,7 @@ def _quiet_interrupts() -> None:
         signal.signal(signal.SIGINT, end_interrupted)
 
 
-def _leave(code: int) -> NoReturn:
+def exit_without_teardown(code: int) -> NoReturn:
     """End the process at once: results have been written, or what there was of them removed.
 
     The interpreter would take every module apart, which is a tenth of the time of a short command,
@@ -186,7 +186,7 @@ def _code_of(error: BaseException) -> int:
         raise error
     except BrokenPipeError:
         # whoever was reading has seen enough
-        _abandon_stdout()
+        discard_stdout()
         return 0
     except RobolinError as error:
         return _rejected(error)
@@ -201,7 +201,7 @@ def _code_of(error: BaseException) -> int:
     except MemoryError:
         return _rejected(_too_large())
     except OSError as error:
-        _abandon_stdout()
+        discard_stdout()
         return _rejected(_unusable(error))
     except ImportError as error:
         ours = (error.name or "").partition(".")[0] == "robolin"
@@ -262,7 +262,7 @@ def _bug(error: BaseException) -> int:
     return BUG
 
 
-def _abandon_stdout() -> None:
+def discard_stdout() -> None:
     """Let what is still buffered go nowhere, or the interpreter would complain on its way out."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import VerbCommand, file_name, given_options
-from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live_output, many_recordings
+from robolin.cli.flags.flag import VerbCommand, explicit_options, validated_path
+from robolin.cli.flags.many_flags import MANY_PARAMS, RecordingSet, live_output, recording_set
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import state_flags
 from robolin.errors import UsageError
-from robolin.queries.request import Inquiry, inquiry_of
-from robolin.queries.state_parsing import require_writable_as
+from robolin.queries.request import Request, request_from_options
+from robolin.queries.state_parsing import require_nan_support
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.results.result import Result, ResultStream
     from robolin.display.terminal.progress import RowProgress
-    from robolin.queries.query_context import AnswerWatch
+    from robolin.queries.query_context import ResultCallback
 
 # what is asked and where the answer goes, and further flags by name
 Respond = Callable[..., None]
@@ -37,7 +37,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _WORDS = {_M_TRIM_THRESHOLD: 1 << 28, _M_MMAP_THRESHOLD: 1 << 25, _M_ARENA_MAX: 1}
 
 
-def asking_command(
+def query_command(
     name: str,
     flags: Sequence[click.Parameter] = (),
     *,
@@ -62,9 +62,9 @@ def asking_command(
         def callback(**values: Any) -> None:
             ctx = click.get_current_context()
             more = {key: values[key] for key in names if key}
-            many = many_recordings(ctx)
+            many = recording_set(ctx)
             if many is None:
-                inquiry, out = asked_in(ctx)
+                inquiry, out = parse_request(ctx)
                 function(inquiry, live_output(ctx, out, inquiry.question), **more)
             else:
                 _require_none({**more, "live": ctx.params.get("live")})
@@ -82,39 +82,41 @@ def _require_none(flags: Mapping[str, Any]) -> None:
             raise UsageError("goes with one recording and one result", where=f"--{name}", hint=hint)
 
 
-def _respond_to_many(ctx: click.Context, many: ManyRecordings) -> None:
-    from robolin.cli.run_many import respond_to_many
+def _respond_to_many(ctx: click.Context, many: RecordingSet) -> None:
+    from robolin.cli.run_many import run_many
 
-    verb, options = ctx.command.name or "", given_options(ctx)
+    verb, options = ctx.command.name or "", explicit_options(ctx)
     first = many.recordings[0].path
-    arm = file_name(ctx.params["arm"])
-    respond_to_many(inquiry_of(verb, arm, {**options, "trajectory": first}), output_of(ctx), many)
+    arm = validated_path(ctx.params["arm"])
+    run_many(
+        request_from_options(verb, arm, {**options, "trajectory": first}), output_of(ctx), many
+    )
 
 
-def asked_in(ctx: click.Context, verb: str = "") -> tuple[Inquiry, Output]:
+def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
     """What a command line asks of one state or one recording, and where the answer is to go.
 
     verb: what the question is called, where that is not the name of the command
     """
-    verb, options = verb or ctx.command.name or "", given_options(ctx)
-    if many_recordings(ctx) is not None:
+    verb, options = verb or ctx.command.name or "", explicit_options(ctx)
+    if recording_set(ctx) is not None:
         hint = "name one file"
         raise UsageError("goes with one recording and one result", where="--trajectory", hint=hint)
     if isinstance(given := options.get("trajectory"), tuple):
         (options["trajectory"],) = given
-    inquiry = inquiry_of(verb, file_name(ctx.params["arm"]), options)
+    inquiry = request_from_options(verb, validated_path(ctx.params["arm"]), options)
     for path in inquiry.files.values():
-        file_name(path)
+        validated_path(path)
     return inquiry, output_of(ctx)
 
 
-def respond(
-    inquiry: Inquiry,
+def run_and_write(
+    inquiry: Request,
     out: Output,
     write: Write | None = None,
     *,
     arm: Arm | None = None,
-    watch: AnswerWatch | None = None,
+    watch: ResultCallback | None = None,
 ) -> None:
     """Answer and write the result.
 
@@ -123,31 +125,31 @@ def respond(
     watch: is shown each part of the answer with the state it belongs to
     """
     # whoever asks for help needs nothing of this
-    from robolin.queries.query_context import open_inquiry
+    from robolin.queries.query_context import run_request
 
     out.require_target(inquiry.files.values())
     if inquiry.states.trajectory is not None:
-        keep_memory()
+        tune_malloc()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
-    with open_inquiry(inquiry, settings, arm) as answer, progress:
+    with run_request(inquiry, settings, arm) as answer, progress:
         (write or out.write)(answer)
 
 
-def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
+def _progress(inquiry: Request, out: Output) -> RowProgress:
     """A bar for whoever watches a trajectory being answered, notes for a log that is kept."""
     from robolin.display.terminal.progress import RowProgress, stderr_is_terminal
 
     if inquiry.states.trajectory is None:
         return RowProgress(False)
     if inquiry.states.on_bad_row is not None:
-        require_writable_as(inquiry.states, out.form_written())
+        require_nan_support(inquiry.states, out.resolved_format())
     if stderr_is_terminal():
-        return RowProgress(not out.quiet and not out.fills_terminal())
+        return RowProgress(not out.quiet and not out.streams_to_terminal())
     return RowProgress(False, out.note)
 
 
-def keep_memory() -> None:
+def tune_malloc() -> None:
     """Have this process keep what it frees, where the system's library can be told so."""
     if not sys.platform.startswith("linux"):
         return

@@ -17,44 +17,44 @@ from robolin.batch.parts_folder import shard
 from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
 from robolin.cli.messages import say
-from robolin.cli.query_command import keep_memory
-from robolin.core.text import counted
+from robolin.cli.query_command import tune_malloc
+from robolin.core.text import pluralize
 from robolin.display.terminal.progress import stderr_is_terminal
 from robolin.errors import UsageError
-from robolin.io.locations import FilePlace, place_named
+from robolin.io.locations import FilePlace, parse_location
 from robolin.io.paths import require_output_is_no_input
-from robolin.queries.state_parsing import require_writable_as
+from robolin.queries.state_parsing import require_nan_support
 
 if TYPE_CHECKING:
     from robolin.batch.compute import PartsWork
     from robolin.batch.part_job import PartDone
-    from robolin.cli.flags.many_flags import ManyRecordings
+    from robolin.cli.flags.many_flags import RecordingSet
     from robolin.cli.flags.output_flags import Output
-    from robolin.queries.request import Inquiry
+    from robolin.queries.request import Request
 
 # seconds between two lines about how far it has come
 _BETWEEN = 2.0
 
 
-def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
+def run_many(inquiry: Request, out: Output, many: RecordingSet) -> None:
     """Answer for each of the recordings."""
-    keep_memory()
+    tune_malloc()
     if many.folder is None:
         _respond_with_one(inquiry, out, many)
     else:
-        _respond_with_parts(inquiry, out, many, place_named(many.folder))
+        _respond_with_parts(inquiry, out, many, parse_location(many.folder))
 
 
-def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
+def _respond_with_one(inquiry: Request, out: Output, many: RecordingSet) -> None:
     files = {**inquiry.files, "trajectory": ""}.values()
     out.require_target([*filter(None, files), *(each.path for each in many.recordings)])
-    require_writable_as(inquiry.states, out.form_written())
+    require_nan_support(inquiry.states, out.resolved_format())
     arm = inquiry.source.arm()
     out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
 
 
 def _respond_with_parts(
-    inquiry: Inquiry, out: Output, many: ManyRecordings, folder: FilePlace
+    inquiry: Request, out: Output, many: RecordingSet, folder: FilePlace
 ) -> None:
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)
@@ -65,7 +65,7 @@ def _respond_with_parts(
         raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
     arm = inquiry.source.arm()
     plan = planned_in(folder, inquiry, arm, many.recordings, Division(many.part_rows, out.form))
-    settings = replace(out.settings(), notify=out.notify_of_parts)
+    settings = replace(out.settings(), notify=out.notify_part)
     progress = PartsProgress(not out.quiet and stderr_is_terminal())
     if many.cluster:
         # a worker is a process of its own, with one thread unless more are asked for
@@ -84,7 +84,7 @@ def _respond_with_parts(
         )
     there = f", {done.skipped} there already" if many.resume else ""
     ended = "" if done.finished else "; others are missing yet"
-    out.note(f"{folder}: {counted(done.written, 'part')} written{there}{ended}")
+    out.note(f"{folder}: {pluralize(done.written, 'part')} written{there}{ended}")
 
 
 @contextmanager

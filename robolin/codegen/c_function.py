@@ -9,7 +9,7 @@ from typing import Any
 from robolin.codegen.c_statements import SIN_COS, Statements, literal
 from robolin.codegen.functions import Precision, root_in, sin_cos_in, tanh_in
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, all_behind
+from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, ancestors
 from robolin.engine.unrolled_program import Guard, UnrolledProgram
 
 # what a function says besides 0 and the number of a joint
@@ -158,8 +158,8 @@ def own_function(which: str, precision: Precision, called: str) -> Iterator[str]
     """The text of a function of our own."""
     x = OperationGraph().input("x")
     results = _made(which, precision, x)
-    numbers = [each for each in all_behind(results) if each is not x]
-    last_uses = {each.number: len(numbers) for each in all_behind(results)}
+    numbers = [each for each in ancestors(results) if each is not x]
+    last_uses = {each.number: len(numbers) for each in ancestors(results)}
     statements = Statements(precision, called, last_uses)
     statements.known_as(x, "x")
     lines = [line for i, each in enumerate(numbers) for line in statements.write(each, i)]

@@ -240,7 +240,7 @@ class CInstructions:
         known = _known(operation, str(a), str(b))
         return known or self._int(f"{a} {_WHOLE[operation]} {b}")
 
-    def whole_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
+    def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
         known = _known(operation, str(a), str(b))
         assert known is not None, "sizes are known when a program is written"
         return known
@@ -265,7 +265,7 @@ class CInstructions:
     def load(self, kind: str, pointer: Value) -> Value:
         return self._real(f"*{pointer}") if kind == "double" else self._int(f"*{pointer}")
 
-    def wholes_at_entry(self, offset: Value) -> Value:
+    def int_table_at_entry(self, offset: Value) -> Value:
         return _further(self.wholes, offset)
 
     def vectors_at_entry(self, memory: Value, offset: Value) -> Value:

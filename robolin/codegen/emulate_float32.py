@@ -26,10 +26,10 @@ NamedFloats = Mapping[str, Floats]
 def parameters_in(precision: Precision, question: ChosenQuestion) -> Parameters:
     """The arm's numbers as a program of this precision wants them."""
     parameters = question.parameters
-    return parameters if precision is DOUBLE else on_lightest_end(parameters)
+    return parameters if precision is DOUBLE else with_frame_at_lightest_end(parameters)
 
 
-def on_lightest_end(parameters: Parameters) -> Parameters:
+def with_frame_at_lightest_end(parameters: Parameters) -> Parameters:
     """The same arm with its inertial frame on the end of least mass."""
     carrying = {row.parent for row in parameters.links}
     ends = [k for k in range(1, parameters.n + 1) if k not in carrying]
@@ -64,13 +64,13 @@ class FloatChain(DirectChain):
         return super().regular(name, value, least * FLOAT.less_rank)
 
 
-def worked_in_floats(question: ChosenQuestion, given: NamedFloats) -> dict[str, Floats]:
+def emulate_float32(question: ChosenQuestion, given: NamedFloats) -> dict[str, Floats]:
     """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
 
     Without loops a program's constants are worked out in double and rounded then; with loops it
     has these very bits.
     """
-    parameters, algorithm = on_lightest_end(question.parameters), question.algorithm
+    parameters, algorithm = with_frame_at_lightest_end(question.parameters), question.algorithm
     columns: dict[str, Any] = {
         name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
         for name, values in given.items()

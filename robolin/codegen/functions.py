@@ -32,11 +32,11 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
 from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolled_program
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import arm_cache, same_when_closed
+from robolin.evaluation.evaluate import arm_cache, independent_of_loops
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method, algorithm_for, known_verb, require_choices_of_use
+from robolin.evaluation.methods import Method, algorithm_for, reject_unused_options, resolve_verb
 from robolin.evaluation.prescribed_joints import (
-    ANSWERED_BY,
+    PRESCRIBED_VARIANT,
     JointsNamed,
     prescribed_joints,
     prescribed_line,
@@ -101,7 +101,7 @@ def chosen_questions(
     """The same for several verbs, of which each choice has to concern one at least."""
     require_arm(arm)
     known = list(map(_known_verb, verbs))
-    require_choices_of_use(known, method, frame, point, prescribe)
+    reject_unused_options(known, method, frame, point, prescribe)
     return [chosen_question(arm, verb, method, frame, point, prescribe) for verb in known]
 
 
@@ -116,7 +116,7 @@ def chosen_question(
     """Which algorithm answers the verb on this arm, whether spelt with - or with _."""
     require_arm(arm)
     verb = _known_verb(verb)
-    if not same_when_closed(verb):
+    if not independent_of_loops(verb):
         if arm.loops and f"{verb}-closed" in ALGORITHMS:
             hint = f"ask for {verb}-closed, or --open-loops (open_loops=True) leaves them out"
             raise RobolinError(f"{verb} knows no closed loops here", where=arm.source, hint=hint)
@@ -134,13 +134,13 @@ def chosen_question(
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     fixed: dict[str, Floats] = {}
-    if prescribe is not None and verb in ANSWERED_BY:
-        verb, fixed = ANSWERED_BY[verb], {"prescribed": prescribed_joints(arm, prescribe)}
+    if prescribe is not None and verb in PRESCRIBED_VARIANT:
+        verb, fixed = PRESCRIBED_VARIANT[verb], {"prescribed": prescribed_joints(arm, prescribe)}
     return ChosenQuestion(verb, arm, ALGORITHMS[algorithm_for(arm, verb, method)], fixed)
 
 
 def _known_verb(verb: str) -> str:
-    return known_verb(verb, QUESTIONS, "to make a program of")
+    return resolve_verb(verb, QUESTIONS, "to make a program of")
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from robolin.codegen.ros2_files import plugin_description, plugin_source, requir
 from robolin.codegen.single_precision import measured_loss
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
-from robolin.core.text import listed, quoted
+from robolin.core.text import join_and, quote_list
 from robolin.errors import FileError, UsageError
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
-from robolin.io.atomic import new_name, put_in_place, remove_leftovers, replacing_all
+from robolin.io.atomic import atomic_write_all, new_name, put_in_place, remove_leftovers
 
 # above so many joints, one statement after the other takes compilers too long
 UNROLLED_UP_TO = 12
@@ -159,17 +159,17 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
         raise UsageError("there is no verb to make a program of", hint="for example: inverse")
     twice = [verb for verb in dict.fromkeys(found) if found.count(verb) > 1]
     if twice:
-        raise UsageError(f"named more than once: {quoted(twice)}", hint="name each verb once")
+        raise UsageError(f"named more than once: {quote_list(twice)}", hint="name each verb once")
     return found
 
 
 def _require_choices(real: str, layout: str, extras: Sequence[str], states: int) -> None:
     if real not in REALS:
-        raise UsageError(f"there is no real '{real}'", hint=f"choose {listed(REALS)}")
+        raise UsageError(f"there is no real '{real}'", hint=f"choose {join_and(REALS)}")
     if layout not in LAYOUTS:
-        raise UsageError(f"there is no layout '{layout}'", hint=f"choose {listed(LAYOUTS)}")
+        raise UsageError(f"there is no layout '{layout}'", hint=f"choose {join_and(LAYOUTS)}")
     if isinstance(extras, str) or any(each not in EXTRAS for each in extras):
-        raise UsageError(f"extras are {extras!r}", hint=f"a list of {listed(EXTRAS)}")
+        raise UsageError(f"extras are {extras!r}", hint=f"a list of {join_and(EXTRAS)}")
     if not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(f"states is {states!r}", hint="a whole number from 1 to 100000")
 
@@ -228,7 +228,7 @@ def _is_ours(file: Path) -> bool:
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    with replacing_all([folder / name for name in files], put_in_place) as streams:
+    with atomic_write_all([folder / name for name in files], put_in_place) as streams:
         for stream, content in zip(streams, files.values(), strict=True):
             stream.write(content)
 

@@ -27,8 +27,8 @@ class ArmData:
     def text(self, precision: Precision) -> Iterator[str]:
         """Both tables."""
         parents = [0, *(row.parent for row in self.parameters.links)]
-        wholes = layout.wholes_of(self.parameters, first_of_subtrees(parents)).tolist()
-        doubles = layout.doubles_of(self.parameters).tolist()
+        wholes = layout.int_table(self.parameters, first_of_subtrees(parents)).tolist()
+        doubles = layout.float_table(self.parameters).tolist()
         reals = [literal(number, precision) for number in doubles]
         yield from _table(f"{precision.real} {self.doubles}", reals)
         yield from _table(f"int {self.wholes}", list(map(str, wholes)))
@@ -121,7 +121,7 @@ def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
         for name in chain.inputs:
             called = Value(arguments.get(name, name))
             given = Lane(asm, asm.load("double", asm.address(called, place)))
-            value = chain.carried_over(name, k, given)
+            value = chain.apply_mimic(name, k, given)
             chain.arrays[name][k] = value
             if name == "q":
                 angle = value.value

@@ -8,12 +8,12 @@ from random import Random
 
 import numpy as np
 
-from robolin.codegen.emulate_float32 import worked_in_floats
+from robolin.codegen.emulate_float32 import emulate_float32
 from robolin.codegen.functions import DOUBLE, ChosenQuestion, Precision
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import RunOptions, evaluate_rows, why_unanswered
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows, explain_failure
 from robolin.evaluation.methods import Method
 
 
@@ -51,11 +51,11 @@ def answered_states(
     results, unanswered = evaluate_rows(question.arm, question.verb, given, **how)
     answered = np.asarray(unanswered) == 0
     if precision is not DOUBLE:
-        answered &= _known(worked_in_floats(question, given))
+        answered &= _known(emulate_float32(question, given))
     fine = np.flatnonzero(answered)[:states]
     if len(fine) < states:
         row = int(np.flatnonzero(~answered)[0])
-        error = why_unanswered(question.arm, question.verb, given, row, **how)
+        error = explain_failure(question.arm, question.verb, given, row, **how)
         raise error or _too_few_in_floats(question)
     given = {name: values[fine] for name, values in given.items()}
     return given, {name: values[fine] for name, values in results.items()}

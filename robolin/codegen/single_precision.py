@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.codegen.emulate_float32 import NamedFloats, on_lightest_end, worked_in_floats
+from robolin.codegen.emulate_float32 import NamedFloats, emulate_float32, with_frame_at_lightest_end
 from robolin.codegen.functions import FLOAT, ChosenQuestion
 from robolin.codegen.random_states import answered_states
 from robolin.core.arrays import Floats
@@ -22,7 +22,7 @@ ZERO_RESULT = 1e-12
 
 def loss_in_floats(question: ChosenQuestion, given: NamedFloats, expected: NamedFloats) -> float:
     """The largest error of a program in floats at these states, beside a result's largest entry."""
-    found = worked_in_floats(question, given)
+    found = emulate_float32(question, given)
     return max(largest_error_of(found[name], values) for name, values in expected.items())
 
 
@@ -55,5 +55,5 @@ def measured_loss(questions: Sequence[ChosenQuestion], method: Method) -> Measur
         states = answered_states(question, method, MEASURED_STATES, FLOAT)
         losses[question.verb] = float(f"{loss_in_floats(question, *states):.1e}")
     arm = questions[0].arm
-    seat = on_lightest_end(questions[0].parameters).seat
+    seat = with_frame_at_lightest_end(questions[0].parameters).seat
     return MeasuredLoss(arm.link(seat).name, losses)

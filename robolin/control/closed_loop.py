@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.control.optional_dependencies import scipy_part
+from robolin.control.optional_dependencies import require_scipy
 from robolin.control.regulator import Regulator
 from robolin.control.simulation.feedback_control import FeedbackControl, driven_joints
 from robolin.control.simulation.reference import reference_of
@@ -187,7 +187,7 @@ def _costs_to_go(arm: Arm, law: FeedbackControl, time: Floats) -> tuple[Floats, 
 
 def _integral(time: Floats, rate: Floats) -> Floats:
     """By Simpson's rule, refused where half of the rows say something else."""
-    integrate = scipy_part("integrate", "the cost of a motion")
+    integrate = require_scipy("integrate", "the cost of a motion")
     found: Floats = integrate.simpson(rate, x=time, axis=-1)
     half = np.unique([*range(0, len(time), 2), len(time) - 1])
     coarse = integrate.simpson(rate[..., half], x=time[half], axis=-1)

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.control.model_parts import joint_shares, joints_named, require_mode
+from robolin.control.model_parts import dominant_joints, joint_shares, require_mode
 from robolin.control.poles import slowest_first
 from robolin.control.scaling import ScaledMatrices, scaled_matrices
 from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Complexes, Floats, Integers, Mask
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 
 # a change of the model this small, beside its size, cannot be told from none
 MODEL_ROUNDING = 1e-14
@@ -22,7 +22,7 @@ Reached = Literal["controllability", "observability"]
 
 
 @dataclass(frozen=True, eq=False)
-class Reachability(Shown):
+class Reachability(DisplayMixin):
     """What inputs reach, or outputs show.
 
     `complete` says whether that is everything, `distance` (..., N) how small a change of the model
@@ -96,7 +96,7 @@ class Reachability(Shown):
             ('slide', 'pivot')
         """
         require_mode(self.model, place)
-        return joints_named(self.model, joint_shares(self.model, self._directions[1])[place])
+        return dominant_joints(self.model, joint_shares(self.model, self._directions[1])[place])
 
     @cached_property
     def _directions(self) -> tuple[Floats, Complexes]:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import one_by_one, require_model
+from robolin.control.model_parts import iter_models, require_model
 from robolin.control.poles import Poles, poles_of
 from robolin.control.regulator import solved_gains
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weights, require_weights, weight_matrix
 from robolin.core.arrays import Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 
 
 @dataclass(frozen=True, eq=False)
-class Estimator(Shown):
+class Estimator(DisplayMixin):
     """x̂' = A x̂ + B u + L (y - C x̂ - D u), the Kalman filter of a model.
 
     Fields:
@@ -77,5 +77,5 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
     weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))
     turned = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
     dual = replace(model, A=turned["A"], B=turned["C"], C=turned["B"], D=turned["D"])
-    K, P, residual = solved_gains(dual, [weights] * len(one_by_one(model)))
+    K, P, residual = solved_gains(dual, [weights] * len(iter_models(model)))
     return Estimator(np.moveaxis(K, -1, -2), P, residual, model)

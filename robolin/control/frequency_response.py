@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.control.discretize import discretized
-from robolin.control.model_parts import as_numbers, one_by_one, stacked_models
-from robolin.control.optional_dependencies import scipy_part
+from robolin.control.model_parts import as_numbers, iter_models, stacked_models
+from robolin.control.optional_dependencies import require_scipy
 from robolin.control.riccati import continuous_lyapunov, discrete_lyapunov
 from robolin.control.state_space import StateSpace
 from robolin.core.array_checks import is_real_number
 from robolin.core.arrays import Complexes, Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
 
@@ -27,12 +27,12 @@ def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
         raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
     rates = 1j * w
     at = np.asarray(rates if model.dt is None else np.exp(rates * model.dt), dtype=np.complex128)
-    return stacked_models([_response(each, at, w) for each in one_by_one(model)], model.batch)
+    return stacked_models([_response(each, at, w) for each in iter_models(model)], model.batch)
 
 
 def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
     """By A = Z T Z*: back substitution with s - T, for all frequencies together."""
-    linalg = scipy_part("linalg", "a frequency response")
+    linalg = require_scipy("linalg", "a frequency response")
     T, Z = linalg.schur(model.A, output="complex")
     pushed, seen = Z.conj().T @ model.B, model.C @ Z
     N, m = pushed.shape
@@ -55,7 +55,7 @@ def gramian(model: StateSpace, kind: Literal["controllability", "observability"]
     _require_stable(model)
     solve = continuous_lyapunov if model.dt is None else discrete_lyapunov
     found = []
-    for each in one_by_one(model):
+    for each in iter_models(model):
         if kind == "controllability":
             found.append(solve(each.A.T, each.B @ each.B.T))
         else:
@@ -76,7 +76,7 @@ def _require_stable(model: StateSpace) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class TimeResponse(Shown):
+class TimeResponse(DisplayMixin):
     """What the outputs do after a step or an impulse of each input by itself.
 
     Fields:

@@ -28,7 +28,7 @@ from robolin.core.text import did_you_mean
 from robolin.core.units import joint_units, unit_of
 from robolin.engine.compiled.plan import BufferPool
 from robolin.errors import UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.frames import at_frame
 
@@ -336,17 +336,17 @@ def _frame_rows(
     """The six rows of a frame's displacement, velocity or acceleration."""
     placed = at_frame(arm, frame)
     state = {"q": point.q, "qd": point.qd, "qdd": point.qdd}
-    moving = evaluate_any_arm(placed, "jacobian", state)
+    moving = evaluate_arm(placed, "jacobian", state)
     J = moving["jacobian"]
     none = np.zeros(J.shape[-2:])
     of_q, of_qd, of_qdd, value = J, none, none, np.zeros(J.shape[:-1])
     if word != "displacement":
-        changes = evaluate_any_arm(placed, "frame-derivatives", state)
+        changes = evaluate_arm(placed, "frame-derivatives", state)
     if word == "velocity":
         of_q, of_qd, value = changes["dtwist_dq"], J, moving["twist"]
     elif word == "acceleration":
         of_q, of_qd = changes["dclassical_acceleration_dq"], changes["dclassical_acceleration_dqd"]
-        of_qdd, value = J, evaluate_any_arm(placed, "frame-motion", state)["classical_acceleration"]
+        of_qdd, value = J, evaluate_arm(placed, "frame-motion", state)["classical_acceleration"]
     if reference == "frame":
         R, turned = moving["rotation"], of_q + _turning(value, J)
         of_q, of_qd, of_qdd = (_in_frame(R, X) for X in (turned, of_qd, of_qdd))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.control.optional_dependencies import python_control, scipy_part
+from robolin.control.optional_dependencies import python_control, require_scipy
 from robolin.control.regulator import Regulator
 from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Floats
@@ -86,7 +86,7 @@ def to_control(model: StateSpace) -> Any:
 def to_scipy(model: StateSpace) -> Any:
     """SciPy's StateSpace."""
     _require_one(model)
-    signal = scipy_part("signal", "to_scipy")
+    signal = require_scipy("signal", "to_scipy")
     matrices = (model.A, model.B, model.C, model.D)
     if model.dt is None:
         return signal.StateSpace(*matrices)

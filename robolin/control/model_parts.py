@@ -91,7 +91,7 @@ def _of_kind(name: str, value: object, kind: type) -> Numbers:
         raise UsageError(f"{name} is not an array of numbers: {error}") from error
 
 
-def one_by_one(model: StateSpace) -> list[StateSpace]:
+def iter_models(model: StateSpace) -> list[StateSpace]:
     """The single models of a batch in order; there must be one."""
     if not model.batch:
         return [model]
@@ -125,7 +125,7 @@ def joint_shares(model: StateSpace, direction: Floats | Complexes) -> Floats:
     return np.maximum(*halves)
 
 
-def joints_named(model: StateSpace, shares: Floats) -> tuple[str, ...]:
+def dominant_joints(model: StateSpace, shares: Floats) -> tuple[str, ...]:
     """The joints with a noticeable share (n,), the largest first."""
     order = np.argsort(-shares, kind="stable")
     least = NAMED_FROM * shares.max(initial=0.0)

@@ -15,7 +15,7 @@ from robolin.core.arrays import Floats, JointValues, Mask
 from robolin.core.text import did_you_mean
 from robolin.core.units import unit_of
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm, evaluate_any_arm_rows
+from robolin.evaluation.dispatch import evaluate_any_arm_rows, evaluate_arm
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.loops.loop_dynamics import without_closures
 from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
@@ -77,7 +77,7 @@ def operating_point(
     return _of_tree(arm, state, held, actuated, running)
 
 
-def _how(running: EngineOptions) -> RunOptions:
+def _run_options(running: EngineOptions) -> RunOptions:
     """The same in the words of the evaluation."""
     return {"engine": running.get("engine", "auto"), "jobs": running.get("jobs")}
 
@@ -85,18 +85,20 @@ def _how(running: EngineOptions) -> RunOptions:
 def _of_tree(
     arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
-    how = _how(running)
+    how = _run_options(running)
     q, qd = state["q"], state["qd"]
     if held:
-        state["tau"] = evaluate_any_arm(arm, "inverse", state, **how)["tau"]
+        state["tau"] = evaluate_arm(arm, "inverse", state, **how)["tau"]
     tau = require_no_passive_torque(arm, state["tau"], actuated)
-    found = evaluate_any_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    found = evaluate_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
     # what was asked for is exact, its way back through the torques is not
     qdd = state["qdd"] if held else found["qdd"]
     return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
 
 
-def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequence[int]) -> Mask:
+def passive_joints_unloaded(
+    arm: Arm, values: Mapping[str, Floats], actuated: Sequence[int]
+) -> Mask:
     """(rows,): whether a tree needs no torque of passive joints; True also where it is unknown."""
     rows = len(values["q"])
     without = passive_places(arm, actuated)
@@ -105,7 +107,7 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequen
         given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
         tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
     asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
-    return np.asarray(~(asked > negligible_torque(tau)).any(axis=-1))
+    return np.asarray(~(asked > torque_tolerance(tau)).any(axis=-1))
 
 
 def is_equilibrium(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
@@ -114,25 +116,25 @@ def is_equilibrium(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) ->
         return False
     if not qdd.any():
         return True
-    M = evaluate_any_arm(without_closures(arm), "mass-matrix", {"q": q})["mass_matrix"]
+    M = evaluate_arm(without_closures(arm), "mass-matrix", {"q": q})["mass_matrix"]
     left = np.abs(M @ qdd).max()
-    held = evaluate_any_arm(without_closures(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})[
+    held = evaluate_arm(without_closures(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})[
         "tau"
     ]
-    return bool((left <= negligible_torque(held)).all())
+    return bool((left <= torque_tolerance(held)).all())
 
 
 def _with_loops(
     arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
-    how = _how(running)
+    how = _run_options(running)
     q, qd = state["q"], state["qd"]
     basis = independent_motions(arm, q)
     if held:
-        wanted = evaluate_any_arm(without_closures(arm), "inverse", state, **how)["tau"]
+        wanted = evaluate_arm(without_closures(arm), "inverse", state, **how)["tau"]
         state["tau"] = _held_by_motors(arm, wanted, basis, actuated)
     tau = require_no_passive_torque(arm, state["tau"], actuated)
-    found = evaluate_any_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    found = evaluate_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
     columns = np.moveaxis(basis, -1, -2)
     rates = close_change(arm, q[..., None, :], qd[..., None, :], dq=columns).dqd
     return OperatingPoint(
@@ -187,7 +189,7 @@ def _held_by_motors(arm: Arm, wanted: Floats, basis: Floats, actuated: Sequence[
     driven = across[..., list(actuated)]
     torque = np.linalg.pinv(driven, rcond=DEPENDENT_WITHIN) @ force
     left = (basis @ (force - driven @ torque))[..., 0]
-    if (np.abs(left) > negligible_torque(wanted)).any():
+    if (np.abs(left) > torque_tolerance(wanted)).any():
         raise passive_torque(arm, left, without)
     tau = np.zeros_like(wanted)
     tau[..., list(actuated)] = torque[..., 0]
@@ -251,7 +253,7 @@ def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
     return [i for i in range(arm.n) if i not in driven]
 
 
-def negligible_torque(tau: Floats) -> Floats:
+def torque_tolerance(tau: Floats) -> Floats:
     """(..., 1): below what a torque of each state is nothing but rounding."""
     largest: Floats = np.abs(tau).max(axis=-1, initial=0.0, keepdims=True)
     return NEGLIGIBLE_TORQUE * np.maximum(1.0, largest)
@@ -263,7 +265,7 @@ def require_no_passive_torque(arm: Arm, tau: Floats, actuated: Sequence[int]) ->
     if not without:
         return tau
     asked = np.abs(tau[..., without])
-    if (asked > negligible_torque(tau)).any():
+    if (asked > torque_tolerance(tau)).any():
         raise passive_torque(arm, tau, without)
     tau = tau.copy()
     tau[..., without] = 0.0

@@ -10,7 +10,7 @@ from robolin.errors import RobolinError
 INSTALL = "pip install 'robolin[control]'"
 
 
-def scipy_part(name: str, purpose: str) -> Any:
+def require_scipy(name: str, purpose: str) -> Any:
     """A module of SciPy such as 'linalg', or what to install."""
     try:
         return import_module(f"scipy.{name}")

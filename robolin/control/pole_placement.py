@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import as_complexes, one_by_one, require_model, stacked_models
-from robolin.control.optional_dependencies import scipy_part
+from robolin.control.model_parts import as_complexes, iter_models, require_model, stacked_models
+from robolin.control.optional_dependencies import require_scipy
 from robolin.control.poles import Poles, poles_of
 from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Complexes, Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
 # how far a pole may end from where it was wanted, beside the largest of them
@@ -21,7 +21,7 @@ MISSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedPoles(Shown):
+class PlacedPoles(DisplayMixin):
     """u = -K x with the poles wanted.
 
     Fields:
@@ -73,13 +73,13 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
     N = len(model.states)
     if wanted.shape != (N,) or not np.isfinite(wanted).all():
         raise UsageError(f"poles are {N} finite numbers, not {wanted.shape}", where="poles")
-    found = [_placed(each, wanted) for each in one_by_one(model)]
+    found = [_placed(each, wanted) for each in iter_models(model)]
     K, missed = (stacked_models(parts, model.batch) for parts in zip(*found, strict=True))
     return PlacedPoles(K, missed, model)
 
 
 def _placed(model: StateSpace, wanted: Complexes) -> tuple[Floats, float]:
-    signal = scipy_part("signal", "pole placement")
+    signal = require_scipy("signal", "pole placement")
     with warnings.catch_warnings():
         # what the iteration did not reach is told by how far poles are off
         warnings.simplefilter("ignore")

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.control.model_parts import joint_shares, joints_named, require_mode
+from robolin.control.model_parts import dominant_joints, joint_shares, require_mode
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Complexes, Floats, Integers, Mask, Texts
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
 
@@ -22,7 +22,7 @@ ROUNDINGS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Poles(Shown):
+class Poles(DisplayMixin):
     """The poles of a model, the slowest first, conjugates side by side.
 
     Of poles as fast as each other, within a billionth, those that decay come before those that
@@ -105,7 +105,7 @@ class Poles(Shown):
             ('slide',)
         """
         require_mode(self.model, place)
-        return joints_named(self.model, self.shapes[place])
+        return dominant_joints(self.model, self.shapes[place])
 
 
 def poles_of(model: StateSpace) -> Poles:

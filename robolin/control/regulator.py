@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from robolin.control.model_parts import (
     as_numbers,
+    dominant_joints,
+    iter_models,
     joint_shares,
-    joints_named,
-    one_by_one,
     require_model,
     stacked_models,
 )
@@ -24,7 +24,7 @@ from robolin.control.scaling import scaled_matrices
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, weights_of
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SOLVED = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Regulator(Shown):
+class Regulator(DisplayMixin):
     """u = -K x, which makes ∫ xᵀQx + uᵀRu + 2xᵀNu dt least; a sum over samples where there is a dt.
 
     Fields:
@@ -248,7 +248,7 @@ def lqr(
     """
     require_model(model)
     model = with_integrals(model, integral)
-    weights = [weights_of(each, Q, R, N, bryson) for each in one_by_one(model)]
+    weights = [weights_of(each, Q, R, N, bryson) for each in iter_models(model)]
     K, P, residual = solved_gains(model, weights)
     matrices = [stacked_models(parts, model.batch) for parts in zip(*weights, strict=True)]
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
@@ -256,18 +256,18 @@ def lqr(
 
 def solved_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
     """K, P and residuals of all models, each of which must be solved, and stable for certain."""
-    models, found = one_by_one(model), []
+    models, found = iter_models(model), []
     with one_blas_thread():
         for place, (each, own) in enumerate(zip(models, weights, strict=True)):
             try:
                 found.append(riccati(each.A, each.B, own, model.dt is not None))
             except np.linalg.LinAlgError as error:
-                raise no_regulator(each, own, place) from error
+                raise lqr_failure(each, own, place) from error
         K, P, residual = (stacked_models(parts, model.batch) for parts in zip(*found, strict=True))
         stable = poles_of(replace(model, A=model.A - model.B @ K)).stable
     bad = np.flatnonzero(~(stable & (residual <= SOLVED)))
     if len(bad):
-        raise no_regulator(models[bad[0]], weights[bad[0]], int(bad[0]))
+        raise lqr_failure(models[bad[0]], weights[bad[0]], int(bad[0]))
     return K, P, residual
 
 
@@ -275,7 +275,7 @@ def solved_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats,
 LOST = 1e-9
 
 
-def no_regulator(model: StateSpace, weights: Weights, place: int) -> RobolinError:
+def lqr_failure(model: StateSpace, weights: Weights, place: int) -> RobolinError:
     """The complaint about one model that has no stabilizing regulator."""
     prefix = f"model {place}: " if place else ""
     poles = poles_of(model)
@@ -321,7 +321,7 @@ def _lost(A: Floats, B: Floats, values: Floats) -> tuple[complex, Floats] | None
 
 
 def _mode(model: StateSpace, value: complex, direction: Floats) -> str:
-    names = joints_named(model, joint_shares(model, direction))
+    names = dominant_joints(model, joint_shares(model, direction))
     number = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     if not names:
         return f"the mode at {number}"

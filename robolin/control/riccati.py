@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.control.optional_dependencies import scipy_part
+from robolin.control.optional_dependencies import require_scipy
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import INTEGRAL, Weights
 from robolin.core.arrays import Floats
@@ -37,7 +37,7 @@ class Solution(NamedTuple):
 
 def riccati(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solution:
     """The stabilizing solution; LinAlgError where SciPy finds none."""
-    linalg = scipy_part("linalg", "a Riccati equation")
+    linalg = require_scipy("linalg", "a Riccati equation")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
     Q, R, N = weights
     try:
@@ -77,7 +77,7 @@ DOUBLINGS = 60
 
 def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
     """X with Aᵀ X + X A + W = 0, A stable."""
-    linalg = scipy_part("linalg", "a Lyapunov equation")
+    linalg = require_scipy("linalg", "a Lyapunov equation")
     X: Floats
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats, Numbers, Texts
 from robolin.core.choices import Discretization
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 
 if TYPE_CHECKING:
     from robolin.control.controllability import Reachability
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class StateSpace(Shown):
+class StateSpace(DisplayMixin):
     """ẋ = drift + A x + B u and y = y₀ + C x + D u; with dt, x(k+1) in place of ẋ.
 
     x is the change of positions, then of velocities, from the operating point; u that of the

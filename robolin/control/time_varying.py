@@ -22,7 +22,7 @@ from robolin.control.riccati import one_blas_thread
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
 from robolin.core.arrays import Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class TimeVaryingRegulator(Shown):
+class TimeVaryingRegulator(DisplayMixin):
     """u = -K(k) x at row k of a motion.
 
     Fields:

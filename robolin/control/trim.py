@@ -26,10 +26,10 @@ from robolin.control.operating_point import (
     passive_places,
 )
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, require_arm
+from robolin.core.array_checks import as_joint_array, require_arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.configuration import advanced, difference
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.units import unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loops.loop_dynamics import without_closures
@@ -43,7 +43,7 @@ RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Trim(Shown):
+class Trim(DisplayMixin):
     """An equilibrium: the arm rests at q under tau.
 
     Fields:
@@ -111,7 +111,7 @@ def trim(
         array([3.101601, 0.1     ])
     """
     require_arm(arm)
-    start = array_of(arm, "q", q)
+    start = as_joint_array(arm, "q", q)
     if start.ndim != 1:
         raise UsageError(f"trim takes one pose, not {start.shape[:-1]}", where="q")
     driven = list(actuated_places(arm, actuated, passive))

@@ -50,7 +50,7 @@ from robolin.errors import UsageError
 T = TypeVar("T")
 
 # where an arm has what was worked out of it and is kept, beside its fields
-KEPT = "_kept"
+CACHE_SLOT = "_kept"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Arm:
         groups: joints with several freedoms
         floating_base: whether the first group is not the description's, but was put under its
             root
-        still_joints: joints that could move but are locked or off the chain
+        locked_joints: joints that could move but are locked or off the chain
         gravity: (3,) in m/s², in the axes of the description's root
         damping: whether the description's damping is included
         springs: whether the description's springs are included
@@ -97,7 +97,7 @@ class Arm:
     joint_names: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     floating_base: bool = False
-    still_joints: tuple[str, ...] = ()
+    locked_joints: tuple[str, ...] = ()
     gravity: Vector3 = (0.0, 0.0, -9.81)
     damping: bool = True
     springs: bool = True
@@ -229,14 +229,14 @@ class Arm:
         return self._group_names.get(k, self.link(k).joint.name)
 
     @cached_property
-    def stand_ins(self) -> frozenset[int]:
+    def virtual_links(self) -> frozenset[int]:
         """The links that only stand for a freedom of a joint with several, and weigh nothing."""
         return frozenset(k for group in self.groups for k in group.links[:-1])
 
     @cached_property
     def bodies(self) -> tuple[int, ...]:
         """The numbers of the links that do not just stand for a freedom, base to tip."""
-        return tuple(k for k in range(len(self.links), 0, -1) if k not in self.stand_ins)
+        return tuple(k for k in range(len(self.links), 0, -1) if k not in self.virtual_links)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -284,7 +284,7 @@ class Arm:
         return all(link.parent == k + 1 for k, link in enumerate(self.links_tip_to_base, start=1))
 
 
-def as_loaded(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
+def with_load_options(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
     """This arm, just made, with what makes it again: `replace` forgets it, as it should."""
     object.__setattr__(arm, "loaded_with", loaded_with)
     return arm
@@ -311,13 +311,13 @@ def _row_of(link: Link) -> list[str]:
     return [escaped(cell) for cell in cells]
 
 
-def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
+def cached_on_arm(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
     """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
 
     An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
     threads ask for the first time at once, both may work it out, and both get the same one.
     """
-    kept: dict[str, Any] = arm.__dict__.get(KEPT) or arm.__dict__.setdefault(KEPT, {})
+    kept: dict[str, Any] = arm.__dict__.get(CACHE_SLOT) or arm.__dict__.setdefault(CACHE_SLOT, {})
     if name not in kept:
         kept.setdefault(name, make(arm))
     found: T = kept[name]

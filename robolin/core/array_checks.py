@@ -13,7 +13,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, JointValues
 from robolin.core.labelled_values import in_joint_order, labelled
 from robolin.core.labelled_values import require_same_rows as require_same_rows
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.errors import RobolinError, UsageError
 
@@ -60,7 +60,7 @@ def require_loops(arm: Arm) -> None:
         raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
-def array_of(arm: Arm, name: str, value: JointValues) -> Floats:
+def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
     """The value as floats of shape (..., n), in the arm's order; a number stands for all joints.
 
     What comes with names, as dicts and tables do, is matched by them.
@@ -72,7 +72,7 @@ def array_of(arm: Arm, name: str, value: JointValues) -> Floats:
     if array.shape[-1] != arm.n:
         raise RobolinError(
             f"{name} has {array.shape[-1]} values along its last axis, "
-            f"the arm '{arm.name}' has {counted(arm.n, 'joint')}",
+            f"the arm '{arm.name}' has {pluralize(arm.n, 'joint')}",
             hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
         )
     return array
@@ -81,7 +81,7 @@ def array_of(arm: Arm, name: str, value: JointValues) -> Floats:
 def joint_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, Floats]:
     """Values by name as floats of shape (..., n); rows with labels have to be the same in all."""
     require_same_rows(values)
-    return {name: array_of(arm, name, value) for name, value in values.items()}
+    return {name: as_joint_array(arm, name, value) for name, value in values.items()}
 
 
 def _by_joint(arm: Arm, name: str, value: Any) -> Any:
@@ -139,8 +139,8 @@ def seconds_of(time: ArrayLike, where: str = "") -> Floats:
     return np.asarray(given, dtype=float)
 
 
-def is_one_state(arm: Arm, values: Sequence[JointValues]) -> bool:
-    """Whether the values plainly are those of one state; if in doubt, `array_of` looks closer."""
+def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
+    """Whether the values plainly are those of one state; if in doubt, `as_joint_array` looks closer."""
     for value in values:
         plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
         # a whole number that no float holds is looked at closer

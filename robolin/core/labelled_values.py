@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from robolin.core.quantity_table import QUANTITIES
-from robolin.core.text import did_you_mean, quoted
+from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError
 
 _ROWS_BY_LABEL = (
@@ -160,6 +160,6 @@ def in_joint_order(
             raise RobolinError(f"{name} names '{label}', which is no joint here", hint=hint)
     missing = [joint for joint in joints if joint not in found]
     if missing and not some:
-        message = f"{name} has labels, but none is joint {quoted(missing)}"
-        raise RobolinError(message, hint=f"its labels are {quoted(list(given))}; {_BARE}")
+        message = f"{name} has labels, but none is joint {quote_list(missing)}"
+        raise RobolinError(message, hint=f"its labels are {quote_list(list(given))}; {_BARE}")
     return [found.get(joint, 0.0) for joint in joints]

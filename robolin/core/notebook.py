@@ -20,7 +20,7 @@ _NOISE = 1e-15
 ROUNDED_ZERO = "~0"
 
 
-class Shown:
+class DisplayMixin:
     """Data that show themselves: one line at a prompt, a table in a notebook, plain as a dict.
 
     Two are equal if they are of one kind and all their numbers are, a missing one like another.
@@ -31,7 +31,7 @@ class Shown:
         # a dataclass makes its own of these, unless the class itself has them
         for name in _OWN:
             if name not in cls.__dict__:
-                setattr(cls, name, getattr(Shown, name))
+                setattr(cls, name, getattr(DisplayMixin, name))
 
     def __repr__(self) -> str:
         told = (f"{name} {in_short(value)}" for name, value in _given(self).items())
@@ -62,7 +62,7 @@ class Shown:
         return f"<b>{escaped(type(self).__name__)}</b>{html_table((), rows)}"
 
 
-def _given(shown: Shown) -> dict[str, Any]:
+def _given(shown: DisplayMixin) -> dict[str, Any]:
     """The fields that say something."""
     return {name: value for name, value in shown.to_dict().items() if value is not None}
 
@@ -76,7 +76,7 @@ def in_short(value: Any) -> str:
         return str(value) if isinstance(value, (bool, int)) else f"{value:.6g}"
     if hasattr(value, "joint_names"):
         return in_short(value.name)
-    if isinstance(value, Shown):
+    if isinstance(value, DisplayMixin):
         return type(value).__name__
     text = printable(value if isinstance(value, str) else repr(value))
     if len(text) <= _SHORT:

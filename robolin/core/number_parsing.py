@@ -17,7 +17,7 @@ _PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS
 _DEGREES = ("deg", "°")
 
 
-class Figure(NamedTuple):
+class ParsedNumber(NamedTuple):
     """A number, already in rad if it was typed in degrees; `angle` if it can be nothing else."""
 
     value: float
@@ -34,7 +34,7 @@ class FlagText(NamedTuple):
         return UsageError(message, where=f"{self.flag}={self.text}", hint=hint)
 
 
-def typed_figure(typed: FlagText, item: str) -> Figure:
+def parse_number(typed: FlagText, item: str) -> ParsedNumber:
     """One number, with or without `deg` or `°` behind it, or a part of π such as `-pi/2`."""
     item = item.strip()
     if part := _PI.fullmatch(item):
@@ -47,20 +47,20 @@ def typed_figure(typed: FlagText, item: str) -> Figure:
         hint = "numbers look like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
         raise typed.wrong(what, hint)
     found = _finite(typed, item, float(plain))
-    return Figure(radians(found.value), True) if unit else Figure(found.value)
+    return ParsedNumber(radians(found.value), True) if unit else ParsedNumber(found.value)
 
 
-def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> Figure:
+def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> ParsedNumber:
     if not over:
         raise typed.wrong(f"'{item}' divides by 0")
     if not isfinite(value / over):
         raise typed.wrong(f"'{item}' is too large a number")
-    return Figure(value / over, True)
+    return ParsedNumber(value / over, True)
 
 
 def number(typed: FlagText, item: str) -> float:
     """One number that cannot be an angle."""
-    value, angle = typed_figure(typed, item)
+    value, angle = parse_number(typed, item)
     if angle:
         raise typed.wrong(f"'{item.strip()}' is not an angle", "a plain number is needed here")
     return value
@@ -74,9 +74,9 @@ def numbers(typed: FlagText, text: str, count: int, what: str) -> list[float]:
     return values
 
 
-def named(typed: FlagText, form: str = "JOINT=VALUE") -> dict[str, Figure]:
+def parse_named_numbers(typed: FlagText, form: str = "JOINT=VALUE") -> dict[str, ParsedNumber]:
     """`name=number` entries with commas between them; `form` tells what they look like."""
-    entries: dict[str, Figure] = {}
+    entries: dict[str, ParsedNumber] = {}
     for item in typed.text.split(","):
         # a name may contain '=', a number may not
         name, equals, value = item.rpartition("=")
@@ -85,7 +85,7 @@ def named(typed: FlagText, form: str = "JOINT=VALUE") -> dict[str, Figure]:
             raise typed.wrong(f"'{item.strip()}' is not {form}")
         if name in entries:
             raise typed.wrong(f"'{name}' is there twice", "keep one of them")
-        entries[name] = typed_figure(typed, value)
+        entries[name] = parse_number(typed, value)
     return entries
 
 

@@ -9,7 +9,7 @@ SLIP, NEARLY = 0.75, 0.1
 SHORTEST_BEGINNING = 3
 
 
-def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def closest_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that is most like this one; None where none is like it."""
     from difflib import get_close_matches
 
@@ -26,18 +26,18 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) 
     "known here: 'shoulder', 'elbow'"
     """
     names = list(dict.fromkeys(known))
-    near = closest(name, names)
+    near = closest_match(name, names)
     if near is not None:
         return f"did you mean '{near}'?"
     if otherwise is not None:
         return otherwise
-    return f"known here: {quoted(names)}" if names else ""
+    return f"known here: {quote_list(names)}" if names else ""
 
 
-def likely_meant(name: str, known: Iterable[str]) -> list[str]:
+def suggest(name: str, known: Iterable[str]) -> list[str]:
     """The known names that this is a slip of, or the beginning of; three at most, nearest first.
 
-    >>> likely_meant("dur", ["disturb", "duration"]), likely_meant("foo", ["format"])
+    >>> suggest("dur", ["disturb", "duration"]), suggest("foo", ["format"])
     (['duration'], [])
     """
     from difflib import SequenceMatcher
@@ -51,7 +51,7 @@ def likely_meant(name: str, known: Iterable[str]) -> list[str]:
     return sorted((x for x in alike if alike[x] >= least), key=lambda x: -alike[x])[:3]
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """So many of something, in the plural unless it is one.
 
     >>> counted(1, "row"), counted(2, "row")
@@ -60,7 +60,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def listed(words: Sequence[str]) -> str:
+def join_and(words: Sequence[str]) -> str:
     """Words as a sentence lists them.
 
     >>> listed(["a", "b", "c"]), listed(["a"])
@@ -79,7 +79,7 @@ def range_text(value: float | Sequence[float]) -> str:
     return " … ".join(f"{end:.6g}" for end in ends)
 
 
-def quoted(names: Sequence[str], at_most: int = 8) -> str:
+def quote_list(names: Sequence[str], at_most: int = 8) -> str:
     """The names in quotes, the last ones as a count when there are many.
 
     >>> quoted(["a", "b", "c"], at_most=2)

@@ -14,17 +14,17 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 # so many numbers, 1 MB, take as long to compute as another thread takes to get going
-NUMBERS_WORTH_A_THREAD = 1 << 17
+MIN_WORK_PER_THREAD = 1 << 17
 
 # an answer of so many numbers, 8 MB, or fewer is read, computed and written by two threads
 # besides the main one at most: one that computes along, and one that sees to the disk
-SHORT_ANSWER = 1 << 20
+SMALL_RESULT = 1 << 20
 
 # a thread that waits for a pipe may never come back
 _PATIENCE = 2.0
 
 # whoever waits looks up so often: once polars is loaded, a signal does not end the waiting
-_GLANCE = 0.2
+POLL_INTERVAL = 0.2
 
 # threads end only after they have answered
 _FORKED = "the thread at work was left behind in the process that this one was forked from"
@@ -114,16 +114,16 @@ def after_short_answer(numbers: Callable[[T], float]) -> Callable[[T], bool]:
     def goes_on(item: T) -> bool:
         nonlocal so_far
         so_far += numbers(item)
-        return so_far > SHORT_ANSWER
+        return so_far > SMALL_RESULT
 
     return goes_on
 
 
 def threads_for(numbers: float) -> int | None:
     """How many threads compute an answer of so many numbers; None for one per processor."""
-    if numbers < NUMBERS_WORTH_A_THREAD:
+    if numbers < MIN_WORK_PER_THREAD:
         return 1
-    return 2 if numbers <= SHORT_ANSWER else None
+    return 2 if numbers <= SMALL_RESULT else None
 
 
 def from_item(count: int) -> Callable[[object], bool]:
@@ -134,7 +134,7 @@ def from_item(count: int) -> Callable[[object], bool]:
 
 def result_of(future: Future[T]) -> T:
     """What a future comes to, however long it takes, unless a signal comes first."""
-    while not wait([future], timeout=_GLANCE).done:
+    while not wait([future], timeout=POLL_INTERVAL).done:
         pass
     return future.result()
 
@@ -143,7 +143,7 @@ def _next(queue: SimpleQueue[T], maker: Thread) -> T:
     """The next item, however long it takes, unless a signal comes first."""
     while True:
         try:
-            return queue.get(timeout=_GLANCE)
+            return queue.get(timeout=POLL_INTERVAL)
         except Empty:
             if not maker.is_alive() and queue.empty():
                 raise RuntimeError(_FORKED) from None

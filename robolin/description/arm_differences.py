@@ -15,7 +15,7 @@ LOADED = (
 )
 # what of an arm decides how it moves, for arms that were changed after they were loaded
 MOVING = (
-    *("links_tip_to_base", "joint_names", "groups", "floating_base", "still_joints", "gravity"),
+    *("links_tip_to_base", "joint_names", "groups", "floating_base", "locked_joints", "gravity"),
     *("damping", "springs", "friction_velocity", "wrenches", "loops"),
 )
 # of many differences, so many are told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.description.model import Finding, Level, Place
+from robolin.description.model import Finding, Level, SourceLocation
 
 READING_IDS: dict[str, tuple[Level, str]] = {
     "armature-twice": (
@@ -145,6 +145,6 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
 }
 
 
-def finding(what: str, place: Place, message: str, hint: str = "") -> Finding:
+def finding(what: str, place: SourceLocation, message: str, hint: str = "") -> Finding:
     """A finding at the level its id always has."""
     return Finding(what, VALIDATION_IDS[what][0], place, message, hint)

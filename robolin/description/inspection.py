@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from robolin.core.arm import Arm, Joint, Mimic, Vector3
-from robolin.description.building.contract import exact_figure
+from robolin.description.building.contract import repr_number
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
 from robolin.description.tree import PUBLIC_PARTS, group_kind, tree_of, with_base_joint
 from robolin.description.validate.validate import validate
@@ -156,7 +156,7 @@ def _branches(joints: list[JointEntry], left: str) -> Iterator[tuple[JointEntry,
 
 
 def _mass(link: LinkEntry) -> str:
-    return f" {exact_figure(link.inertia.mass)} kg" if link.inertia and link.inertia.mass else ""
+    return f" {repr_number(link.inertia.mass)} kg" if link.inertia and link.inertia.mass else ""
 
 
 def _row(axis: Vector3) -> str:

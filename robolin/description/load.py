@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any, Never
 
 from robolin.core.arm import Arm, WrenchModel
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.description.building.build_arm import DEFAULTS, build
 from robolin.description.building.keywords import (
     Keywords,
@@ -245,7 +245,7 @@ def _sound(reading: Reading) -> Description:
 def _note(warnings: list[Finding]) -> str:
     """What the contract says about what `validate` would warn about."""
     ids = ", ".join(dict.fromkeys(found.id for found in warnings))
-    return f"{counted(len(warnings), 'warning')} by `robolin validate`: {ids}"
+    return f"{pluralize(len(warnings), 'warning')} by `robolin validate`: {ids}"
 
 
 def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:

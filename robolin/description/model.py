@@ -51,7 +51,7 @@ Figures = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """Where in which file; column only where the reader knows it."""
 
     file: str
@@ -71,7 +71,7 @@ class Finding:
 
     id: str
     level: Level
-    place: Place
+    place: SourceLocation
     message: str
     hint: str = ""
 
@@ -91,12 +91,12 @@ class LinkEntry:
     """
 
     name: str
-    place: Place
+    place: SourceLocation
     inertia: Inertia | None = None
-    inertia_place: Place | None = None
-    places: Mapping[str, Place] = field(default_factory=dict)
+    inertia_place: SourceLocation | None = None
+    places: Mapping[str, SourceLocation] = field(default_factory=dict)
 
-    def at(self, part: str) -> Place:
+    def at(self, part: str) -> SourceLocation:
         """Where a part of the body ('mass', 'com', 'inertia') stands."""
         return self.places.get(part, self.inertia_place or self.place)
 
@@ -113,7 +113,7 @@ class JointEntry:
     kind: EntryKind
     parent: str
     child: str
-    place: Place
+    place: SourceLocation
     pose: Pose = HERE
     axis: Vector3 = (1.0, 0.0, 0.0)
     axis2: Vector3 = (0.0, 1.0, 0.0)
@@ -127,7 +127,7 @@ class JointEntry:
     dh: DhRow | None = None
     stiffness: float = 0.0
     rest: float = 0.0
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, SourceLocation] = field(default_factory=dict)
 
     @property
     def friction_sides(self) -> tuple[float, float]:
@@ -135,7 +135,7 @@ class JointEntry:
         negative = self.friction_negative
         return self.friction, self.friction if negative is None else negative
 
-    def at(self, part: str) -> Place:
+    def at(self, part: str) -> SourceLocation:
         """Where a part of the joint ('axis', 'limit', 'dynamics', 'mimic') stands."""
         return self.places.get(part, self.place)
 
@@ -145,7 +145,7 @@ class LoopEnd:
     """A frame that a closure holds on to: a link, and where on it."""
 
     link: str
-    place: Place
+    place: SourceLocation
     pose: Pose = HERE
 
 
@@ -155,7 +155,7 @@ class LoopEntry:
 
     name: str
     kind: LoopKind
-    place: Place
+    place: SourceLocation
     first: LoopEnd
     second: LoopEnd
 
@@ -174,7 +174,7 @@ class Description:
     loops: tuple[LoopEntry, ...] = ()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, SourceLocation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Reading:
     findings: Sequence[Finding]
 
 
-def first_findings(findings: Sequence[Finding]) -> list[Finding]:
+def limit_findings(findings: Sequence[Finding]) -> list[Finding]:
     """The first findings of each id, and one more for each that has more than can be read."""
     counts = Counter(found.id for found in findings)
     if not counts or max(counts.values()) <= MOST_OF_A_KIND:

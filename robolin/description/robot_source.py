@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from robolin.core.text import closest, did_you_mean, quoted
+from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.errors import FileError, RobolinError, UsageError
 
 BUNDLED_SUFFIXES = (".urdf", ".yaml")
@@ -135,13 +135,13 @@ def _missing(path: Path, bare: bool) -> FileError:
     """The error for a file that is not there, with the name that was probably meant."""
     names = bundled_names()
     if bare:
-        meant = did_you_mean(path.name.lower(), names, f"bundled are {quoted(names)}")
+        meant = did_you_mean(path.name.lower(), names, f"bundled are {quote_list(names)}")
         hint = f"{meant} (`robolin models` tells more)"
         return FileError("no such file and no bundled arm of that name", where=str(path), hint=hint)
     stems = _stems_beside(path)
     if path.stem.lower() in names and path.name == str(path):
         hint = f"the bundled arm goes by its bare name: '{path.stem.lower()}'"
-    elif near := closest(path.stem, stems):
+    elif near := closest_match(path.stem, stems):
         hint = f"did you mean '{path.parent / stems[near]}'?"
     else:
         hint = "check the path; `robolin models` lists the arms that need none"

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from robolin.core.arm import HERE, Limits, Vector3
 from robolin.core.rotations import unit, without_direction
-from robolin.core.text import did_you_mean, quoted
-from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry, Place
+from robolin.core.text import did_you_mean, quote_list
+from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry, SourceLocation
 from robolin.description.tree import coordinate_names, group_kind
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
 
 
 def check_structure(
-    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: Place
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
 ) -> tuple[str | None, list[Finding]]:
     """The root link, or None where there is no single one, and all that is wrong with the tree.
 
@@ -51,7 +51,7 @@ def _names_to_show(
 def _duplicates(
     what: str, entries: Sequence[LinkEntry] | Sequence[JointEntry]
 ) -> Iterator[Finding]:
-    first: dict[str, Place] = {}
+    first: dict[str, SourceLocation] = {}
     for entry in entries:
         if entry.name and entry.name in first:
             yield Finding(
@@ -105,7 +105,7 @@ def _misplaced_joints(
 
 
 def _root(
-    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: Place
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
 ) -> tuple[str | None, list[Finding]]:
     names = dict.fromkeys(link.name for link in links if link.name)
     if not links:
@@ -195,7 +195,7 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
         "several-roots",
         "error",
         second.place,
-        f"{len(roots)} links are no joint's child: {quoted(roots)}; a robot has one root",
+        f"{len(roots)} links are no joint's child: {quote_list(roots)}; a robot has one root",
         f"add a joint (type fixed if nothing moves) with child '{roots[1]}', or remove the link",
     )
 
@@ -204,7 +204,7 @@ def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
     by_name = {joint.name: joint for joint in joints if joint.name}
     # the freedoms of a universal or cylindrical joint can be followed one by one
     pairs = [joint for joint in by_name.values() if joint.kind in PAIR_PARTS]
-    by_name |= {part.name: part for joint in pairs for part in pair_of(joint)}
+    by_name |= {part.name: part for joint in pairs for part in split_pair(joint)}
     for joint in joints:
         if joint.mimic and joint.mimic.leader:
             yield from _leader_findings(joint, joint.mimic.leader, by_name)
@@ -244,7 +244,7 @@ def _leader_findings(
     elif joint.kind in PAIR_PARTS:
         yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
-        parts = quoted([f"{leader}:{part}" for part in PAIR_PARTS.get(kind, ())])
+        parts = quote_list([f"{leader}:{part}" for part in PAIR_PARTS.get(kind, ())])
         why = f"a {kind} joint: there is no single position to follow"
         yield _nothing_to_follow(joint, why, f"mimic one of {parts}" if parts else "")
 
@@ -301,7 +301,7 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)
 
 
-def taken_in_two(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[JointEntry]]:
+def split_joint_pairs(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[JointEntry]]:
     """The frames in between, and all joints with one in place of every pair's two."""
     frames, every = [], []
     for joint in joints:
@@ -310,7 +310,7 @@ def taken_in_two(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[Jo
             continue
         middle = f"{joint.child}@{joint.name}"
         frames.append(LinkEntry(middle, joint.place))
-        first, second = pair_of(joint)
+        first, second = split_pair(joint)
         every += [
             replace(first, child=middle),
             replace(second, parent=middle, pose=HERE),
@@ -318,7 +318,7 @@ def taken_in_two(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[Jo
     return frames, every
 
 
-def pair_of(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
+def split_pair(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
     """The two joints that a universal or cylindrical one is; each follows its like, if any."""
     first, second = (_named(joint, part) for part in PAIR_PARTS[joint.kind])
     turning: EntryKind = "continuous" if joint.limits.lower is None else "revolute"

@@ -24,7 +24,7 @@ from robolin.core.arm import (
 )
 from robolin.core.rotations import compose, unit
 from robolin.core.text import did_you_mean
-from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from robolin.errors import RobolinError, UsageError
 
 FLOATING_BASE = "base"
@@ -173,7 +173,7 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
 
 def with_base_joint(description: Description, kind: GroupKind = "floating") -> Description:
     """The description with a joint of this kind between the world and what was its root."""
-    place = description.places.get("robot", Place(description.source))
+    place = description.places.get("robot", SourceLocation(description.source))
     names = {link.name for link in description.links}
     world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
     joint = JointEntry(FLOATING_BASE, kind, world, description.root, place, axis=(0.0, 0.0, 1.0))

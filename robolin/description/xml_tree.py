@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from robolin.description.model import Finding, Place
+from robolin.description.model import Finding, SourceLocation
 
 LARGEST_FILE = 32 * 2**20
 MOST_ELEMENTS = 100_000
@@ -98,7 +98,7 @@ class _Builder:
         self.refuse("xml-doctype", "the file declares a DOCTYPE, which is not accepted", hint)
 
     def refuse(self, finding_id: str, message: str, hint: str = "") -> None:
-        place = Place(self.source, self.line)
+        place = SourceLocation(self.source, self.line)
         raise _RefusedError(Finding(finding_id, "error", place, message, hint))
 
 
@@ -116,7 +116,7 @@ def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
         return None, [_malformed(error, builder, text)]
     except (LookupError, ValueError):  # from Python's side of expat: an encoding it cannot use
         message = "the encoding named in <?xml …?> is not known"
-        return None, [_bad_encoding(Place(source, builder.line), message)]
+        return None, [_bad_encoding(SourceLocation(source, builder.line), message)]
     return builder.root, notes
 
 
@@ -127,15 +127,15 @@ def _from_declaration(data: bytes, source: str) -> tuple[bytes, list[Finding]]:
     if body == text or not text.startswith(b"<?xml"):
         return data, []
     message, hint = "white space stands before <?xml …?>", "other programs may refuse it; remove it"
-    return text, [Finding("space-before-xml", "note", Place(source, 1), message, hint)]
+    return text, [Finding("space-before-xml", "note", SourceLocation(source, 1), message, hint)]
 
 
 def _not_even_text(data: bytes, source: str) -> Finding | None:
     if len(data) > LARGEST_FILE:
         message = f"the file has {len(data)} bytes, more than the {LARGEST_FILE} accepted"
         hint = "a robot file holds text only, meshes stay in files of their own"
-        return Finding("file-too-large", "error", Place(source), message, hint)
-    place = Place(source, 1)
+        return Finding("file-too-large", "error", SourceLocation(source), message, hint)
+    place = SourceLocation(source, 1)
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         return Finding("file-empty", "error", place, "the file is empty", "was it written at all?")
     if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
@@ -151,7 +151,7 @@ def _not_even_text(data: bytes, source: str) -> Finding | None:
 
 
 def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Finding:
-    place = Place(builder.source, builder.lines_before + error.lineno, error.offset + 1)
+    place = SourceLocation(builder.source, builder.lines_before + error.lineno, error.offset + 1)
     what = expat.ErrorString(error.code)
     if what == expat.errors.XML_ERROR_UNKNOWN_ENCODING:
         return _bad_encoding(place, "the encoding named in <?xml …?> is not known")
@@ -177,5 +177,5 @@ def _stray_byte(data: bytes, builder: _Builder) -> int | None:
     return None
 
 
-def _bad_encoding(place: Place, message: str) -> Finding:
+def _bad_encoding(place: SourceLocation, message: str) -> Finding:
     return Finding("encoding", "error", place, message, "save the file as UTF-8")

@@ -41,7 +41,7 @@ class ScannedText(NamedTuple):
 NOTHING_YET = ScannedText(0, False, False, True, False, True, 0, True)
 
 
-def scanned(text: bytes, commas: int = 0, after: ScannedText = NOTHING_YET) -> ScannedText:
+def scan_bytes(text: bytes, commas: int = 0, after: ScannedText = NOTHING_YET) -> ScannedText:
     """Look at a text, whose lines are to have so many commas, behind another one."""
     # ends, commas of the line so far, what was found, and whether the last byte was an end
     state = np.array([0, after.commas, 0, after.at_end], np.int64)
@@ -74,9 +74,9 @@ class _Program(NamedTuple):
 
 @cache
 def _program() -> _Program:
-    from robolin.engine.compiled.kernels import kept_function
+    from robolin.engine.compiled.kernels import cached_function
 
-    address, keeps = kept_function(_source(), "scan")
+    address, keeps = cached_function(_source(), "scan")
     pointer, whole = ctypes.c_void_p, ctypes.c_int64
     return _Program(ctypes.CFUNCTYPE(None, pointer, whole, whole, pointer)(address), keeps)
 

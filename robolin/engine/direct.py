@@ -36,7 +36,7 @@ from robolin.engine.parameters import (
     PlaceRow,
     first_of_subtrees,
 )
-from robolin.engine.singular_pivot import NEGLIGIBLE_D, Shortfall, nan_unless_above
+from robolin.engine.singular_pivot import NEGLIGIBLE_D, SingularPivot, guard_pivot
 
 
 class DirectChain:
@@ -81,7 +81,7 @@ class DirectChain:
         self._placements = [self._placement(row) for row in self._rows]
         self._bodies = [self._body(row) for row in self._rows]
         self._results: dict[str, Entries] = {}
-        self.shortfalls: list[Shortfall] = []
+        self.shortfalls: list[SingularPivot] = []
         self.divides = False
 
     @property
@@ -241,12 +241,12 @@ class DirectChain:
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
         floor = NEGLIGIBLE_D * abs(cast(Any, size()))
-        usable: Scalar = nan_unless_above(floor, value, partial(self._complain, k=k))
+        usable: Scalar = guard_pivot(floor, value, partial(self._complain, k=k))
         return usable
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         floor = abs(cast(Any, least))
-        usable: Scalar = nan_unless_above(floor, value, partial(self._complain, result=name))
+        usable: Scalar = guard_pivot(floor, value, partial(self._complain, result=name))
         return usable
 
     def _complain(
@@ -257,7 +257,7 @@ class DirectChain:
         if k:
             row = self._rows[k - 1]
             joint, alone = row.name, (row.outermost, row.carrier) == (k, row.parent)
-        self.shortfalls.append(Shortfall(joint, value, negative, rows, result, alone))
+        self.shortfalls.append(SingularPivot(joint, value, negative, rows, result, alone))
 
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
         self.result(name).put(index, value)

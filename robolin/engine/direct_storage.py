@@ -54,7 +54,7 @@ class DirectSums:
     def __getitem__(self, k: int) -> Vector:
         return self._values[k]
 
-    def hand_inboard(self, k: int, values: Vector) -> None:
+    def add_to_parent(self, k: int, values: Vector) -> None:
         parent = self._parents[k]
         if parent < len(self._parents):
             self._values[parent] = add(self._values[parent], values)
@@ -123,7 +123,7 @@ class DirectGroups:
     def carrier(self, k: int) -> int:
         return self._rows[k - 1].carrier
 
-    def partners_outboard_of(self, k: int) -> Iterable[int]:
+    def same_joint_outboard(self, k: int) -> Iterable[int]:
         return range(k - 1, self.outermost(k) - 1, -1)
 
     def with_partners(self) -> Iterable[int]:

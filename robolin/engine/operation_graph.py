@@ -168,7 +168,7 @@ class GraphNumber:
 _IS_A_SCALAR: type[Scalar] = GraphNumber
 
 
-def all_behind(results: Iterable[Any]) -> list[GraphNumber]:
+def ancestors(results: Iterable[Any]) -> list[GraphNumber]:
     """Every number that some result depends on, those it is made from before it; no negatives."""
     found: dict[int, GraphNumber] = {}
     waiting = [value for value in results if isinstance(value, GraphNumber)]

@@ -71,7 +71,7 @@ class PlaceRow:
     point: Vector3
 
 
-NOWHERE = PlaceRow(1, NO_TURN, ORIGIN)
+DEFAULT_TIP = PlaceRow(1, NO_TURN, ORIGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Parameters:
     order: tuple[int, ...]
     joint_names: tuple[str, ...]
     origin: Vector3 = ORIGIN
-    tip: PlaceRow = NOWHERE
+    tip: PlaceRow = DEFAULT_TIP
     roaming: Matrix3 | None = None
     closures: tuple[ClosureRow, ...] = ()
     seat: int = 0
@@ -176,7 +176,7 @@ def parameters_of(arm: Arm) -> Parameters:
         for wrench in arm.wrenches
         if (load := _load(arm, wrench, axes, origin)).link != arm.base
     )
-    tip = _place(arm, arm.tip, axes, origin) if arm.tip else NOWHERE
+    tip = _place(arm, arm.tip, axes, origin) if arm.tip else DEFAULT_TIP
     return Parameters(
         tuple(_link_rows(arm, axes, origin, roaming, order)),
         loads,

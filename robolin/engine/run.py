@@ -27,14 +27,14 @@ from robolin.engine.operation_graph import (
     TANH_OF,
     GraphNumber,
     OperationGraph,
-    all_behind,
+    ancestors,
 )
 from robolin.engine.operation_tally import TalliedEntries, TalliedNumber
 from robolin.engine.parameters import Parameters
-from robolin.engine.singular_pivot import Shortfall
+from robolin.engine.singular_pivot import SingularPivot
 
 # so many states take less time one after the other, as plain numbers, than as arrays of them
-MOST_ONE_BY_ONE = 3
+MAX_SCALAR_STATES = 3
 
 
 class AlgorithmRun(NamedTuple):
@@ -45,7 +45,7 @@ class AlgorithmRun(NamedTuple):
     """
 
     arrays: Arrays
-    shortfalls: list[Shortfall]
+    shortfalls: list[SingularPivot]
     divides: bool
 
 
@@ -65,7 +65,7 @@ def run_on(
     first = next(iter(arrays.values()))
     batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
     together = partial(_run_together, parameters, algorithm, gives, number=number)
-    if kind.hasobject or not 0 < prod(batch) <= MOST_ONE_BY_ONE:
+    if kind.hasobject or not 0 < prod(batch) <= MAX_SCALAR_STATES:
         return together(arrays)
     rows = [
         {name: array.reshape(-1, array.shape[-1])[row] for name, array in arrays.items()}
@@ -111,9 +111,9 @@ def _stacked(states: Sequence[AlgorithmRun], batch: tuple[int, ...]) -> Algorith
     return _in_shape(AlgorithmRun(results, _of_all(states), divides), batch)
 
 
-def _of_all(states: Sequence[AlgorithmRun]) -> list[Shortfall]:
+def _of_all(states: Sequence[AlgorithmRun]) -> list[SingularPivot]:
     """Every shortfall once, with all states that have it."""
-    found: dict[tuple[str, str], list[tuple[int, Shortfall]]] = {}
+    found: dict[tuple[str, str], list[tuple[int, SingularPivot]]] = {}
     for row, state in enumerate(states):
         for each in state.shortfalls:
             found.setdefault((each.joint, each.result), []).append((row, each))
@@ -265,7 +265,7 @@ def count_operations(
 
 def cost_of(results: Iterable[Any]) -> Cost:
     """What results are made of: walk back from them and count every operation once."""
-    return _cost(Counter((number.phase, number.kind) for number in all_behind(results)))
+    return _cost(Counter((number.phase, number.kind) for number in ancestors(results)))
 
 
 def _cost(counts: Counter[tuple[str, str]]) -> Cost:

@@ -13,7 +13,7 @@ NEGLIGIBLE_D = 1e-13
 
 
 @dataclass(frozen=True)
-class Shortfall:
+class SingularPivot:
     """A joint whose inertia vanished; `rows` says in which states of a batch, None for one.
 
     result: what does not exist in this state, where it is no joint's fault
@@ -28,7 +28,7 @@ class Shortfall:
     alone: bool = True
 
 
-def nan_unless_above(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) -> Any:
+def guard_pivot(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) -> Any:
     """The value, NaN where it is not above the floor; of which `complain` is told.
 
     It is told the worst value, whether that is more negative than rounding, and in which rows.
@@ -56,7 +56,7 @@ def _rows_nan_unless_above(
     return np.where(bad, np.nan, value)
 
 
-def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
+def no_inertia(shortfall: SingularPivot, where: str = "") -> RobolinError:
     """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
     if shortfall.result:
         return _no_result(shortfall, where)
@@ -77,7 +77,7 @@ def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
     )
 
 
-def _no_result(shortfall: Shortfall, where: str) -> RobolinError:
+def _no_result(shortfall: SingularPivot, where: str) -> RobolinError:
     """The error for a result that would divide by nothing, though every joint has inertia."""
     pivot = complex(shortfall.value).real
     return RobolinError(

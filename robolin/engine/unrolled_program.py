@@ -10,7 +10,7 @@ from typing import Any
 from robolin.dynamics.algebra.comparison import Shape, if_less
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
-from robolin.engine.operation_graph import GraphNumber, Operand, OperationGraph, all_behind
+from robolin.engine.operation_graph import GraphNumber, Operand, OperationGraph, ancestors
 from robolin.engine.parameters import Parameters
 from robolin.engine.singular_pivot import NEGLIGIBLE_D, no_inertia
 
@@ -53,7 +53,7 @@ class UnrolledProgram:
         """Every number that results and guards depend on, in an order that can be computed."""
         results = [x for result in self.results.values() for x in result.numbers]
         guards = [x for guard in self.guards for x in (guard.value, guard.floor)]
-        return all_behind([*results, *guards])
+        return ancestors([*results, *guards])
 
 
 class UnrolledChain(DirectChain):

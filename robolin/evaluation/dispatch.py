@@ -19,7 +19,7 @@ from robolin.evaluation import evaluate as trees
 from robolin.evaluation.evaluate import Meanwhile, RunOptions, require_answers
 
 
-def evaluate_any_arm(
+def evaluate_arm(
     arm: Arm,
     verb: str,
     values: Mapping[str, JointValues],
@@ -29,9 +29,9 @@ def evaluate_any_arm(
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
         return trees.evaluate(arm, verb, values, meanwhile, **how)
-    from robolin.evaluation.loops.loop_evaluation import closed_rows, why_closed_unanswered
+    from robolin.evaluation.loops.loop_evaluation import evaluate_closed, why_closed_unanswered
 
-    results, unanswered = closed_rows(arm, verb, values, how)
+    results, unanswered = evaluate_closed(arm, verb, values, how)
     require_answers(unanswered, lambda row: why_closed_unanswered(arm, verb, values, row, how))
     return results
 
@@ -42,9 +42,9 @@ def evaluate_any_arm_rows(
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
         return trees.evaluate_rows(arm, verb, values, **how)
-    from robolin.evaluation.loops.loop_evaluation import closed_rows
+    from robolin.evaluation.loops.loop_evaluation import evaluate_closed
 
-    return closed_rows(arm, verb, values, how)
+    return evaluate_closed(arm, verb, values, how)
 
 
 def why_any_arm_unanswered(
@@ -52,7 +52,7 @@ def why_any_arm_unanswered(
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     if not _closed(arm, verb):
-        return trees.why_unanswered(arm, verb, values, row, **how)
+        return trees.explain_failure(arm, verb, values, row, **how)
     from robolin.evaluation.loops.loop_evaluation import why_closed_unanswered
 
     return why_closed_unanswered(arm, verb, values, row, how)
@@ -61,7 +61,7 @@ def why_any_arm_unanswered(
 def _closed(arm: Arm, verb: str) -> bool:
     """Whether closed loops make another question of it."""
     require_arm(arm)
-    return bool(arm.loops) and not trees.same_when_closed(verb)
+    return bool(arm.loops) and not trees.independent_of_loops(verb)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from robolin.core.arm import Arm, kept_with
+from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.array_checks import (
     batch_of,
-    is_one_state,
+    is_single_state,
     joint_arrays,
     kernel_rows,
     require_arm,
@@ -23,7 +23,7 @@ from robolin.core.array_checks import (
 )
 from robolin.core.arrays import AnyArray, Arrays, Floats, JointValues
 from robolin.core.choices import LoopMethod
-from robolin.core.text import listed
+from robolin.core.text import join_and
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters, parameters_of
@@ -52,7 +52,7 @@ _STEPS_PER_ENTRY = 8
 Meanwhile = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
 
 # lanes of the kernels that are called for one state at a time
-NARROWEST = 2
+MIN_LANES = 2
 
 
 class RunOptions(TypedDict, total=False):
@@ -73,7 +73,7 @@ def evaluate(
 ) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, unanswered = evaluate_rows(arm, verb, values, meanwhile, **how)
-    require_answers(unanswered, lambda row: why_unanswered(arm, verb, values, row, **how))
+    require_answers(unanswered, lambda row: explain_failure(arm, verb, values, row, **how))
     return results
 
 
@@ -93,7 +93,7 @@ def evaluate_rows(
     question = (verb, how.get("method", "auto"))
     name = cache.names.get(question)
     if name is None:
-        name = cache.names[question] = algorithm_named(arm, *question)
+        name = cache.names[question] = select_algorithm(arm, *question)
     if engine != "python" and name in cache.plans:
         state = _one_state(arm, question, name, values)
         if state is not None:
@@ -111,9 +111,9 @@ def evaluate_rows(
     return rows
 
 
-def algorithm_named(arm: Arm, verb: str, method: Method) -> str:
+def select_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """The algorithm that answers, unless closed loops make another question of it."""
-    if not same_when_closed(verb):
+    if not independent_of_loops(verb):
         require_tree(arm, verb)
     if _about_closures(verb):
         require_loops(arm)
@@ -126,16 +126,16 @@ def _one_state(
     """The results by a kernel that is loaded; None unless the values are plainly one state's."""
     algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), question
     given = [values[each] for each in algorithm.needs]
-    if not is_one_state(arm, given):
+    if not is_single_state(arm, given):
         return None
-    call = cache.quick_call(name)
+    call = cache.fast_call(name)
     found = call(*given)
     if found is None:
         explained: tuple[Arrays, AnyArray] = cache.plans[name].one(given)
         return explained
     if method == "auto":
         # where functions look first from now on
-        kept_with(arm, verb, lambda _: call)
+        cached_on_arm(arm, verb, lambda _: call)
     several = found if len(algorithm.gives) > 1 else (found,)
     return dict(zip(algorithm.gives, several, strict=True)), np.zeros(1)
 
@@ -162,12 +162,14 @@ def require_known(how: RunOptions) -> None:
     """Only options there are, with values they may have."""
     for name in how:
         if name not in RunOptions.__annotations__:
-            hint = f"options are {listed([*RunOptions.__annotations__])}"
+            hint = f"options are {join_and([*RunOptions.__annotations__])}"
             raise UsageError(f"there is no option '{name}'", hint=hint)
     for word, known in (("method", METHODS), ("engine", ENGINES)):
         chosen = how.get(word, "auto")
         if chosen not in known:
-            raise UsageError(f"there is no {word} '{chosen}'", hint=f"{word}s are {listed(known)}")
+            raise UsageError(
+                f"there is no {word} '{chosen}'", hint=f"{word}s are {join_and(known)}"
+            )
     jobs = how.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
@@ -191,13 +193,13 @@ def _run_directly(
     results, shortfalls, _ = run_on(
         arm_cache(arm).parameters, algorithm.run, algorithm.gives, arrays
     )
-    unanswered = unsound_rows(arm, arrays, batch) | infinite_rows(results, batch)
+    unanswered = nonfinite_input_rows(arm, arrays, batch) | nonfinite_result_rows(results, batch)
     for shortfall in shortfalls:
         unanswered[... if shortfall.rows is None else shortfall.rows] = True
     return results, unanswered
 
 
-def why_unanswered(
+def explain_failure(
     arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[RunOptions]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
@@ -221,7 +223,7 @@ def why_unanswered(
     return error_in(row, batch, require_answer)
 
 
-def same_when_closed(verb: str) -> bool:
+def independent_of_loops(verb: str) -> bool:
     """Whether the answer is the same with loops closed, or is about the closures themselves."""
     return verb in KINEMATIC or _about_closures(verb)
 
@@ -253,10 +255,10 @@ class ArmCache:
             self.plans.setdefault(name, self._new_plan(name))
         return self.plans[name]
 
-    def narrow_plan(self, name: str) -> Any:
+    def single_state_plan(self, name: str) -> Any:
         """The same on the narrowest lanes, which are the quickest for one state."""
         if name not in self._narrow_plans:
-            self._narrow_plans.setdefault(name, self._new_plan(name, NARROWEST))
+            self._narrow_plans.setdefault(name, self._new_plan(name, MIN_LANES))
         return self._narrow_plans[name]
 
     def _recipe(self, name: str, width: int | None = None) -> Any:
@@ -271,24 +273,26 @@ class ArmCache:
         recipe = self._recipe(name, width)
         return Plan(self._tables, recipe)
 
-    def quick_call(self, name: str) -> QuickCall:
+    def fast_call(self, name: str) -> QuickCall:
         """The quick call of an algorithm, on narrow lanes unless those had to be compiled."""
         call = self._calls.get(name)
         if call is None:
-            from robolin.engine.compiled.kernels import at_hand
+            from robolin.engine.compiled.kernels import is_cached
 
-            narrow = at_hand(self._recipe(name, NARROWEST))
-            plan = self.narrow_plan(name) if narrow else self.plan(name)
+            narrow = is_cached(self._recipe(name, MIN_LANES))
+            plan = self.single_state_plan(name) if narrow else self.plan(name)
             call = self._calls.setdefault(name, quick_call_of(plan))
         return call
 
 
 def arm_cache(arm: Arm) -> ArmCache:
     """The arm's own cache, made when it is first asked for."""
-    return kept_with(arm, "evaluation", ArmCache)
+    return cached_on_arm(arm, "evaluation", ArmCache)
 
 
-def unsound_rows(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
+def nonfinite_input_rows(
+    arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
+) -> AnyArray:
     """Which rows have values that are not finite, or angles that may be too large."""
     found = np.zeros(batch, dtype=bool)
     for name, array in arrays.items():
@@ -299,7 +303,7 @@ def unsound_rows(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...
     return found.ravel()
 
 
-def infinite_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
+def nonfinite_result_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
     """Which rows have results that do not fit in a double."""
     found = np.zeros(int(np.prod(batch)), dtype=bool)
     for values in results.values():

@@ -8,11 +8,11 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.core.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded, kept_with
+from robolin.core.arm import ORIGIN, Arm, Frame, Pose, Vector3, cached_on_arm, with_load_options
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import AnyArray
 from robolin.core.rotations import compose
-from robolin.core.text import did_you_mean, listed, quoted
+from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
@@ -34,7 +34,7 @@ def at_frame(
     if not (frame is None or isinstance(frame, str)):
         raise UsageError(f"frame is {frame!r}, not the name of a link")
     place = three_numbers(point)
-    known = kept_with(arm, "at_frame", _places_known)
+    known = cached_on_arm(arm, "at_frame", _places_known)
     if (frame, place) not in known:
         chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm, flag)
         tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
@@ -42,19 +42,19 @@ def at_frame(
         if len(known) >= MOST_PLACES_KEPT:
             known.clear()
         placed = replace(arm, tip=tip, contract=contract)
-        known[frame, place] = as_loaded(placed, arm.loaded_with)
+        known[frame, place] = with_load_options(placed, arm.loaded_with)
     return known[frame, place]
 
 
-def require_frame_of_use(
+def reject_unused_frame(
     verbs: Sequence[str], frame: str | None, point: Sequence[float] = ORIGIN
 ) -> None:
     """Refuse a frame that none of the verbs is about."""
     given = "frame" if frame is not None else "point" if three_numbers(point) != ORIGIN else ""
     if given and ABOUT_A_FRAME.isdisjoint(verbs):
         asked = sorted({ALGORITHMS[name].verb or name for name in ABOUT_A_FRAME})
-        hint = f"it is for {listed(asked)}"
-        raise UsageError(f"{quoted(verbs)} is about no frame", where=given, hint=hint)
+        hint = f"it is for {join_and(asked)}"
+        raise UsageError(f"{quote_list(verbs)} is about no frame", where=given, hint=hint)
 
 
 def _places_known(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
@@ -70,7 +70,7 @@ def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
         raise UsageError(
             f"'{arm.name}' has several ends: which frame is meant?",
             where=arm.source,
-            hint=f"{choose} its branches end in {quoted([frame.name for frame in ends])}",
+            hint=f"{choose} its branches end in {quote_list([frame.name for frame in ends])}",
         )
     there = [frame for frame in arm.frames.values() if frame.link == ends[0].link]
     if any(frame.pose != ends[0].pose for frame in there):
@@ -78,12 +78,12 @@ def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
         raise UsageError(
             f"{len(names)} frames are on the last link of '{arm.name}': which one is meant?",
             where=arm.source,
-            hint=f"{choose} there are {quoted(names)}",
+            hint=f"{choose} there are {quote_list(names)}",
         )
     return ends[0]
 
 
-def joints_between(arm: Arm) -> int:
+def joints_to_frame(arm: Arm) -> int:
     """How many joints are between the base and the frame in question."""
     assert arm.tip is not None, "there is a frame in question"
     count, k = 0, arm.tip.link
@@ -130,7 +130,7 @@ FRAME_SHAPES: Mapping[str, Shape] = {
 }
 
 
-def of_real_links(arm: Arm, shape: Shape, values: AnyArray) -> AnyArray:
+def drop_virtual_links(arm: Arm, shape: Shape, values: AnyArray) -> AnyArray:
     """The values without the rows of links that only stand for a freedom of a joint."""
     if not arm.groups or "link" not in shape:
         return values

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from robolin.core.text import did_you_mean, listed, quoted
+from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.frames import require_frame_of_use
+from robolin.evaluation.frames import reject_unused_frame
 from robolin.evaluation.prescribed_joints import JointsNamed, require_prescribed_of_use
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Method = Literal[
 METHODS: tuple[str, ...] = get_args(Method)
 
 # the four recursions for forward dynamics, by the letters they have in their paper
-LETTERS: Mapping[str, str] = {
+METHOD_ALIASES: Mapping[str, str] = {
     "a": "bias-free",
     "b": "bias-free-links",
     "c": "three-sweeps",
@@ -45,8 +45,8 @@ LETTERS: Mapping[str, str] = {
 # what every verb with several algorithms can be asked for, and what forward dynamics can besides
 COMMON_METHODS = ("auto", "operator", "conventional")
 FORWARD_METHODS = (
-    *LETTERS,
-    *(name for name in LETTERS.values() if name not in COMMON_METHODS),
+    *METHOD_ALIASES,
+    *(name for name in METHOD_ALIASES.values() if name not in COMMON_METHODS),
     *("three-sweeps-links", "two-sweeps"),
 )
 
@@ -55,7 +55,7 @@ FORWARD_METHODS = (
 CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8, "mass-matrix-inverse": 10}
 
 
-def about_auto(verb: str, change: str = "") -> str:
+def describe_auto(verb: str, change: str = "") -> str:
     """What `auto` takes for a verb, and for the one that asks what a small change does."""
     mimicking = "joints mimic each other"
     if verb not in CONVENTIONAL_UP_TO:
@@ -73,32 +73,32 @@ def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
     if arm.groups and verb in ALGORITHMS and ALGORITHMS[verb].inverts_bodies:
         raise _not_with_groups(arm, verb)
     by_method = algorithms_by_method(verb)
-    for each in _in_turn(arm, verb, method):
+    for each in candidate_methods(arm, verb, method):
         for name in by_method.get(each, ()):
-            if _holds_on(arm, ALGORITHMS[name]):
+            if is_applicable(arm, ALGORITHMS[name]):
                 return name
     raise _not_with_mimic(arm, "conventional" in by_method)
 
 
-def require_method_of_use(verbs: Sequence[str], method: str) -> None:
+def reject_unused_method(verbs: Sequence[str], method: str) -> None:
     """Refuse a method that none of the verbs has."""
     from robolin.dynamics.catalogue import algorithms_by_method
 
     if method not in METHODS:
-        raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
-    asked = LETTERS.get(method, method)
+        raise UsageError(f"there is no method '{method}'", hint=f"methods are {join_and(METHODS)}")
+    asked = METHOD_ALIASES.get(method, method)
     if asked != "auto" and not any(asked in algorithms_by_method(verb) for verb in verbs):
         others = sorted({each for verb in verbs for each in algorithms_by_method(verb)})
-        hint = f"'auto', or {listed(others)}"
-        raise UsageError(f"'{method}' is no way to {quoted(verbs)}", where="method", hint=hint)
+        hint = f"'auto', or {join_and(others)}"
+        raise UsageError(f"'{method}' is no way to {quote_list(verbs)}", where="method", hint=hint)
 
 
-def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
+def candidate_methods(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
     """The methods to try, one after the other."""
     if method != "auto":
         from robolin.dynamics.catalogue import algorithms_by_method
 
-        asked = LETTERS.get(method, method)
+        asked = METHOD_ALIASES.get(method, method)
         # a method that only other verbs have is no reason to refuse
         return (asked,) if asked in algorithms_by_method(verb) else ("operator",)
     if arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
@@ -106,7 +106,7 @@ def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
     return "operator", "conventional"
 
 
-def _holds_on(arm: Arm, algorithm: Algorithm) -> bool:
+def is_applicable(arm: Arm, algorithm: Algorithm) -> bool:
     if algorithm.kind in ("any", "reaching", "closed") and not algorithm.independent:
         return True
     return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
@@ -145,7 +145,7 @@ def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
     )
 
 
-def require_choices_of_use(
+def reject_unused_options(
     verbs: Sequence[str],
     method: str,
     frame: str | None,
@@ -153,12 +153,12 @@ def require_choices_of_use(
     prescribe: JointsNamed | None,
 ) -> None:
     """Refuse a frame, joints that move as told, or a method that none of the verbs asks for."""
-    require_frame_of_use(verbs, frame, point)
+    reject_unused_frame(verbs, frame, point)
     require_prescribed_of_use(verbs, prescribe, method)
-    require_method_of_use(verbs, method)
+    reject_unused_method(verbs, method)
 
 
-def known_verb(
+def resolve_verb(
     verb: object, known: Sequence[str], end: str, algorithms: Collection[str] = ()
 ) -> str:
     """A verb among those known, spelt with - as they are, whether given with - or with _.

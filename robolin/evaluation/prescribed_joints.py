@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of
+from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.text import did_you_mean, listed, quoted
+from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 
 JointsNamed = str | Sequence[str]
 
 # verbs that can be asked so, and what answers them then
-ANSWERED_BY: Mapping[str, str] = {
+PRESCRIBED_VARIANT: Mapping[str, str] = {
     name.removesuffix("-prescribed"): name
     for name, each in ALGORITHMS.items()
     if "prescribed" in each.needs and not each.verb
 }
 # why nobody chooses a method then
-METHOD_BY_ARM = (
+METHOD_NOT_SELECTABLE = (
     "where joints move as prescribed, the arm decides: elimination if joints follow others, "
     "else recursions"
 )
@@ -68,21 +68,23 @@ def require_prescribed_of_use(
     """Refuse joints that move as told where no verb asks what they do, and what asks without."""
     for verb in verbs:
         if verb in ALGORITHMS and "prescribed" in ALGORITHMS[verb].needs:
-            asked = next(each for each in ANSWERED_BY if verb.startswith(f"{each}-"))
+            asked = next(each for each in PRESCRIBED_VARIANT if verb.startswith(f"{each}-"))
             hint = f"ask for {asked}, and name the joints: prescribe='base', or --prescribe base"
             raise UsageError(f"'{verb}' is asked in another way", hint=hint)
     if prescribe is None:
         return
-    if not {*verbs} & {*ANSWERED_BY}:
-        hint = f"it is for {listed([*ANSWERED_BY])}"
-        raise UsageError(f"changes nothing about {quoted(verbs)}", where="prescribe", hint=hint)
+    if not {*verbs} & {*PRESCRIBED_VARIANT}:
+        hint = f"it is for {join_and([*PRESCRIBED_VARIANT])}"
+        raise UsageError(f"changes nothing about {quote_list(verbs)}", where="prescribe", hint=hint)
     if method != "auto":
-        raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
+        raise UsageError(
+            "cannot go together with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
+        )
 
 
 def prescribed_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
     """Accelerations (..., n) as they are told; one number alone is for one joint, or for rest."""
-    told = array_of(arm, "qdd", qdd)
+    told = as_joint_array(arm, "qdd", qdd)
     plain = np.asarray(qdd)
     if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and told.any():
         name = arm.joint_names[int(np.argmax(driven))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.arm import KEPT, Arm
+from robolin.core.arm import CACHE_SLOT, Arm
 
 if TYPE_CHECKING:
     from robolin.engine.compiled.plan import Plan
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 QuickCall = Callable[..., Any]
 
 
-def no_answer(*_: object, **__: object) -> None:
+def no_fast_call(*_: object, **__: object) -> None:
     """A quick call where there is none."""
 
 
@@ -27,20 +27,20 @@ def quick_call_of(plan: Plan) -> QuickCall:
 
     kernel = plan.single_call()
     if not fits(kernel):
-        return no_answer
-    return CallTable(kernel, no_answer, "The results of one state, or None.").call
+        return no_fast_call
+    return CallTable(kernel, no_fast_call, "The results of one state, or None.").call
 
 
-def quick_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
+def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
     """The quick call that answers a verb on an arm, once `evaluate` has found that there is one.
 
     It is kept with the arm under the verb's own name: this is asked for a million times a second.
     """
     if engine == "python":
-        return no_answer
+        return no_fast_call
     try:
         # one more function between would take 3 % of the time that a state takes in all
-        call: QuickCall = arm.__dict__[KEPT][verb]
+        call: QuickCall = arm.__dict__[CACHE_SLOT][verb]
     except (AttributeError, KeyError):
-        return no_answer
+        return no_fast_call
     return call

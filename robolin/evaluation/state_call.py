@@ -1,7 +1,7 @@
 """A verb on an arm as a function of the arrays of one state, and everything that it refuses.
 
-`PlainCall` is that function in Python, each check in words.  `CallObject` is what the built-in
-function belongs to which does the same in a microsecond, and asks `PlainCall` where it has doubts.
+`PythonCall` is that function in Python, each check in words.  `NativeCall` is what the built-in
+function belongs to which does the same in a microsecond, and asks `PythonCall` where it has doubts.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arm import Arm, kept_with
+from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Floats
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import algorithm_named, arm_cache, same_when_closed, why_unanswered
-from robolin.evaluation.methods import Method, known_verb
+from robolin.evaluation.evaluate import (
+    arm_cache,
+    explain_failure,
+    independent_of_loops,
+    select_algorithm,
+)
+from robolin.evaluation.methods import Method, resolve_verb
 
 
-class PlainCall:
+class PythonCall:
     """Results of one state, in new arrays or in those given as `out`; exceptions for all else.
 
     fixed: the last of the algorithm's inputs, if it is the same in every state
@@ -34,7 +39,7 @@ class PlainCall:
     ) -> None:
         self.arm, self.verb, self.method, self.fixed = arm, verb, method, fixed
         self._name = _required_algorithm(arm, verb, method)
-        plan = arm_cache(arm).narrow_plan(self._name)
+        plan = arm_cache(arm).single_state_plan(self._name)
         needs = ALGORITHMS[self._name].needs
         self.needs: tuple[str, ...] = needs if fixed is None else needs[:-1]
         self.kernel, self._into = plan.single_call(), plan.into
@@ -42,7 +47,7 @@ class PlainCall:
         self.result_type = result_type(verb, names) if len(names) > 1 else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PlainCall, (self.arm, self.verb, self.method, self.fixed)
+        return PythonCall, (self.arm, self.verb, self.method, self.fixed)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         *inputs, out = self._bound(given, named)
@@ -62,7 +67,7 @@ class PlainCall:
         """Every argument in its place, `out` last."""
         names = (*self.needs, "out")
         if len(given) > len(names):
-            most = counted(len(self.needs), "array")
+            most = pluralize(len(self.needs), "array")
             raise TypeError(f"{self.verb} takes {most} and out, not {len(given)} arguments")
         values = dict(zip(names, given, strict=False))
         for name, value in named.items():
@@ -101,38 +106,38 @@ class PlainCall:
     def _require_answer(self, inputs: Sequence[AnyArray]) -> None:
         """Raise what is wrong with a state that the kernel complained of; it may be nothing."""
         values = dict(zip(ALGORITHMS[self._name].needs, inputs, strict=True))
-        error = why_unanswered(self.arm, self.verb, values, 0, method=self.method)
+        error = explain_failure(self.arm, self.verb, values, 0, method=self.method)
         if error is not None:
             raise error
 
 
-class CallObject(CallTable):
+class NativeCall(CallTable):
     """What a built-in function of an arm belongs to.
 
     Built-in functions are pickled as what they belong to and their name; this is made again.
     """
 
-    def __init__(self, plain: PlainCall) -> None:
+    def __init__(self, plain: PythonCall) -> None:
         head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
         doc = f"{head}{plain.verb} on the arm '{plain.arm.name}', for one state."
         super().__init__(plain.kernel, plain, doc, plain.result_type, plain.fixed)
         self._plain = plain
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CallObject, (self._plain,)
+        return NativeCall, (self._plain,)
 
 
 def compiled_call(
     arm: Arm, verb: str, method: Method = "auto", fixed: Floats | None = None
 ) -> Callable[..., Any]:
     """The function of one state for a verb: built in where that can be, else plain."""
-    plain = PlainCall(arm, verb, method, fixed)
+    plain = PythonCall(arm, verb, method, fixed)
     if not fits(plain.kernel):
         return plain
     if method == "auto" and fixed is None:
-        quick = arm_cache(arm).quick_call(_required_algorithm(arm, verb, method))
-        kept_with(arm, verb, lambda _: quick)
-    return CallObject(plain).call
+        quick = arm_cache(arm).fast_call(_required_algorithm(arm, verb, method))
+        cached_on_arm(arm, verb, lambda _: quick)
+    return NativeCall(plain).call
 
 
 def kernel_verb(verb: str) -> str:
@@ -140,18 +145,18 @@ def kernel_verb(verb: str) -> str:
     # what joints that move as prescribed do is asked under the verb's own name
     own = {name: each for name, each in ALGORITHMS.items() if "prescribed" not in each.needs}
     verbs = tuple(dict.fromkeys(each.verb or name for name, each in own.items()))
-    return known_verb(verb, verbs, "to compile", algorithms=own)
+    return resolve_verb(verb, verbs, "to compile", algorithms=own)
 
 
 def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """The algorithm whose kernel answers the verb by itself."""
-    if arm.loops and not same_when_closed(verb):
+    if arm.loops and not independent_of_loops(verb):
         raise RobolinError(
             f"{verb} of an arm with closed loops takes more than a kernel",
             where=arm.source,
             hint="robolin.forward keeps the closures; open_loops=True leaves them out",
         )
-    name = algorithm_named(arm, verb, method)
+    name = select_algorithm(arm, verb, method)
     if arm.groups and any("link" in shape for shape in ALGORITHMS[name].gives.values()):
         group = arm.groups[0].name
         message = f"{verb} gives results by links, and '{group}' is several of them in a kernel"

@@ -52,14 +52,14 @@ class UnfinishedFile:
 
 
 @contextmanager
-def replacing(target: str | Path) -> Iterator[BinaryIO]:
+def atomic_write(target: str | Path) -> Iterator[BinaryIO]:
     """Open a stream whose content shows up as `target` only once it is complete."""
-    with replacing_all([target], put_in_place) as (stream,):
+    with atomic_write_all([target], put_in_place) as (stream,):
         yield stream
 
 
 @contextmanager
-def replacing_all(
+def atomic_write_all(
     targets: Sequence[str | Path], put: Callable[[Sequence[UnfinishedFile]], None]
 ) -> Iterator[tuple[BinaryIO, ...]]:
     """Open one stream per target; no target changes before all of them are complete.
@@ -70,7 +70,7 @@ def replacing_all(
     try:
         with ExitStack() as opened:
             streams = tuple(_open(Path(target), files, opened) for target in targets)
-            with _reaching_the_disk(streams):
+            with _background_fsync(streams):
                 yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
@@ -166,7 +166,7 @@ def _finish(stream: BinaryIO, target: Path) -> None:
 
 
 @contextmanager
-def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
+def _background_fsync(streams: Sequence[BinaryIO]) -> Iterator[None]:
     """Have what is written go to the disk on the way, so that in the end little is left to do."""
     done = Event()
     sync = getattr(os, "fdatasync", os.fsync)
@@ -177,7 +177,7 @@ def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
                 # a pipe has no disk, and what is wrong with a disk is told at the end
                 with suppress(OSError, ValueError):
                     sync(stream.fileno())
-                    _let_go(stream.fileno())
+                    _drop_page_cache(stream.fileno())
 
     thread = Thread(target=push, name="robolin-disk", daemon=True)
     thread.start()
@@ -188,7 +188,7 @@ def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
         thread.join()
 
 
-def _let_go(file: int) -> None:
+def _drop_page_cache(file: int) -> None:
     """Give back the memory of what is on the disk already, where a file takes much of it.
 
     The system would look for more and more new memory, which takes longer than writing, and
@@ -218,7 +218,7 @@ def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
 def new_name() -> str:
     """A name for a file that tells on which system and by which process it is written."""
     process = os.getpid()
-    begun = _begun(process)
+    begun = _start_time(process)
     told = f"{process}" if begun is None else f"{process}-{begun:x}"
     return f".robolin-{_system()}-{told}-{secrets.token_hex(4)}.part"
 
@@ -231,7 +231,7 @@ def remove_leftovers(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             found = _NAME.fullmatch(entry.name)
-            if found and found[1] == _system() and not _lives(int(found[2]), found[3]):
+            if found and found[1] == _system() and not _is_alive(int(found[2]), found[3]):
                 _remove(Path(entry.path))
 
 
@@ -246,7 +246,7 @@ def _remove(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _lives(process: int, begun: str | None) -> bool:
+def _is_alive(process: int, begun: str | None) -> bool:
     """Whether the process is still there; numbers of processes are given away again."""
     try:
         os.kill(process, 0)
@@ -255,11 +255,11 @@ def _lives(process: int, begun: str | None) -> bool:
     except (OSError, OverflowError):
         # it is somebody else's, or no number of a process
         pass
-    now = _begun(process)
+    now = _start_time(process)
     return begun is None or now is None or now == int(begun, 16)
 
 
-def _begun(process: int) -> int | None:
+def _start_time(process: int) -> int | None:
     """When a process was started, in ticks of this system's clock; None if nobody says."""
     try:
         text = Path(f"/proc/{process}/stat").read_bytes()
@@ -286,7 +286,7 @@ Belongs = Callable[[Path, Path], bool]
 _MOST_SECONDS, _paired_files_SECONDS_BETWEEN = 5.0, 0.005
 
 
-def waiting_place(companion: Path) -> Path:
+def pending_path(companion: Path) -> Path:
     """Where a new companion waits for its file; the name has room whatever the other's length."""
     folder, name = os.path.split(os.path.realpath(companion))
     digest = hashlib.sha256(os.fsencode(name)).hexdigest()
@@ -299,7 +299,7 @@ def replacing_pair(
 ) -> Iterator[tuple[BinaryIO, ...]]:
     """Open a stream for each; both show up at once, and only when both are complete."""
     # an error is told of the last one, which is the one that fills the disk
-    with replacing_all([companion, file], partial(_put_pair_in_place, belongs)) as streams:
+    with atomic_write_all([companion, file], partial(_put_pair_in_place, belongs)) as streams:
         yield streams
 
 
@@ -310,10 +310,10 @@ def _put_pair_in_place(belongs: Belongs, files: Sequence[UnfinishedFile]) -> Non
         return
     give_permissions(files)
     companion, file = files
-    waits = waiting_place(companion.target)
-    with _others_waiting(file.target.parent):
+    waits = pending_path(companion.target)
+    with _folder_lock(file.target.parent):
         with as_file_error(companion.target):
-            _settle(file.target, companion.target, waits, belongs)
+            _recover(file.target, companion.target, waits, belongs)
             os.replace(companion.path, waits)
         try:
             with as_file_error(file.target):
@@ -328,7 +328,7 @@ def _put_pair_in_place(belongs: Belongs, files: Sequence[UnfinishedFile]) -> Non
             os.replace(waits, companion.target)
 
 
-def _settle(file: Path, companion: Path, waits: Path, belongs: Belongs) -> None:
+def _recover(file: Path, companion: Path, waits: Path, belongs: Belongs) -> None:
     """Complete what a process that is gone has begun, or forget it if it came to nothing."""
     if not waits.exists():
         return
@@ -352,7 +352,7 @@ def _reach_the_disk(folder: Path) -> None:
 
 
 @contextmanager
-def _others_waiting(folder: Path) -> Iterator[None]:
+def _folder_lock(folder: Path) -> Iterator[None]:
     """One process at a time, so that of two that write a pair each puts both halves in place.
 
     Whoever waits in vain goes on: readers name halves that are of two pairs.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from robolin.errors import FileError
-from robolin.io.atomic import as_file_error, new_name, remove_leftovers, replacing
+from robolin.io.atomic import as_file_error, atomic_write, new_name, remove_leftovers
 from robolin.io.format_table import with_companion
 from robolin.io.paths import is_stored
 from robolin.io.stores import objects
@@ -18,7 +18,7 @@ from robolin.io.stores.objects import StorePath
 FilePlace = Path | StorePath
 
 
-def place_named(text: str) -> FilePlace:
+def parse_location(text: str) -> FilePlace:
     """What a text names: a place in a store, else a path."""
     return StorePath(text.rstrip("/")) if is_stored(text) else Path(text)
 
@@ -36,7 +36,7 @@ def exists(place: FilePlace) -> bool:
 def size_of(place: FilePlace) -> int:
     """How many bytes a file has."""
     if isinstance(place, StorePath):
-        return objects.present(str(place)).size
+        return objects.require_exists(str(place)).size
     return place.stat().st_size
 
 
@@ -61,7 +61,7 @@ def write_place(place: FilePlace, data: bytes) -> None:
     if isinstance(place, StorePath):
         objects.put(str(place), data)
         return
-    with replacing(place) as stream:
+    with atomic_write(place) as stream:
         stream.write(data)
 
 
@@ -86,7 +86,7 @@ def local_copy(place: FilePlace) -> Iterator[Path]:
             url = f"{str(place)[: -len(place.name)]}{name}"
             if name == place.name or objects.found(url):
                 with as_file_error(folder / name):
-                    objects.fetched(url, folder / name)
+                    objects.download(url, folder / name)
         yield folder / place.name
 
 

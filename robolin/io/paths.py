@@ -29,7 +29,7 @@ def is_stored(path: str) -> bool:
     return path.startswith(_BEGINNINGS)
 
 
-def place_and_part(path: str) -> tuple[str, str]:
+def split_part(path: str) -> tuple[str, str]:
     """Where the file or folder is, and which part of it is meant; '' for all of it."""
     if is_stored(path):
         return path, ""
@@ -41,12 +41,12 @@ def place_and_part(path: str) -> tuple[str, str]:
 
 def place_of(path: str) -> str:
     """Where the file or folder is that a path names, or names a part of."""
-    return place_and_part(path)[0]
+    return split_part(path)[0]
 
 
-def last_name(path: str) -> str:
+def base_name(path: str) -> str:
     """What messages and results call it: the last name of the place, and the part."""
-    place, part = place_and_part(path)
+    place, part = split_part(path)
     return f"{PurePath(place).name}:{part}" if part else PurePath(path).name
 
 
@@ -62,7 +62,7 @@ def shared_name(path: str) -> str:
         return path
     inside, here = os.path.relpath(path), Path.cwd()
     if inside.startswith(os.pardir) or here == here.parent:
-        return last_name(path)
+        return base_name(path)
     return PurePath(inside).as_posix()
 
 

@@ -25,7 +25,7 @@ Blocks = Iterator[Mapping[str, Numbers]]
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArrayMeta:
     """One array as the provenance describes it; `shape` has the rows first where there are any.
 
     axes: what each axis counts, where one of them is of a kind of its own
@@ -67,7 +67,7 @@ def open_bytes(path: str | Path) -> BinaryIO:
         raise FileError(f"could not read: {error.strerror or error}", where=str(path)) from error
 
 
-def damaged(where: str, message: str) -> RobolinError:
+def corrupt_file_error(where: str, message: str) -> RobolinError:
     """The error for a stored result that is not as it was written."""
     return RobolinError(message, where=where, hint="compute the file again from its inputs")
 
@@ -77,7 +77,7 @@ def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[
     try:
         return require_intact(json.loads(text), where, what)
     except (ValueError, RecursionError) as error:
-        raise damaged(where, f"{what} is not JSON") from error
+        raise corrupt_file_error(where, f"{what} is not JSON") from error
 
 
 def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str, Any]:
@@ -85,23 +85,23 @@ def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str,
     if not isinstance(meta, dict) or not (
         isinstance(meta.get("arrays"), dict) and isinstance(meta.get("joints"), list)
     ):
-        raise damaged(where, f"{what} does not describe the arrays")
+        raise corrupt_file_error(where, f"{what} does not describe the arrays")
     if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
         found, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
         message = f"stored in format {found!r}; robolin here reads {known}"
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
     if meta.get("sha256") != meta_digest(meta):
-        raise damaged(where, f"{what} was changed after it was stored")
+        raise corrupt_file_error(where, f"{what} was changed after it was stored")
     if problem := schema_problem(meta):
-        raise damaged(where, f"{what} was not written by robolin: {problem}")
+        raise corrupt_file_error(where, f"{what} was not written by robolin: {problem}")
     return meta
 
 
-def entries_of(meta: Meta) -> tuple[Entry, ...]:
+def entries_of(meta: Meta) -> tuple[ArrayMeta, ...]:
     """The arrays in the order they are stored."""
     joints = tuple(meta["joints"])
     return tuple(
-        Entry(
+        ArrayMeta(
             name=name,
             labels=tuple(_labels(axis, joints) for axis in said["axes"]),
             unit=said["unit"],
@@ -138,11 +138,11 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
         yield block
     if meta["rows"] not in (None, rows):
         message = f"it has {rows} rows, and was stored with {meta['rows']}"
-        raise damaged(where, message + companion(where))
+        raise corrupt_file_error(where, message + companion(where))
     changed = [e.name for e in entries if digests[e.name].hexdigest() != e.sha256]
     if changed:
         message = f"the array '{changed[0]}' was changed after it was stored"
-        raise damaged(where, message + companion(where))
+        raise corrupt_file_error(where, message + companion(where))
 
 
 def companion(where: str) -> str:

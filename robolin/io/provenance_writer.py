@@ -77,17 +77,17 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
     if part.time is not None:
         time = Array("time", part.time, (), unit_of("time", ()))
         described["time"] = _described(time, part.joints)
-    return sealed(
+    return with_checksum(
         {
             "format": EXTENDED_FORMAT if any(map(_extended, described.values())) else FORMAT,
             "robolin": __version__,
             **_role(ending),
-            **({} if ending.plan is None else {"plan": plain(ending.plan)}),
+            **({} if ending.plan is None else {"plan": to_json_types(ending.plan)}),
             "verb": part.verb,
-            "options": plain(dict(sorted(part.options.items()))),
+            "options": to_json_types(dict(sorted(part.options.items()))),
             "inputs": _inputs(ending.inputs),
-            "contract": plain(ending.contract),
-            "model": plain(ending.model),
+            "contract": to_json_types(ending.contract),
+            "model": to_json_types(ending.model),
             "joints": list(part.joints),
             "rows": passed.rows,
             "arrays": {
@@ -112,7 +112,7 @@ def _role(ending: Footer) -> dict[str, Any]:
     if ending.reference is None:
         return {"role": "result"}
     reference = ending.reference
-    tolerances, files = plain(reference.tolerances), plain(reference.files)
+    tolerances, files = to_json_types(reference.tolerances), to_json_types(reference.files)
     return {"role": "reference", "tolerances": tolerances, "files": files}
 
 
@@ -136,7 +136,7 @@ def _extended(said: Mapping[str, Any]) -> bool:
     return "numbers" in said or any(isinstance(axis, dict) for axis in said["axes"])
 
 
-def sealed(meta: Mapping[str, Any]) -> dict[str, Any]:
+def with_checksum(meta: Mapping[str, Any]) -> dict[str, Any]:
     """The provenance with a SHA-256 of itself at the end."""
     return {**meta, "sha256": meta_digest(meta)}
 
@@ -149,16 +149,16 @@ def meta_digest(meta: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def plain(value: Any) -> Any:
+def to_json_types(value: Any) -> Any:
     """The value in JSON's own types; a path keeps only its last part, infinity becomes a word."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_types(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [to_json_types(item) for item in value]
     if isinstance(value, (set, frozenset)):
-        return sorted(plain(item) for item in value)
+        return sorted(to_json_types(item) for item in value)
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
+        return to_json_types(value.tolist())
     if isinstance(value, PurePath):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):

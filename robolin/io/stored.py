@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.notebook import Shown
-from robolin.core.results.number_kind import COMPLEX, INTEGER, MOMENTS
+from robolin.core.notebook import DisplayMixin
+from robolin.core.results.number_kind import COMPLEX, DATETIMES, INTEGER
 from robolin.core.results.result import Footer, Result, ResultStream
 from robolin.core.results.sound_arrays import require_finite
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan
 from robolin.io.provenance_reader import (
+    ArrayMeta,
     Blocks,
-    Entry,
     Meta,
     companion,
-    damaged,
+    corrupt_file_error,
     entries_of,
     verified,
 )
@@ -39,7 +39,7 @@ TIME = "time"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredResult(Shown):
+class StoredResult(DisplayMixin):
     """A result read back from a file.
 
     `stored - other` is by how much its numbers differ from those of another result.
@@ -166,7 +166,7 @@ def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
             f"number {min(len(table.names), len(expected)) + 1}",
         )
         message = f"its columns are not the ones its provenance states, from column '{odd}' on"
-        raise damaged(where, message + companion(where))
+        raise corrupt_file_error(where, message + companion(where))
     return StoredFile(where, meta, partial(_blocks, table, meta, where))
 
 
@@ -179,7 +179,7 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
         entry.name: range(start, start + width)
         for entry, start, width in zip(entries, starts, widths, strict=True)
     }
-    units = {kind: unit for unit, kind in MOMENTS.items()}
+    units = {kind: unit for unit, kind in DATETIMES.items()}
     moments = {i: units[e.numbers] for e in entries if e.numbers in units for i in places[e.name]}
     whole = [i for e in entries if e.numbers is INTEGER for i in places[e.name]]
     request = ReadRequest(
@@ -190,15 +190,15 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
         seen += len(block.values)
         if one_state and seen > 1:
             message = f"it has {seen} rows or more, and was stored with one state"
-            raise damaged(where, message + companion(where))
+            raise corrupt_file_error(where, message + companion(where))
         yield {e.name: _array(e, block, places[e.name], one_state) for e in entries}
     if one_state and not seen:
-        raise damaged(where, "it has no row, and was stored with one state")
+        raise corrupt_file_error(where, "it has no row, and was stored with one state")
 
 
-def _array(entry: Entry, block: TableBlock, places: range, one_state: bool) -> Numbers:
+def _array(entry: ArrayMeta, block: TableBlock, places: range, one_state: bool) -> Numbers:
     values: Numbers
-    if entry.numbers is INTEGER or entry.numbers in MOMENTS.values():
+    if entry.numbers is INTEGER or entry.numbers in DATETIMES.values():
         values = np.stack([block.whole[i] for i in places], axis=1).view(entry.numbers.dtype)
     else:
         values = block.values[:, places.start : places.stop]
@@ -225,7 +225,7 @@ class StoredFile:
     unverified: Callable[[int], Blocks]
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[ArrayMeta, ...]:
         """The arrays in the order they are stored."""
         return entries_of(self.meta)
 

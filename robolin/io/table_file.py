@@ -66,7 +66,7 @@ class ReadRequest:
 
 
 @dataclass(frozen=True)
-class RowMark:
+class RowOffset:
     """Where a row of a text begins: its number from 0, that of its line from 1, and its byte."""
 
     row: int
@@ -75,7 +75,7 @@ class RowMark:
 
 
 @dataclass(frozen=True)
-class KnownTable:
+class FileIndex:
     """What has been found out about a file before, so that nobody has to look again.
 
     digest: SHA-256 of the file; of an object in a store its size and ETag
@@ -87,15 +87,15 @@ class KnownTable:
     """
 
     digest: str
-    marks: tuple[RowMark, ...] = ()
+    marks: tuple[RowOffset, ...] = ()
     looks: Mapping[int, str] = field(default_factory=dict)
     even: bool = False
 
-    def mark_before(self, row: int) -> RowMark | None:
+    def mark_before(self, row: int) -> RowOffset | None:
         """The last mark at or before a row."""
         return max((m for m in self.marks if m.row <= row), key=lambda m: m.row, default=None)
 
-    def mark_at(self, row: int | None) -> RowMark | None:
+    def mark_at(self, row: int | None) -> RowOffset | None:
         """The mark at a row, if there is one."""
         return next((m for m in self.marks if m.row == row), None)
 
@@ -119,7 +119,7 @@ class TableSource:
     file: str
     regular: bool = True
     joints: Sequence[str] = ()
-    known: KnownTable | None = None
+    known: FileIndex | None = None
     live: bool = False
     opened: str = ""
 
@@ -238,7 +238,7 @@ def require_finite_cells(
     raise_first((problem(row, i) for row, i in bad), file, "" if ends else last, request.stop)
 
 
-def require_plausible(bytes_read: int, size: int, most: int, file: str) -> None:
+def reject_decompression_bomb(bytes_read: int, size: int, most: int, file: str) -> None:
     """Refuse a small file that unfolds to far more numbers than a motion can be packed into.
 
     most: how many times its bytes
@@ -266,7 +266,7 @@ def file_stamp(found: os.stat_result) -> str:
     return f"{found.st_size}-{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_ino}"
 
 
-def counted_place(file: str, first: int) -> Callable[[int], str]:
+def row_location(file: str, first: int) -> Callable[[int], str]:
     """Places of rows in a file without lines: counted from 1, `first` of them before."""
     return lambda row: f"{file}, row {first + row + 1}"
 
@@ -313,7 +313,7 @@ STANDARD_ERROR = 2
 own_messages_separate = False
 
 
-def silence_libraries() -> None:
+def mute_native_stderr() -> None:
     """Let what libraries say by themselves go nowhere, if nothing else is said that way."""
     if not own_messages_separate:
         return

@@ -41,7 +41,7 @@ class FormulaNode:
     def sources(self) -> Iterable[FormulaNode]:
         return ()
 
-    def waits_for(self) -> Iterable[FormulaNode]:
+    def remaining_by_shard(self) -> Iterable[FormulaNode]:
         """What must be complete, or computed at the same link, before this is computed."""
         return self.sources()
 
@@ -84,7 +84,7 @@ class Neighbour(FormulaNode):
     def sources(self) -> Iterable[FormulaNode]:
         return () if self.source is None else (self.source,)
 
-    def waits_for(self) -> Iterable[FormulaNode]:
+    def remaining_by_shard(self) -> Iterable[FormulaNode]:
         return self.after
 
 

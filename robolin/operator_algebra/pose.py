@@ -14,7 +14,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray
 from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
 from robolin.dynamics.algebra.vectors import add, rotate
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 from robolin.engine.parameters import Parameters, PlaceRow, parameters_of
 from robolin.engine.singular_pivot import no_inertia
@@ -141,7 +141,7 @@ class PoseOperators(Foundation):
 
     @cached_property
     def _links(self) -> Links:
-        return place_links(self._chain)
+        return forward_kinematics(self._chain)
 
     @cached_property
     def I(self) -> Identity:  # noqa: E743, the papers' name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, require_arm, require_sound, require_tree
+from robolin.core.array_checks import as_joint_array, require_arm, require_sound, require_tree
 from robolin.core.arrays import Floats, JointValues
 from robolin.dynamics.algebra.chain import Scalars, Slots
 from robolin.dynamics.algebra.inertias import gyroscopic, half_of, outer_half, times_half
@@ -103,7 +103,7 @@ class Operators(PoseOperators):
         for k in self._numbered():
             Phat[k] = add(handed[k], half_of(self.Mhat.values[k]))
             along = times_half(self._links.H[k], Phat[k])
-            handed.hand_inboard(k, sub(Phat[k], outer_half(self._articulated.G[k], along)))
+            handed.add_to_parent(k, sub(Phat[k], outer_half(self._articulated.G[k], along)))
         return self._on_links("P̂", Phat, HALF, "= E_ψ P̂ E_φ* + M̂")
 
     @cached_property
@@ -204,10 +204,10 @@ def operators(
     require_tree(arm, "operators")
     if qdd is not None and qd is None:
         qd = 0.0
-    state = {"q": array_of(arm, "q", q)}
+    state = {"q": as_joint_array(arm, "q", q)}
     for name, value in (("qd", qd), ("qdd", qdd)):
         if value is not None:
-            state[name] = array_of(arm, name, value)
+            state[name] = as_joint_array(arm, name, value)
     for name, array in state.items():
         if array.ndim != 1:
             raise UsageError(f"{name} has shape {array.shape}: operators are of one state")

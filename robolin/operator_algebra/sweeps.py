@@ -86,7 +86,7 @@ def _levels(nodes: list[FormulaNode], inward_first: bool) -> dict[FormulaNode, i
 
     def level(node: FormulaNode) -> int:
         if node not in levels:
-            earliest = max((level(source) for source in node.waits_for()), default=0)
+            earliest = max((level(source) for source in node.remaining_by_shard()), default=0)
             if isinstance(node, Neighbour):
                 # odd sweeps go one way, even ones the other
                 odd = node.inward == inward_first

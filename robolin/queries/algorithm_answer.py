@@ -14,16 +14,16 @@ from robolin.core.results.result import Array, Result, ResultStream
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
-    METHOD_BY_ARM,
+    METHOD_NOT_SELECTABLE,
     prescribed_joints,
     prescribed_line,
     require_prescribed_inputs,
 )
-from robolin.queries.joint_range import weighs_nothing
+from robolin.queries.joint_range import massless_warning
 from robolin.queries.joint_values import accelerations_text
 from robolin.queries.loop_answer import (
     LOOP_FLAGS,
@@ -36,26 +36,26 @@ from robolin.queries.loop_answer import (
     loop_options,
     with_closure_forces,
 )
-from robolin.queries.named_arrays import algorithm_arrays, point_arrays
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.named_arrays import algorithm_arrays, operating_point_arrays
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.state_monitor import DoubtfulStates
+from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.values import (
-    NeededValues,
     Run,
-    TorqueRule,
+    StateInputs,
+    TorqueDefault,
     Values,
-    completed_point,
+    complete_operating_point,
     one_state,
 )
 
 
-def answer_inverse(posed: PosedQuestion) -> Result | ResultStream:
+def answer_inverse(posed: QueryContext) -> Result | ResultStream:
     """Torques for a motion."""
-    return answer_by_algorithms(posed, Algorithms(("inverse",)))
+    return answer_by_algorithms(posed, AlgorithmQuery(("inverse",)))
 
 
-def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
+def answer_forward(posed: QueryContext) -> Result | ResultStream:
     """Accelerations for torques, of joints and on request of links and a frame."""
     frame = posed.question.text("tip-acceleration")
     driven = _prescribed(posed)
@@ -65,7 +65,7 @@ def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
         "tip-acceleration": frame is not None,
     }
     method = _method(posed.question)
-    algorithms = Algorithms(_asked(wanted), method, divides=True, prescribed=driven)
+    algorithms = AlgorithmQuery(_asked(wanted), method, divides=True, prescribed=driven)
     if frame is None:
         return answer_by_algorithms(posed, algorithms)
     from robolin.evaluation.frames import at_frame
@@ -81,7 +81,7 @@ def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
 FORMER_ALGORITHMS = {"mass-matrix-inverse": "mass-matrix-inverse-columns"}
 
 
-def answer_mass_matrix(posed: PosedQuestion) -> Result | ResultStream:
+def answer_mass_matrix(posed: QueryContext) -> Result | ResultStream:
     """The mass matrix itself, then everything asked for."""
     asked = posed.question.asked
     wanted = {
@@ -95,34 +95,34 @@ def answer_mass_matrix(posed: PosedQuestion) -> Result | ResultStream:
     names = _asked(wanted)
     if posed.settings.former:
         names = tuple(FORMER_ALGORITHMS.get(name, name) for name in names)
-    return answer_by_algorithms(posed, Algorithms(names, divides=divides))
+    return answer_by_algorithms(posed, AlgorithmQuery(names, divides=divides))
 
 
-def answer_linearize_inverse(posed: PosedQuestion) -> Result | ResultStream:
+def answer_linearize_inverse(posed: QueryContext) -> Result | ResultStream:
     """How torques change, with every small change or with one."""
     perturbed = posed.question.texts("perturb")
     name = "perturb-inverse" if perturbed else "linearize-inverse"
-    return answer_by_algorithms(posed, Algorithms((name,)))
+    return answer_by_algorithms(posed, AlgorithmQuery((name,)))
 
 
-def answer_linearize_forward(posed: PosedQuestion) -> Result | ResultStream:
+def answer_linearize_forward(posed: QueryContext) -> Result | ResultStream:
     """How accelerations change, with every small change or with one."""
     perturbed, driven = posed.question.texts("perturb"), _prescribed(posed)
     name = "perturb-forward" if perturbed else "linearize-forward"
     if driven is not None:
         name = "linearize-forward-prescribed"
     method = _method(posed.question)
-    asked = Algorithms((name,), method, torque="hold", divides=True, prescribed=driven)
+    asked = AlgorithmQuery((name,), method, torque="hold", divides=True, prescribed=driven)
     return answer_by_algorithms(posed, asked)
 
 
-def _prescribed(posed: PosedQuestion) -> Floats | None:
+def _prescribed(posed: QueryContext) -> Floats | None:
     """Which joints move as they are told; None if nobody said so."""
     text = posed.question.text("prescribe")
     if text is None:
         return None
     for label, hint in (
-        ("method", METHOD_BY_ARM),
+        ("method", METHOD_NOT_SELECTABLE),
         ("perturb", "multiply the matrices by the change"),
     ):
         if label in posed.question.asks:
@@ -140,7 +140,7 @@ def _method(question: Question) -> Method:
 
 
 @dataclass(frozen=True)
-class Algorithms:
+class AlgorithmQuery:
     """The algorithms that answer a question, and what stands in for a torque not given.
 
     divides: whether the answer divides by the mass matrix, so that its condition matters
@@ -150,7 +150,7 @@ class Algorithms:
 
     names: tuple[str, ...]
     method: Method = "auto"
-    torque: TorqueRule = "zero"
+    torque: TorqueDefault = "zero"
     divides: bool = False
     named: Callable[[Arm, Values], Iterable[Array]] | None = None
     loops: LoopOptions = NO_LOOPS
@@ -169,13 +169,13 @@ class Algorithms:
 
 
 def answer_by_algorithms(
-    posed: PosedQuestion, algorithms: Algorithms, arm: Arm | None = None
+    posed: QueryContext, algorithms: AlgorithmQuery, arm: Arm | None = None
 ) -> Result | ResultStream:
     """The answer for one state, or for every row; `arm` is the one asked about, if made anew."""
     posed = replace(posed, arm=arm or posed.arm)
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     if not KINEMATIC.issuperset(algorithms.names):
-        posed.doubt(*filter(None, [weighs_nothing(posed.arm)]))
+        posed.doubt(*filter(None, [massless_warning(posed.arm)]))
     if posed.arm.loops or LOOP_FLAGS & posed.question.asks.keys():
         algorithms = replace(algorithms, loops=loop_options(posed.question))
         algorithms.loops.require_useful(posed.arm)
@@ -186,22 +186,20 @@ def answer_by_algorithms(
     return answer_rows(posed, algorithms)
 
 
-def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
+def _answer_state(posed: QueryContext, algorithms: AlgorithmQuery) -> Result:
     arm, needs = posed.arm, algorithms.needs
     motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
     if algorithms.prescribed is not None:
         told = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
         require_prescribed_inputs(arm, algorithms.prescribed, *told)
 
-    doubtful = DoubtfulStates(posed, algorithms.divides)
+    doubtful = StateMonitor(posed, algorithms.divides)
     doubtful.look(given.get("q", np.zeros(arm.n)))
     doubtful.tell()
 
     def run(algorithm: str, values: Values) -> Values:
         method = algorithms.loops.method
-        return evaluate_any_arm(
-            arm, algorithm, values, method=algorithms.method, loop_method=method
-        )
+        return evaluate_arm(arm, algorithm, values, method=algorithms.method, loop_method=method)
 
     if posed.settings.verbose and algorithms.divides and not arm.loops:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
@@ -209,7 +207,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
     lines = contract_lines(algorithms, arm, motion, told=given.get("qdd"))
     if posed.verb.linear:
-        point = completed_point(values, run)
+        point = complete_operating_point(values, run)
         lines["operating point"] = {name: point[name].tolist() for name in point}
     result = posed.result(arrays, lines)
     if posed.settings.watch:
@@ -218,7 +216,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
 
 
 def arrays_of(
-    algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
+    algorithms: AlgorithmQuery, arm: Arm, motion: StateInputs, given: Values, run: Run
 ) -> tuple[tuple[Array, ...], Values]:
     """Everything the question asks for, from the values that are given; and the values used."""
     if arm.loops:
@@ -243,19 +241,22 @@ def arrays_of(
     return tuple(arrays.values()), values
 
 
-def arrays_with_point(
-    algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
+def arrays_and_operating_point(
+    algorithms: AlgorithmQuery, arm: Arm, motion: StateInputs, given: Values, run: Run
 ) -> tuple[Array, ...]:
     """Everything the question asks for of some rows, and the point that each of them is about."""
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
     rows, told = given["q"].shape[:-1], [array.name for array in arrays]
-    return (*arrays, *point_arrays(arm, completed_point(values, run), rows, told))
+    return (
+        *arrays,
+        *operating_point_arrays(arm, complete_operating_point(values, run), rows, told),
+    )
 
 
 def contract_lines(
-    algorithms: Algorithms,
+    algorithms: AlgorithmQuery,
     arm: Arm,
-    motion: NeededValues,
+    motion: StateInputs,
     rows: int | None = None,
     told: Floats | None = None,
 ) -> dict[str, Any]:
@@ -278,7 +279,7 @@ def condition(found: Values) -> float:
     return float(np.max(np.linalg.cond(matrices[fine]), initial=0.0))
 
 
-def _algorithm_lines(algorithms: Algorithms, arm: Arm) -> dict[str, str]:
+def _algorithm_lines(algorithms: AlgorithmQuery, arm: Arm) -> dict[str, str]:
     """The algorithms' titles and papers, each with what it answered where there are several."""
     if arm.loops and algorithms.divides:
         return {"algorithm": TITLES[algorithms.loops.method or "null-space"]}

@@ -14,7 +14,7 @@ from robolin.core.arm import Arm
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
 from robolin.core.results.sound_arrays import require_finite
 from robolin.errors import RobolinWarning, UsageError
-from robolin.queries.query_context import AnswerWatch, Notify, Settings, open_answer
+from robolin.queries.query_context import MessageCallback, ResultCallback, Settings, run_query
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
@@ -22,7 +22,7 @@ from robolin.queries.states import States
 _OURS = ("robolin", "contextlib")
 
 
-def as_python_warnings(kind: str, text: str) -> None:
+def emit_warning(kind: str, text: str) -> None:
     """Warnings as Python's own; notes are for those who ask for them."""
     if kind == "warning":
         warnings.warn(text, RobolinWarning, stacklevel=_levels_to_caller())
@@ -43,7 +43,7 @@ def answer(
     *,
     jobs: int | None = None,
     chunk_rows: int | None = None,
-    notify: Notify = as_python_warnings,
+    notify: MessageCallback = emit_warning,
 ) -> Result:
     """Answer a question about an arm, as the command line would.
 
@@ -75,7 +75,7 @@ def answer(
     with answer_stream(
         arm, question, states, jobs=jobs, chunk_rows=chunk_rows, notify=notify
     ) as stream:
-        return gathered_result(stream)
+        return concat_parts(stream)
 
 
 @contextmanager
@@ -86,8 +86,8 @@ def answer_stream(
     *,
     jobs: int | None = None,
     chunk_rows: int | None = None,
-    notify: Notify = as_python_warnings,
-    watch: AnswerWatch | None = None,
+    notify: MessageCallback = emit_warning,
+    watch: ResultCallback | None = None,
 ) -> Iterator[ResultStream]:
     """The answer part by part, for trajectories that are larger than memory.
 
@@ -118,15 +118,17 @@ def answer_stream(
         (2, 2)
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
-    asked, given = asked_and_given(question, states)
-    with open_answer(arm, asked, given, settings) as found:
+    asked, given = coerce_query_and_states(question, states)
+    with run_query(arm, asked, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
             found = stream_of_one_part(found)
         yield found
 
 
-def asked_and_given(question: Question | str, states: States | None) -> tuple[Question, States]:
+def coerce_query_and_states(
+    question: Question | str, states: States | None
+) -> tuple[Question, States]:
     """A question and states, whichever way they were said."""
     asked = Question(question) if isinstance(question, str) else question
     given = States() if states is None else states
@@ -137,7 +139,7 @@ def asked_and_given(question: Question | str, states: States | None) -> tuple[Qu
     return asked, given
 
 
-def gathered_result(stream: ResultStream) -> Result:
+def concat_parts(stream: ResultStream) -> Result:
     """All parts of an answer as one result."""
     parts = list(stream.parts)
     first = parts[0]

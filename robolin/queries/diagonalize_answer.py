@@ -12,15 +12,15 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.units import unit_of
 from robolin.errors import UsageError
-from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.regressor_answer import SampledStates, sampled_states
-from robolin.queries.state_parsing import require_none_drawn
+from robolin.queries.state_parsing import reject_samples
 from robolin.queries.states import States
 
 
-def answer_diagonalize(posed: PosedQuestion) -> Result | ResultStream:
+def answer_diagonalize(posed: QueryContext) -> Result | ResultStream:
     """One state's coordinates, one way or back; or the curvature of all of them."""
     question = posed.question
     if question.asked("curvature"):
@@ -28,7 +28,7 @@ def answer_diagonalize(posed: PosedQuestion) -> Result | ResultStream:
     name = "undiagonalize" if question.asked("inverse-transform") else "diagonalize"
     if question.asked("unnormalized"):
         name = f"{name}-unnormalized"
-    return answer_by_algorithms(posed, Algorithms((name,), divides=True))
+    return answer_by_algorithms(posed, AlgorithmQuery((name,), divides=True))
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -40,7 +40,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
                 hint = "curvature concerns all configurations, not one state's coordinates"
                 raise UsageError(message, where="--curvature", hint=hint)
         return
-    require_none_drawn(states, "--curvature")
+    reject_samples(states, "--curvature")
     if question.asked("symbols"):
         raise UsageError("has no effect here", where="--symbols", hint="it goes with --curvature")
     velocity = "xi" if question.asked("unnormalized") else "nu"
@@ -52,9 +52,9 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         )
 
 
-def answer_curvature(posed: PosedQuestion) -> Result:
+def answer_curvature(posed: QueryContext) -> Result:
     """Look for curvature at every configuration."""
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     arm = posed.arm
     states = sampled_states(posed, ("q",))
     q = states.values["q"]

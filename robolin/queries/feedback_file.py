@@ -22,11 +22,11 @@ from robolin.description.arm_differences import DescribedArm, in_words
 from robolin.description.arm_differences import differences as figure_differences
 from robolin.errors import RobolinError, UsageError
 from robolin.io.provenance_reader import open_bytes
-from robolin.io.provenance_writer import plain
+from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored
-from robolin.queries.answer import gathered_result
+from robolin.queries.answer import concat_parts
 from robolin.queries.lqr_answer import effort_weights, state_weights
-from robolin.queries.query_context import PosedQuestion, file_label
+from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ class StoredFeedback:
 
 def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedback:
     """The gains in a file, if they are for this arm; with `any_figures`, for its joints."""
-    name = file_label(path)
+    name = display_name(path)
     with open_stored(path) as stored:
-        found = gathered_result(stored.result_stream())
+        found = concat_parts(stored.result_stream())
     with open_bytes(Path(path)) as stream:
         digest = hashlib.sha256(stream.read()).hexdigest()
     _require_gains(found, name)
     require_joints(arm, found, name)
-    differ = differences_from(arm, found)
+    differ = model_differences(arm, found)
     if differ and not any_figures:
-        raise another_arm(arm, found, differ, name)
+        raise gains_mismatch_error(arm, found, differ, name)
     _require_rows(found, name)
     integrals = _integrals(found)
     law = FeedbackControl(
@@ -172,13 +172,15 @@ def require_joints(arm: Arm, found: Result, name: str) -> None:
         raise RobolinError(message, where=name, hint=hint)
 
 
-def differences_from(arm: Arm, found: Result) -> list[str]:
+def model_differences(arm: Arm, found: Result) -> list[str]:
     """What differs between the arm and the one that a result is about, in words."""
-    here = DescribedArm(plain(arm.contract), plain(arm.figures))
-    return figure_differences(here, DescribedArm(plain(found.contract), plain(found.model)))
+    here = DescribedArm(to_json_types(arm.contract), to_json_types(arm.figures))
+    return figure_differences(
+        here, DescribedArm(to_json_types(found.contract), to_json_types(found.model))
+    )
 
 
-def another_arm(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
+def gains_mismatch_error(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
     """The complaint about gains that were found for other figures."""
     return RobolinError(
         f"the gains are for another arm{_named(arm, found)}: {in_words(differ)}",
@@ -226,7 +228,7 @@ def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool
 
 
 def cost_text(
-    posed: PosedQuestion,
+    posed: QueryContext,
     stored: StoredFeedback,
     motion: Simulation,
     again: Callable[[Schedule], Simulation],

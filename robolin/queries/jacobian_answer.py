@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from robolin.api.centre_of_mass import require_mass
 from robolin.api.frame_kinematics import DIRECTIONS
-from robolin.core.arm import Arm, as_loaded
+from robolin.core.arm import Arm, with_load_options
 from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.errors import UsageError
-from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_between
-from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
+from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.named_arrays import named_arrays
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
 from robolin.queries.values import Values
@@ -23,7 +23,7 @@ _AXES = {"world": "world", "frame": "the frame's own"}
 _SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench do not exist"
 
 
-def answer_jacobian(posed: PosedQuestion) -> Result | ResultStream:
+def answer_jacobian(posed: QueryContext) -> Result | ResultStream:
     """The Jacobian of a frame, with whatever else is asked about it."""
     question, arm = posed.question, _placed(posed.arm, posed.question)
     tell_frame(posed, arm, question.text("frame"))
@@ -32,10 +32,12 @@ def answer_jacobian(posed: PosedQuestion) -> Result | ResultStream:
     if divides:
         names.append(_operational(posed, arm))
     named = _in_frame_axes if _reference(question) == "frame" else _in_world_axes
-    return answer_by_algorithms(posed, Algorithms(tuple(names), divides=divides, named=named), arm)
+    return answer_by_algorithms(
+        posed, AlgorithmQuery(tuple(names), divides=divides, named=named), arm
+    )
 
 
-def tell_frame(posed: PosedQuestion, arm: Arm, named: str | None) -> None:
+def tell_frame(posed: QueryContext, arm: Arm, named: str | None) -> None:
     """Say which frame the answer is about where none was named: columns of a file do not."""
     if not named and arm.tip is not None:
         posed.note(f"{arm.name}: the frame is '{arm.tip.name}'")
@@ -63,12 +65,12 @@ def _placed(arm: Arm, question: Question) -> Arm:
     contract = {**arm.contract, "frame": axes}
     if arm.loops:
         contract["loops"] += "; every joint is moved by itself, as in the tree"
-    return as_loaded(replace(arm, contract=contract), arm.loaded_with)
+    return with_load_options(replace(arm, contract=contract), arm.loaded_with)
 
 
-def _operational(posed: PosedQuestion, arm: Arm) -> str:
+def _operational(posed: QueryContext, arm: Arm) -> str:
     """The algorithm for what exists of the operational space, and a note if that is not all."""
-    spans, asked = joints_between(arm) >= DIRECTIONS, posed.question.asked("operational-space")
+    spans, asked = joints_to_frame(arm) >= DIRECTIONS, posed.question.asked("operational-space")
     if asked and not spans:
         assert arm.tip is not None, "the place was chosen"
         posed.note(_SINGULAR.format(f"'{arm.tip.name}'"))
@@ -83,7 +85,7 @@ def _in_frame_axes(arm: Arm, found: Values) -> Iterable[Array]:
     return _in_world_axes(arm, in_frame_axes(found))
 
 
-def answer_momentum(posed: PosedQuestion) -> Result | ResultStream:
+def answer_momentum(posed: QueryContext) -> Result | ResultStream:
     """Centre of mass, its Jacobian, and the momentum about it."""
     require_mass(posed.arm)
-    return answer_by_algorithms(posed, Algorithms(("momentum",)))
+    return answer_by_algorithms(posed, AlgorithmQuery(("momentum",)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.core.arm import Arm, Joint
 from robolin.core.arrays import Floats
-from robolin.core.text import quoted
+from robolin.core.text import quote_list
 from robolin.core.units import joint_unit
 
 # an angle a turn beyond its range, or a slide ten times its travel, is no overshoot
@@ -20,7 +20,7 @@ _TRAVELS = 10.0
 _TOGETHER = 64
 
 
-class OddStates:
+class JointRangeMonitor:
     """How far positions went, joint by joint, whatever the number of rows."""
 
     def __init__(self, arm: Arm) -> None:
@@ -33,9 +33,9 @@ class OddStates:
         """Take note of one state (n,) or of rows (rows, n)."""
         rows = np.atleast_2d(q)
         # what is not a number is somebody else's to complain about
-        self._lowest = np.fmin(self._lowest, least_of_columns(rows))
-        self._highest = np.fmax(self._highest, most_of_columns(rows))
-        self._nearest = np.fmin(self._nearest, least_of_columns(np.abs(rows)))
+        self._lowest = np.fmin(self._lowest, column_min(rows))
+        self._highest = np.fmax(self._highest, column_max(rows))
+        self._nearest = np.fmin(self._nearest, column_min(np.abs(rows)))
         self._rows += len(rows)
 
     def warnings(self) -> Iterator[str]:
@@ -68,7 +68,7 @@ class OddStates:
             yield f"{told} of {_limits(joint)}{as_angle}"
 
 
-def weighs_nothing(arm: Arm) -> str:
+def massless_warning(arm: Arm) -> str:
     """A sentence if nothing that moves has any inertia, else ''."""
     bodies = [link.inertia for link in arm.links]
     drives = any(link.joint.armature for link in arm.links)
@@ -112,15 +112,15 @@ def _limits(joint: Joint) -> str:
 
 
 def _names(found: list[tuple[Joint, float, float]]) -> str:
-    return quoted([joint.name for joint, _, _ in found])
+    return quote_list([joint.name for joint, _, _ in found])
 
 
-def least_of_columns(rows: Floats) -> Floats:
+def column_min(rows: Floats) -> Floats:
     """The least number of each column (n,) of rows (rows, n); NaN only where there is none."""
     return _reduced(np.minimum, np.fmin, rows)
 
 
-def most_of_columns(rows: Floats) -> Floats:
+def column_max(rows: Floats) -> Floats:
     """The greatest number of each column (n,)."""
     return _reduced(np.maximum, np.fmax, rows)
 

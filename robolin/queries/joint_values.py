@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from robolin.core.number_parsing import Figure, FlagText, named, typed_figure
-from robolin.core.text import counted, did_you_mean, quoted
+from robolin.core.number_parsing import FlagText, ParsedNumber, parse_named_numbers, parse_number
+from robolin.core.text import did_you_mean, pluralize, quote_list
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
 
 
-def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False) -> list[float]:
+def parse_per_joint(
+    typed: FlagText, arm: Arm, angular: bool, positions: bool = False
+) -> list[float]:
     """One value per joint of the arm, in its order; `angular` if turning joints may use degrees.
 
     Among positions, a quaternion may stand for the angles of a floating joint.
@@ -21,18 +23,18 @@ def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False)
     items = typed.text.split(",")
     with_name = sum("=" in item for item in items)
     if with_name == 0:
-        figures = [typed_figure(typed, item) for item in items]
+        figures = [parse_number(typed, item) for item in items]
         if len(figures) != arm.n:
             raise typed.wrong(
-                f"{counted(len(figures), 'value')}, but '{arm.name}' has {counted(arm.n, 'joint')}",
+                f"{pluralize(len(figures), 'value')}, but '{arm.name}' has {pluralize(arm.n, 'joint')}",
                 f"the joints are, in order: {', '.join(arm.joint_names)}",
             )
     elif with_name == len(items):
-        entries = named(typed)
+        entries = parse_named_numbers(typed)
         if positions:
             entries = _without_quaternions(typed, entries, arm)
         _require_known(typed, list(entries), arm)
-        figures = [entries.get(name, Figure(0.0)) for name in arm.joint_names]
+        figures = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
     else:
         raise typed.wrong(
             "some values have a name and some have none",
@@ -49,8 +51,8 @@ def quaternion_names(arm: Arm) -> dict[str, list[str]]:
 
 
 def _without_quaternions(
-    typed: FlagText, entries: dict[str, Figure], arm: Arm
-) -> dict[str, Figure]:
+    typed: FlagText, entries: dict[str, ParsedNumber], arm: Arm
+) -> dict[str, ParsedNumber]:
     """The entries with every quaternion turned into roll, pitch and yaw."""
     for joint, names in quaternion_names(arm).items():
         given = [name for name in names if name in entries]
@@ -68,7 +70,7 @@ def _without_quaternions(
     return entries
 
 
-def _rpy(typed: FlagText, joint: str, figures: Sequence[Figure]) -> list[Figure]:
+def _rpy(typed: FlagText, joint: str, figures: Sequence[ParsedNumber]) -> list[ParsedNumber]:
     import numpy as np
 
     from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
@@ -81,7 +83,7 @@ def _rpy(typed: FlagText, joint: str, figures: Sequence[Figure]) -> list[Figure]
     length = float(np.linalg.norm(quaternion))
     if abs(length - 1.0) > LENGTH_TOLERANCE:
         raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
-    return [Figure(float(turn)) for turn in rpy_from_quaternion(quaternion / length)]
+    return [ParsedNumber(float(turn)) for turn in rpy_from_quaternion(quaternion / length)]
 
 
 def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
@@ -90,17 +92,19 @@ def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
         if rule := followers.get(name):
             hint = f"its place follows from '{rule.leader}'"
             raise typed.wrong(f"joint '{name}' mimics another and has no value of its own", hint)
-        if name in arm.still_joints:
+        if name in arm.locked_joints:
             hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
             raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
         if name not in arm.joint_names:
             freedoms = [each for each in arm.joint_names if each.startswith(f"{name}:")]
-            hint = f"its freedoms are {quoted(freedoms)}"
+            hint = f"its freedoms are {quote_list(freedoms)}"
             hint = hint if freedoms else did_you_mean(name, arm.joint_names)
             raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
 
 
-def _require_angles(typed: FlagText, figures: Sequence[Figure], arm: Arm, angular: bool) -> None:
+def _require_angles(
+    typed: FlagText, figures: Sequence[ParsedNumber], arm: Arm, angular: bool
+) -> None:
     for joint, (_, angle) in zip(arm.joints, figures, strict=True):
         if angle and not angular:
             raise typed.wrong(
@@ -115,10 +119,10 @@ def accelerations_text(arm: Arm, driven: Floats, qdd: Sequence[float] | None) ->
 
     driven: 1 for every coordinate (n,) that moves as told, 0 for the others
     """
-    from robolin.description.building.contract import grouped_by_value
+    from robolin.description.building.contract import group_by_value
 
     if qdd is None:
         return "zero (not given)"
-    named = zip(arm.joint_names, qdd, driven.tolist(), strict=True)
-    values = {name: float(value) for name, value, own in named if own}
-    return f"given ({grouped_by_value(values) or 'zero'})"
+    parse_named_numbers = zip(arm.joint_names, qdd, driven.tolist(), strict=True)
+    values = {name: float(value) for name, value, own in parse_named_numbers if own}
+    return f"given ({group_by_value(values) or 'zero'})"

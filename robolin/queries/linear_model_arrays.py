@@ -10,8 +10,8 @@ from robolin.core.arrays import Floats
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.results.result import Array
 from robolin.core.units import rate_of, unit_alternatives, unit_of
-from robolin.queries.linear_model_spec import ModelQuestion
-from robolin.queries.named_arrays import point_arrays
+from robolin.queries.linear_model_spec import LinearModelSpec
+from robolin.queries.named_arrays import operating_point_arrays
 from robolin.queries.values import POINT
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def matrix_arrays(model: StateSpace) -> tuple[Array, ...]:
 def model_point_arrays(model: StateSpace) -> tuple[Array, ...]:
     """The operating point, and the independent motions where loops are closed."""
     point = {name: getattr(model, name) for name in POINT}
-    arrays = tuple(point_arrays(model.arm, point, model.batch))
+    arrays = tuple(operating_point_arrays(model.arm, point, model.batch))
     return arrays if model.basis is None else (*arrays, model_array(model, "basis", model.basis))
 
 
@@ -103,9 +103,9 @@ Values = Mapping[str, Floats]
 
 
 @dataclass(frozen=True)
-class ModelWork:
+class LinearModelTask:
     """What is made of a state (n,) or of states (rows, n), and what the contract tells of it."""
 
-    wanted: ModelQuestion
+    wanted: LinearModelSpec
     arrays: Callable[[Values], ModelArrays]
     lines: dict[str, Any] = field(default_factory=dict)

@@ -12,15 +12,15 @@ from robolin.core.arrays import Floats, Integers, Mask
 from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import after_short_answer, from_item, prefetch
 from robolin.errors import RobolinError, UsageError
-from robolin.io.trajectories.trajectory import Chunk, pieces
-from robolin.queries.linear_model_arrays import ModelArrays, ModelWork, Values
+from robolin.io.trajectories.trajectory import Chunk, split_chunk
+from robolin.queries.linear_model_arrays import LinearModelTask, ModelArrays, Values
 from robolin.queries.linear_model_spec import MODEL_STATE
-from robolin.queries.named_arrays import with_carried
-from robolin.queries.query_context import PosedQuestion, arm_inputs
-from robolin.queries.state_monitor import DoubtfulStates
-from robolin.queries.state_parsing import RowSource
+from robolin.queries.named_arrays import with_passthrough
+from robolin.queries.query_context import QueryContext, arm_inputs
+from robolin.queries.state_monitor import StateMonitor
+from robolin.queries.state_parsing import BatchSource
 from robolin.queries.states import NAN
-from robolin.queries.values import NeededValues, one_state
+from robolin.queries.values import StateInputs, one_state
 
 # numbers of A and B in a part: few enough for the memory of one to be used for the next
 MODEL_NUMBERS_AT_ONCE, FEWEST_MODEL_ROWS = 1 << 20, 64
@@ -28,18 +28,18 @@ MODEL_NUMBERS_AT_ONCE, FEWEST_MODEL_ROWS = 1 << 20, 64
 MATRICES_AT_HAND = 4
 
 
-def answer_models(posed: PosedQuestion, work: ModelWork) -> Result | ResultStream:
+def answer_models(posed: QueryContext, work: LinearModelTask) -> Result | ResultStream:
     """The answer for one state, or for every row."""
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     if posed.states.trajectory is None and not posed.states.arrays:
         return _answer_state(posed, work)
-    from robolin.queries.trajectory_runner import opened_rows
+    from robolin.queries.trajectory_runner import open_batch
 
-    motion, source = opened_rows(posed, MODEL_STATE, "hold")
+    motion, source = open_batch(posed, MODEL_STATE, "hold")
     return ModelRows(posed, work, motion, source).stream()
 
 
-def _answer_state(posed: PosedQuestion, work: ModelWork) -> Result:
+def _answer_state(posed: QueryContext, work: LinearModelTask) -> Result:
     wanted = work.wanted
     motion, given = one_state(posed.arm, posed.question, posed.states, MODEL_STATE, "hold")
     lines = {**motion.contract_lines(), **wanted.loops.contract_lines}
@@ -53,7 +53,7 @@ def _answer_state(posed: PosedQuestion, work: ModelWork) -> Result:
             f"{found.moved[farthest]:.4g}; {found.residual:.2g} left at passive joints"
         )
     values = {"q": np.zeros(posed.arm.n), **given}
-    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful = StateMonitor(posed, divides=True)
     doubtful.look(values["q"])
     doubtful.tell()
     arrays = work.arrays(values)
@@ -64,12 +64,12 @@ class ModelRows:
     """The rows of one trajectory on their way through models."""
 
     def __init__(
-        self, posed: PosedQuestion, work: ModelWork, motion: NeededValues, source: RowSource
+        self, posed: QueryContext, work: LinearModelTask, motion: StateInputs, source: BatchSource
     ) -> None:
         self._posed, self._work, self._motion, self._source = posed, work, motion, source
         self._tolerant = posed.states.on_bad_row == NAN
         self._unanswered = 0
-        self._doubtful = DoubtfulStates(posed, divides=True)
+        self._doubtful = StateMonitor(posed, divides=True)
         # an answer of some rows, as soon as there is one: others have its shape
         self._like: ModelArrays | None = None
 
@@ -104,7 +104,7 @@ class ModelRows:
                 waiting.append(replace(chunk, columns={}))
                 continue
             for early in waiting:
-                yield self.part(early, blank_rows(arrays, early.rows)), early
+                yield self.part(early, nan_rows(arrays, early.rows)), early
             waiting.clear()
             yield self.part(chunk, arrays), chunk
         if waiting:
@@ -124,13 +124,13 @@ class ModelRows:
             for chunk in chunks:
                 if "q" in chunk.columns:
                     self._doubtful.look(chunk.columns["q"], chunk.place)
-                yield from pieces(chunk, lambda: at_once)
+                yield from split_chunk(chunk, lambda: at_once)
 
     def part(self, chunk: Chunk, arrays: ModelArrays) -> Result:
         """Some rows of the answer."""
         return Result(
             verb=self._posed.question.verb,
-            arrays=with_carried(arrays, chunk),
+            arrays=with_passthrough(arrays, chunk),
             joints=self._posed.arm.joint_names,
             contract={},
             options=self._posed.options,
@@ -151,14 +151,14 @@ class ModelRows:
     def _tolerated(self, chunk: Chunk) -> ModelArrays | None:
         """The answers of some rows, NaN in those without one; None where no row had one so far."""
         whole = np.ones(chunk.rows, bool) if chunk.gaps is None else ~np.array(chunk.gaps)
-        found = answered_rows(self._work, chunk.columns, whole)
+        found = solve_valid_rows(self._work, chunk.columns, whole)
         answered = sum(len(rows) for rows, _ in found)
         self._unanswered += chunk.rows - answered
         if found:
             self._like = found[0][1]
         if self._like is None:
             return None
-        arrays = blank_rows(self._like, chunk.rows)
+        arrays = nan_rows(self._like, chunk.rows)
         for rows, some in found:
             for array, values in zip(arrays, some, strict=True):
                 array.values[rows] = values.values
@@ -194,8 +194,8 @@ def _row(chunk: Chunk, row: int) -> dict[str, Floats]:
     return {name: column[row] for name, column in chunk.columns.items()}
 
 
-def answered_rows(
-    work: ModelWork, values: Values, whole: Mask
+def solve_valid_rows(
+    work: LinearModelTask, values: Values, whole: Mask
 ) -> list[tuple[Integers, ModelArrays]]:
     """The answers of rows that have one, each with the rows it is of."""
     rows = np.flatnonzero(whole)
@@ -207,11 +207,11 @@ def answered_rows(
         raise
     except RobolinError:
         rows = rows[work.wanted.bearable(_some(values, rows))]
-        return list(_halved(work, values, rows))
+        return list(_bisect(work, values, rows))
 
 
-def _halved(
-    work: ModelWork, values: Values, rows: Integers
+def _bisect(
+    work: LinearModelTask, values: Values, rows: Integers
 ) -> Iterator[tuple[Integers, ModelArrays]]:
     """The same by halves, down to rows that have no answer even by themselves."""
     if not len(rows):
@@ -223,11 +223,11 @@ def _halved(
     except RobolinError:
         middle = len(rows) // 2
         if middle:
-            yield from _halved(work, values, rows[:middle])
-            yield from _halved(work, values, rows[middle:])
+            yield from _bisect(work, values, rows[:middle])
+            yield from _bisect(work, values, rows[middle:])
 
 
-def blank_rows(like: ModelArrays, rows: int) -> ModelArrays:
+def nan_rows(like: ModelArrays, rows: int) -> ModelArrays:
     """As many rows of NaN, of the shape and kind of others; whole numbers become real ones."""
     return tuple(
         replace(array, values=np.full((rows, *array.values.shape[1:]), _none(array)))

@@ -30,7 +30,7 @@ _NUMBERS_BY_THE_WAY = 5
 
 
 @dataclass(frozen=True)
-class ModelQuestion:
+class LinearModelSpec:
     """Which linear model of an arm is wanted, wherever it is made."""
 
     arm: Arm
@@ -61,7 +61,7 @@ class ModelQuestion:
             reference=self.reference,
             dt=self.dt,
             method=self.discretize,
-            jobs=jobs or threads_for(_numbers_at_hand(self.arm, given)),
+            jobs=jobs or threads_for(_workload(self.arm, given)),
         )
 
     def bearable(self, values: Mapping[str, Floats]) -> Mask:
@@ -69,13 +69,13 @@ class ModelQuestion:
 
         Closed loops are not looked at: motors may bear there what passive joints do not.
         """
-        from robolin.control.operating_point import actuated_places, passive_joints_rest
+        from robolin.control.operating_point import actuated_places, passive_joints_unloaded
 
         rows = len(values["q"])
         if self.arm.loops:
             return np.ones(rows, dtype=bool)
         driven = actuated_places(self.arm, self.actuated, self.passive)
-        return passive_joints_rest(self.arm, values, driven)
+        return passive_joints_unloaded(self.arm, values, driven)
 
     def trimmed(self, q: Floats) -> Trim:
         """The equilibrium near q."""
@@ -84,11 +84,11 @@ class ModelQuestion:
         return trim(self.arm, q, actuated=self.actuated, passive=self.passive, keep=self.keep)
 
 
-def model_question(arm: Arm, question: Question) -> ModelQuestion:
+def model_question(arm: Arm, question: Question) -> LinearModelSpec:
     """The model that a question asks for."""
     loops = loop_options(question)
     loops.require_useful(arm)
-    return ModelQuestion(
+    return LinearModelSpec(
         arm,
         _names(question, "actuated"),
         _names(question, "passive"),
@@ -133,7 +133,7 @@ def seconds(question: Question, label: str) -> float | None:
     return value
 
 
-def _numbers_at_hand(arm: Arm, values: Mapping[str, Floats]) -> int:
+def _workload(arm: Arm, values: Mapping[str, Floats]) -> int:
     """About how many numbers are computed for the models about these values."""
     rows = max((len(each) for each in values.values() if each.ndim > 1), default=1)
     return rows * _NUMBERS_BY_THE_WAY * 6 * arm.n**2

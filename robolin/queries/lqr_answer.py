@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.control.optional_dependencies import scipy_part
+from robolin.control.optional_dependencies import require_scipy
 from robolin.core.array_checks import seconds_of
 from robolin.core.arrays import Floats
-from robolin.core.number_parsing import FlagText, named, number
+from robolin.core.number_parsing import FlagText, number, parse_named_numbers
 from robolin.core.results.result import Result, ResultStream
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk, from_first_row
 from robolin.queries.linear_model_arrays import (
+    LinearModelTask,
     ModelArrays,
-    ModelWork,
     model_array,
     model_lines,
     model_point_arrays,
@@ -25,27 +25,27 @@ from robolin.queries.linear_model_arrays import (
 from robolin.queries.linear_model_runner import ModelRows, answer_models
 from robolin.queries.linear_model_spec import (
     MODEL_STATE,
-    ModelQuestion,
+    LinearModelSpec,
     model_question,
     require_model_sense,
 )
 from robolin.queries.poles_answer import pole_lines
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
-from robolin.queries.trajectory_runner import opened_rows
+from robolin.queries.trajectory_runner import open_batch
 
 if TYPE_CHECKING:
     from robolin.control.regulator import Regulator
     from robolin.control.state_space import StateSpace
 
 
-def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
+def answer_lqr(posed: QueryContext) -> Result | ResultStream:
     """Gains, the cost matrix, and the poles of the closed loop."""
     wanted = model_question(posed.arm, posed.question)
     if posed.question.asked("time-varying"):
         return answer_time_varying(posed, wanted)
-    work = ModelWork(wanted, lambda values: arrays(values))
+    work = LinearModelTask(wanted, lambda values: arrays(values))
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         regulator = _regulator(posed, wanted, values)
@@ -72,7 +72,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     require_weights_typed(question)
     if not question.asked("time-varying"):
         # told here it is told once, not as something that is wrong with every row
-        scipy_part("linalg", "a Riccati equation")
+        require_scipy("linalg", "a Riccati equation")
         return
     if states.trajectory is None and not states.arrays:
         hint = "without it, the regulator is for one state that stays"
@@ -94,7 +94,7 @@ def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> ModelArrays:
 
 
 def _regulator(
-    posed: PosedQuestion, wanted: ModelQuestion, values: Mapping[str, Floats]
+    posed: QueryContext, wanted: LinearModelSpec, values: Mapping[str, Floats]
 ) -> Regulator:
     from robolin.control.regulator import lqr
 
@@ -130,15 +130,15 @@ def _closed_lines(regulator: Regulator) -> dict[str, Any]:
 UNEVEN_SAMPLES = 1e-6
 
 
-def answer_time_varying(posed: PosedQuestion, wanted: ModelQuestion) -> ResultStream:
+def answer_time_varying(posed: QueryContext, wanted: LinearModelSpec) -> ResultStream:
     """Gains and cost matrices of every row, from the last to the first."""
-    posed.tell_of_arm()
-    motion, source = opened_rows(posed, MODEL_STATE, "hold")
-    work = ModelWork(wanted, lambda values: model_point_arrays(wanted.model(values)))
-    return RowsBackwards(posed, work, motion, source).stream()
+    posed.emit_arm_notes()
+    motion, source = open_batch(posed, MODEL_STATE, "hold")
+    work = LinearModelTask(wanted, lambda values: model_point_arrays(wanted.model(values)))
+    return BackwardPass(posed, work, motion, source).stream()
 
 
-class RowsBackwards(ModelRows):
+class BackwardPass(ModelRows):
     """Rows whose answers depend on all rows after them: models wait in a temporary file."""
 
     # the time of the first row
@@ -258,7 +258,7 @@ def require_weights_typed(question: Question) -> None:
 
 def _named(typed: FlagText, before: dict[str, float]) -> dict[str, float]:
     found = {}
-    for name, (value, degrees) in named(typed, FORM).items():
+    for name, (value, degrees) in parse_named_numbers(typed, FORM).items():
         if degrees:
             raise typed.wrong(f"the weight of '{name}' is no angle", "leave out 'deg'")
         if name in before:

@@ -14,7 +14,7 @@ from robolin.core.units import unit_of
 from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.evaluation.frames import of_real_links
+from robolin.evaluation.frames import drop_virtual_links
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.values import Values
 
@@ -40,7 +40,7 @@ def named_arrays(
     kinds = [joint.kind for joint in arm.joints]
     for name, shape in shapes.items():
         labels = tuple(axis_labels(arm, axis) for axis in shape)
-        values = of_real_links(arm, shape, found[name]) if arm.groups else found[name]
+        values = drop_virtual_links(arm, shape, found[name]) if arm.groups else found[name]
         unit = unit_of((quantities or {}).get(name, name), kinds)
         yield Array(name, values, labels, unit, COLUMN_WORDS.get(name))
 
@@ -59,7 +59,7 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))
 
 
-def point_arrays(
+def operating_point_arrays(
     arm: Arm, point: Values, batch: tuple[int, ...], told: Collection[str] = ()
 ) -> Iterator[Array]:
     """What of a point is not `told` already; what is the same in all rows is in each of them."""
@@ -70,7 +70,7 @@ def point_arrays(
             yield Array(name, rows, (arm.joint_names,), unit_of(name, kinds), COLUMN_WORDS[name])
 
 
-def with_carried(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ...]:
+def with_passthrough(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ...]:
     """The arrays, and behind them one number per row for every column that goes along."""
     if not chunk.carried:
         return arrays

@@ -22,7 +22,7 @@ _TIME = "time"
 FlagValue = str | Sequence[str] | Mapping[str, str]
 
 
-def names_value_file(text: str) -> bool:
+def is_option_file(text: str) -> bool:
     """Whether a text names such a file rather than saying something itself."""
     return "=" not in text and PurePath(text).suffix.lower() in _ENDINGS
 
@@ -31,7 +31,7 @@ def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
     """Rules for columns, with those of every file that is named among them in its place."""
     rules: list[str] = []
     for text in texts:
-        rules += _rules_in(text) if names_value_file(text) else [text]
+        rules += _rules_in(text) if is_option_file(text) else [text]
     return tuple(rules)
 
 
@@ -54,7 +54,7 @@ def _rules_in(path: str) -> list[str]:
 
 def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
     """A state in a file: each quantity as it would be typed."""
-    if not names_value_file(path):
+    if not is_option_file(path):
         hint = f"a state file ends in {', '.join(_ENDINGS)}"
         raise UsageError("this is no state file", where=f"--state={path}", hint=hint)
     by_word = {word: short for short, word in COLUMN_WORDS.items()}

@@ -22,7 +22,7 @@ from robolin.core.choices import (
 from robolin.evaluation.methods import COMMON_METHODS
 
 
-class Ask(NamedTuple):
+class OptionSpec(NamedTuple):
     """Something that can be asked: a flag on the command line, a keyword in Python.
 
     kind:    a switch that is on or off, a text, one of some choices, a count, or a file
@@ -42,52 +42,67 @@ class Ask(NamedTuple):
     frame: bool = False
 
 
-SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
-METHOD_ASK, LOOP_METHOD_ASK = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
+SWITCH, TEXT, TEXTS, FILE = (
+    OptionSpec("switch"),
+    OptionSpec(),
+    OptionSpec(repeats=True),
+    OptionSpec("file"),
+)
+METHOD_ASK, LOOP_METHOD_ASK = (
+    OptionSpec("choice", COMMON_METHODS),
+    OptionSpec("choice", LOOP_METHODS),
+)
 
 # what moves as told, and how loops are kept, wherever accelerations are the answer
-FORWARD_ASKS: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-method": LOOP_METHOD_ASK}
+FORWARD_OPTIONS: Mapping[str, OptionSpec] = {
+    "prescribe": TEXT,
+    "close": TEXT,
+    "loop-method": LOOP_METHOD_ASK,
+}
 
 # what can be asked of every arm, whatever the verb
-MODEL_ASKS: Mapping[str, Ask] = {
+MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
     **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
     **dict.fromkeys(("no-damping", "no-springs", "floating-base", "open-loops", "strict"), SWITCH),
-    "wrench-frame": Ask("choice", WRENCH_MODELS),
-    "base-joint": Ask("choice", BASE_JOINTS),
+    "wrench-frame": OptionSpec("choice", WRENCH_MODELS),
+    "base-joint": OptionSpec("choice", BASE_JOINTS),
 }
 # texts that may stand in a file as well
 COLUMNS = "columns"
 # how a recording is meant
-READING: Mapping[str, Ask] = {
+READ_OPTIONS: Mapping[str, OptionSpec] = {
     COLUMNS: TEXTS,
     "time": TEXT,
-    "time-unit": Ask("choice", TIME_UNITS),
+    "time-unit": OptionSpec("choice", TIME_UNITS),
     "degrees": SWITCH,
     "radians": SWITCH,
-    "differentiate": Ask("choice", DIFFERENTIATIONS),
+    "differentiate": OptionSpec("choice", DIFFERENTIATIONS),
 }
 # the same where rows of the recording are rows of the result
-RECORDING: Mapping[str, Ask] = {**READING, "carry": TEXTS}
+TRAJECTORY_OPTIONS: Mapping[str, OptionSpec] = {**READ_OPTIONS, "carry": TEXTS}
 # which of its rows are meant
-SELECTION: Mapping[str, Ask] = {"rows": TEXT, "stride": Ask("count")}
-TRAJECTORY: Mapping[str, Ask] = {
+ROW_OPTIONS: Mapping[str, OptionSpec] = {"rows": TEXT, "stride": OptionSpec("count")}
+TRAJECTORY: Mapping[str, OptionSpec] = {
     "trajectory": FILE,
-    "on-bad-row": Ask("choice", ON_BAD_ROW),
-    **RECORDING,
-    **SELECTION,
+    "on-bad-row": OptionSpec("choice", ON_BAD_ROW),
+    **TRAJECTORY_OPTIONS,
+    **ROW_OPTIONS,
 }
-SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
+SAMPLES: Mapping[str, OptionSpec] = {
+    "samples": OptionSpec("count"),
+    "seed": OptionSpec("count", least=0),
+}
 
 # which linear model of an arm is meant
-LINEAR_MODEL_ASKS: Mapping[str, Ask] = {
+LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
-    "reference": Ask("choice", REFERENCES),
-    "discretize": Ask("choice", DISCRETIZATIONS),
+    "reference": OptionSpec("choice", REFERENCES),
+    "discretize": OptionSpec("choice", DISCRETIZATIONS),
     "trim": SWITCH,
 }
 
-_NOTHING: Mapping[str, Ask] = MappingProxyType({})
+_NOTHING: Mapping[str, OptionSpec] = MappingProxyType({})
 
 
 def never(_: Mapping[str, Any]) -> bool:
@@ -105,7 +120,7 @@ class Verb(NamedTuple):
     together:   what can be asked of it that all rows of a recording are answered for at once
     linear:     whether its answer holds about a point, which is told with it
     pictured:   the arrays that a picture shows unless others are asked for; () for all of them
-    by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
+    uses_lapack: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
                 given the options
     """
 
@@ -113,14 +128,14 @@ class Verb(NamedTuple):
     section: str
     summary: str
     states: tuple[str, ...] = ()
-    states_from: Mapping[str, Ask] = _NOTHING
+    states_from: Mapping[str, OptionSpec] = _NOTHING
     perturb: tuple[str, ...] = ()
-    asks: Mapping[str, Ask] = _NOTHING
+    asks: Mapping[str, OptionSpec] = _NOTHING
     answers: str = ""
     together: tuple[str, ...] = ()
     linear: bool = False
     pictured: tuple[str, ...] = ()
-    by_library: Callable[[Mapping[str, Any]], bool] = never
+    uses_lapack: Callable[[Mapping[str, Any]], bool] = never
 
     @property
     def command(self) -> str:
@@ -128,12 +143,12 @@ class Verb(NamedTuple):
         return f"robolin.cli.commands.{self.name.replace('-', '_')}_verb"
 
     @property
-    def options(self) -> dict[str, Ask]:
+    def options(self) -> dict[str, OptionSpec]:
         """Everything that decides its answer, by the name of its flag, but for the arm itself."""
         state = dict.fromkeys(self.states, TEXT)
-        return {**MODEL_ASKS, **state, **self.state_file, **self.states_from, **self.asks}
+        return {**MODEL_OPTIONS, **state, **self.state_file, **self.states_from, **self.asks}
 
     @property
-    def state_file(self) -> dict[str, Ask]:
+    def state_file(self) -> dict[str, OptionSpec]:
         """A file with a state, where a state can be given and the word means nothing else."""
         return {"state": FILE} if self.states and "state" not in self.asks else {}

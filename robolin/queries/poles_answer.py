@@ -10,15 +10,15 @@ import numpy as np
 from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.queries.linear_model_arrays import (
+    LinearModelTask,
     ModelArrays,
-    ModelWork,
     model_array,
     model_lines,
     model_point_arrays,
 )
 from robolin.queries.linear_model_runner import answer_models
 from robolin.queries.linear_model_spec import model_question, require_model_sense
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
@@ -31,10 +31,10 @@ STABILITY = {"stable": 1, "edge": 0, "unstable": -1}
 SUMMED_UP_AS = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
 
 
-def answer_poles(posed: PosedQuestion) -> Result | ResultStream:
+def answer_poles(posed: QueryContext) -> Result | ResultStream:
     """The poles of the model about one state, or about every row."""
     wanted = model_question(posed.arm, posed.question)
-    work = ModelWork(wanted, lambda values: arrays(values))
+    work = LinearModelTask(wanted, lambda values: arrays(values))
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = wanted.model(values, posed.settings.jobs)

@@ -13,20 +13,20 @@ from robolin.core.arm import Arm
 from robolin.core.array_checks import require_arm
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.io.paths import last_name
-from robolin.io.table_file import KnownTable, TableFile
-from robolin.io.trajectories.column_rules import RecordingRules, rules_from
+from robolin.io.paths import base_name
+from robolin.io.table_file import FileIndex, TableFile
+from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
 from robolin.queries.option_specs import Verb
 from robolin.queries.question import Question
-from robolin.queries.request import Inquiry, recorded_options, require_sense
+from robolin.queries.request import Request, provenance_options, require_sense
 from robolin.queries.states import States
 from robolin.queries.values import Values
 from robolin.queries.verbs import VERBS
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
-Notify = Callable[[str, str], None]
+MessageCallback = Callable[[str, str], None]
 # the state that a part of the answer belongs to, and the part
-AnswerWatch = Callable[[Values, Result], None]
+ResultCallback = Callable[[Values, Result], None]
 
 
 class Progress(Protocol):
@@ -59,10 +59,10 @@ class Settings:
     jobs: int | None = None
     chunk_rows: int | None = None
     verbose: bool = False
-    notify: Notify = silent
-    watch: AnswerWatch | None = None
+    notify: MessageCallback = silent
+    watch: ResultCallback | None = None
     progress: Progress | None = None
-    known: KnownTable | None = None
+    known: FileIndex | None = None
     live: bool = False
     table: TableFile | None = None
     former: bool = False
@@ -78,11 +78,11 @@ def require_counts(**counts: object) -> None:
             raise UsageError(f"{name} is {count!r}", hint="1, 2, … or None")
 
 
-QUIETLY = Settings()
+DEFAULT_SETTINGS = Settings()
 
 
 @dataclass(frozen=True, eq=False)
-class PosedQuestion:
+class QueryContext:
     """A question about states of an arm on its way to an answer.
 
     opened: closes the files that the answer is still read from
@@ -103,7 +103,7 @@ class PosedQuestion:
     @property
     def options(self) -> dict[str, Any]:
         """What the result records: enough to ask again."""
-        return recorded_options(self.arm.loaded_with, self.question, self.states)
+        return provenance_options(self.arm.loaded_with, self.question, self.states)
 
     @property
     def files(self) -> dict[str, str]:
@@ -113,17 +113,19 @@ class PosedQuestion:
         return {**arm, **self.states.files, **self.question.files}
 
     @property
-    def rules(self) -> RecordingRules:
+    def rules(self) -> ReadOptions:
         """How files of the question are meant, wherever that was said."""
         of_states = self.states.trajectory is not None
-        return rules_from(self.arm, self.states.recording if of_states else self.question.asks)
+        return read_options_from(
+            self.arm, self.states.recording if of_states else self.question.asks
+        )
 
     def note(self, *texts: str) -> None:
         """Say something that is worth knowing."""
         for text in texts:
             self.settings.notify("note", text)
 
-    def tell_of_arm(self) -> None:
+    def emit_arm_notes(self) -> None:
         """Say what is worth knowing of the arm, as its contract has it."""
         self.note(*notes_of_arm(self.arm))
 
@@ -161,28 +163,28 @@ class PosedQuestion:
 
 
 @contextmanager
-def open_inquiry(
-    inquiry: Inquiry, settings: Settings, arm: Arm | None = None
+def run_request(
+    inquiry: Request, settings: Settings, arm: Arm | None = None
 ) -> Iterator[Result | ResultStream]:
     """The answer to an inquiry, whose arm may be loaded already."""
     if inquiry.swept is not None:
-        from robolin.queries.sweep import swept_answer
+        from robolin.queries.sweep import run_sweep
 
-        yield swept_answer(inquiry, settings)
+        yield run_sweep(inquiry, settings)
         return
     arm = arm or inquiry.source.arm()
-    with open_answer(arm, inquiry.question, inquiry.states, settings) as answer:
+    with run_query(arm, inquiry.question, inquiry.states, settings) as answer:
         yield answer
 
 
 @contextmanager
-def open_answer(
+def run_query(
     arm: Arm, question: Question, states: States, settings: Settings
 ) -> Iterator[Result | ResultStream]:
     """The answer while the files it is read from are open; what is left to say is said after."""
     require_arm(arm)
     require_sense(question, states, arm.source)
-    asking = PosedQuestion(arm, question, states, settings)
+    asking = QueryContext(arm, question, states, settings)
     module, _, function = asking.verb.answers.partition(":")
     with asking.opened:
         yield getattr(import_module(module), function)(asking)
@@ -198,9 +200,9 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
     return {source: arm.digest}
 
 
-def file_label(path: str) -> str:
+def display_name(path: str) -> str:
     """What messages and results call a file."""
-    return "stdin" if path == "-" else last_name(path)
+    return "stdin" if path == "-" else base_name(path)
 
 
 def notes_of_arm(arm: Arm) -> list[str]:

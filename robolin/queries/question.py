@@ -12,12 +12,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robolin.core.number_parsing import text_of
-from robolin.core.results.result import asked_verb, is_swept
-from robolin.core.text import did_you_mean, listed
+from robolin.core.results.result import base_verb, is_swept
+from robolin.core.text import did_you_mean, join_and
 from robolin.errors import UsageError
-from robolin.io.paths import last_name
+from robolin.io.paths import base_name
 from robolin.queries.option_files import column_rules_with_files
-from robolin.queries.option_specs import COLUMNS, RECORDING, Ask, Verb
+from robolin.queries.option_specs import COLUMNS, TRAJECTORY_OPTIONS, OptionSpec, Verb
 from robolin.queries.verbs import VERBS, answering_verb, unknown_verb
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class Question:
             label = keyword.replace("_", "-")
             if label not in found.asks:
                 takes = (
-                    f"it takes {listed([*found.asks])}" if found.asks else "it takes no keywords"
+                    f"it takes {join_and([*found.asks])}" if found.asks else "it takes no keywords"
                 )
                 hint = did_you_mean(label, [*found.asks], takes)
                 raise UsageError(f"{verb} cannot be asked '{keyword}'", hint=hint)
-            if (ready := plain_value(found, label, found.asks[label], value)) is not None:
+            if (ready := coerce_option(found, label, found.asks[label], value)) is not None:
                 plain[label] = ready
         missing = [label for label, ask in found.asks.items() if ask.needed and label not in plain]
         if missing:
@@ -172,7 +172,7 @@ class Question:
     @property
     def options(self) -> dict[str, PlainValue]:
         """What a result records of the question: files by their last name, the rest as it is."""
-        return {**self.asks, **{name: last_name(path) for name, path in self.files.items()}}
+        return {**self.asks, **{name: base_name(path) for name, path in self.files.items()}}
 
 
 class _WithKeywords:
@@ -201,14 +201,14 @@ def _answering(verb: str) -> Verb:
 
 def _no_question(verb: str) -> UsageError:
     if is_swept(verb):
-        hint = f"robolin.sweep(arm, {asked_verb(verb)!r}, states, payload='tool0:0,1,2')"
+        hint = f"robolin.sweep(arm, {base_verb(verb)!r}, states, payload='tool0:0,1,2')"
         return UsageError("a sweep is many questions", where=verb, hint=hint)
     if verb in VERBS:
         return UsageError(f"{verb} is a command that gives no result")
     return unknown_verb(verb, "", "`robolin --help` lists the verbs")
 
 
-def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | None:
+def coerce_option(verb: Verb, label: str, ask: OptionSpec, value: Any) -> PlainValue | None:
     """The value of a flag in its own plain type; None where it asks for nothing."""
     if value is None or value is False:
         return None
@@ -247,7 +247,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(text_of(item) for item in value)
 
 
-def _count(verb: Verb, label: str, ask: Ask, value: Any) -> int:
+def _count(verb: Verb, label: str, ask: OptionSpec, value: Any) -> int:
     try:
         count = int(value) if isinstance(value, str) else value.__index__()
     except (AttributeError, ValueError):
@@ -270,9 +270,9 @@ def _misused(verb: Verb, message: str) -> UsageError:
     return UsageError(message, where=where, hint=f"`{where} --help` tells more")
 
 
-def require_files(said: Mapping[str, Any], flags: tuple[str, ...], there: bool) -> None:
+def validate_read_options(said: Mapping[str, Any], flags: tuple[str, ...], there: bool) -> None:
     """Refuse words about files where there is none, and two units for one angle."""
-    for name in RECORDING:
+    for name in TRAJECTORY_OPTIONS:
         if said.get(name) is not None and not there:
             hint = "it says how a file is meant"
             message = f"has no effect without {' or '.join(flags)}"
@@ -328,7 +328,7 @@ def keywords_of(verb: Verb) -> list[Keyword]:
     ]
 
 
-def _value(ask: Ask, flag: Any) -> str:
+def _value(ask: OptionSpec, flag: Any) -> str:
     """What may be given, in a few words."""
     if ask.kind == "switch":
         return "True"

@@ -12,11 +12,11 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.errors import RobolinError
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
-from robolin.queries.query_context import PosedQuestion, file_label
+from robolin.queries.query_context import QueryContext, display_name
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedMotion:
+class ReferenceTrajectory:
     """Positions at times, and velocities and accelerations where the file has them."""
 
     name: str
@@ -36,24 +36,24 @@ class FollowedMotion:
         return self.q[0], self.qd[0]
 
 
-def followed_motion(posed: PosedQuestion, files: dict[str, str]) -> FollowedMotion | None:
+def followed_motion(posed: QueryContext, files: dict[str, str]) -> ReferenceTrajectory | None:
     """The motion in the file that was given, noted among the inputs; None without one."""
     path = posed.question.text("follow")
     if path is None:
         return None
     wanted = ("qd", "qdd") if posed.question.text("control") == "computed-torque" else ("qd",)
-    read, name = read_noted(posed, path, ("q",), wanted, files)
-    time = rising_times(read, name, "a controller has to know when to be where")
+    read, name = read_with_notes(posed, path, ("q",), wanted, files)
+    time = require_increasing_time(read, name, "a controller has to know when to be where")
     assert read.q is not None, "positions are needed"
     still = np.zeros_like(read.q)
     for quantity in wanted:
         if getattr(read, quantity) is None:
             posed.warn(f"{name}: no {COLUMN_WORDS[quantity]} columns, so they are taken as 0")
     qd, qdd = (still if each is None else each for each in (read.qd, read.qdd))
-    return FollowedMotion(name, time, read.q, qd, qdd)
+    return ReferenceTrajectory(name, time, read.q, qd, qdd)
 
 
-def rising_times(read: Trajectory, name: str, why: str) -> Floats:
+def require_increasing_time(read: Trajectory, name: str, why: str) -> Floats:
     """When each row of a file counts, in s; `why` somebody has to know."""
     if read.time is None:
         raise RobolinError("there is no column 'time'", where=name, hint=why)
@@ -65,8 +65,8 @@ def rising_times(read: Trajectory, name: str, why: str) -> Floats:
     return time
 
 
-def read_noted(
-    posed: PosedQuestion,
+def read_with_notes(
+    posed: QueryContext,
     path: str,
     needs: Sequence[str],
     optional: Sequence[str],
@@ -79,7 +79,7 @@ def read_noted(
         several = {arm.joint_names[j] for group in arm.groups for j in arm.places(group).values()}
         rules = replace(rules, only=tuple(only), free_turns=bool(several & {*only}))
     read = read_trajectory(path, arm.joint_names, tuple(needs), tuple(optional), rules)
-    name = file_label(path)
+    name = display_name(path)
     files[name] = read.digest
     posed.note(*(f"{name}: {note}" for note in read.notes))
     return read, name

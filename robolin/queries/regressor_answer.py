@@ -13,30 +13,32 @@ from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.core.units import unit_of, units_along
 from robolin.errors import UsageError
 from robolin.io.trajectories.read import read_trajectory
-from robolin.queries.algorithm_answer import Algorithms, answer_by_algorithms
-from robolin.queries.query_context import PosedQuestion, file_label
+from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
+from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
-from robolin.queries.state_parsing import ArrayRows, require_none_drawn
+from robolin.queries.state_parsing import ArrayRows, reject_samples
 from robolin.queries.states import States
 from robolin.queries.values import Values, one_state
 
 
-def answer_regressor(posed: PosedQuestion) -> Result | ResultStream:
+def answer_regressor(posed: QueryContext) -> Result | ResultStream:
     """The matrix, for one state or every row; its rank; or the parameters."""
     if posed.question.asked("rank"):
         return _rank(posed)
     if posed.question.asked("parameters"):
         return _parameters(posed)
     if posed.question.asked("geometry"):
-        return answer_by_algorithms(posed, Algorithms(("geometry-derivative",), named=_geometry))
+        return answer_by_algorithms(
+            posed, AlgorithmQuery(("geometry-derivative",), named=_geometry)
+        )
     if posed.arm.wrenches:
         posed.note("what wrenches take is no part of the regressor: it adds to the torques")
     springs = ("spring-regressor",) if posed.arm.has_springs else ()
-    return answer_by_algorithms(posed, Algorithms(("regressor", *springs), named=_columns))
+    return answer_by_algorithms(posed, AlgorithmQuery(("regressor", *springs), named=_columns))
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -46,15 +48,15 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         raise UsageError(f"cannot go together with --{asked[1]}", where=f"--{asked[0]}")
     if question.asked("rank"):
         return
-    require_none_drawn(states, "--rank")
+    reject_samples(states, "--rank")
     if question.asked("parameters") and (states.values or states.trajectory):
         hint = "parameters are the same in every state"
         raise UsageError("goes without a state", where="--parameters", hint=hint)
 
 
-def _rank(posed: PosedQuestion) -> Result:
+def _rank(posed: QueryContext) -> Result:
     """How many parameters count, over all states together."""
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     states = sampled_states(posed, ("q", "qd", "qdd"))
     q, qd, qdd = (states.values[name] for name in ("q", "qd", "qdd"))
     found = identifiable(posed.arm, q, qd, qdd, jobs=posed.settings.jobs)
@@ -71,9 +73,9 @@ def _rank(posed: PosedQuestion) -> Result:
     return posed.result(arrays, lines, states.inputs)
 
 
-def _parameters(posed: PosedQuestion) -> Result:
+def _parameters(posed: QueryContext) -> Result:
     """What the arm's parameters are."""
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     listed = parameters(posed.arm)
     values = np.array([p.value for p in listed])
     labels = (tuple(p.label for p in listed),)
@@ -115,7 +117,7 @@ class SampledStates:
     time: Floats | None = None
 
 
-def sampled_states(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:
+def sampled_states(posed: QueryContext, needs: Sequence[str]) -> SampledStates:
     """The states to look at; what neither flags nor columns give is zero."""
     arm, states = posed.arm, posed.states
     if states.samples is not None:
@@ -132,7 +134,7 @@ def sampled_states(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:
     return SampledStates({name: values[name] for name in needs}, lines["state"])
 
 
-def _drawn(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:
+def _drawn(posed: QueryContext, needs: Sequence[str]) -> SampledStates:
     states = posed.states
     if states.values or states.trajectory:
         other = "--trajectory" if states.trajectory else f"--{next(iter(states.values))}"
@@ -140,20 +142,20 @@ def _drawn(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:
         raise UsageError(f"cannot go together with {other}", where="--samples", hint=hint)
     count, seed = states.samples or 1, states.seed or 0
     drawn = dict(zip(("q", "qd", "qdd"), random_motions(posed.arm, count, seed), strict=True))
-    origin = f"{counted(count, 'random state')}, seed {seed}"
+    origin = f"{pluralize(count, 'random state')}, seed {seed}"
     return SampledStates({name: drawn[name] for name in needs}, origin)
 
 
-def _read(posed: PosedQuestion, path: str, needs: Sequence[str]) -> SampledStates:
+def _read(posed: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
     arm = posed.arm
     if path == "-" and arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     if posed.states.carry:
         hint = "columns go along where every row is answered by itself"
         raise UsageError("has no effect here", where="--carry", hint=hint)
-    how = (posed.rules, posed.states.row_choice, posed.settings.known)
+    how = (posed.rules, posed.states.parse_row_slice, posed.settings.known)
     rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *how)
-    file = file_label(path)
+    file = display_name(path)
     posed.note(*(f"{file}: {note}" for note in rows.notes))
     zero = np.zeros((rows.rows, arm.n))
     columns = {name: getattr(rows, name) for name in needs}
@@ -164,7 +166,7 @@ def _read(posed: PosedQuestion, path: str, needs: Sequence[str]) -> SampledState
     return SampledStates(values, origin, {file: rows.digest}, rows.time)
 
 
-def _of_arrays(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:
+def _of_arrays(posed: QueryContext, needs: Sequence[str]) -> SampledStates:
     arrays = posed.states.arrays
     source = ArrayRows(posed.arm, arrays)
     (chunk,) = source.chunks(source.size, gaps=False)

@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.result import asked_verb
+from robolin.core.results.result import base_verb
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
-from robolin.queries.option_specs import MODEL_ASKS, SELECTION, Verb
-from robolin.queries.question import Question, plain_value
+from robolin.queries.option_specs import MODEL_OPTIONS, ROW_OPTIONS, Verb
+from robolin.queries.question import Question, coerce_option
 from robolin.queries.states import States
 from robolin.queries.verbs import VERBS, answering_verb
 
@@ -74,7 +74,7 @@ def _require_slides_in_metres(description: Description, texts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Inquiry:
+class Request:
     """A question about states of an arm: enough to be answered, now and later.
 
     swept: the option of the arm that has several values, if the question is asked for each
@@ -100,12 +100,12 @@ class Inquiry:
     @property
     def options(self) -> dict[str, Any]:
         """What its result records."""
-        return recorded_options(
+        return provenance_options(
             {ARM_OPTION: self.source.path, **self.source.texts}, self.question, self.states
         )
 
 
-def recorded_options(
+def provenance_options(
     loaded_with: Mapping[str, Any] | None, question: Question, states: States
 ) -> dict[str, Any]:
     """Enough to ask again: files by their last name, everything else as it was given."""
@@ -124,14 +124,15 @@ def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:
 
 def model_texts(options: Mapping[str, Any], verb: Verb) -> dict[str, Any]:
     """The options that make the arm, in the order they are recorded, as plain values."""
-    texts = {label: options[label] for label in MODEL_ASKS if label in options}
+    texts = {label: options[label] for label in MODEL_OPTIONS if label in options}
     plain = {
-        label: plain_value(verb, label, MODEL_ASKS[label], value) for label, value in texts.items()
+        label: coerce_option(verb, label, MODEL_OPTIONS[label], value)
+        for label, value in texts.items()
     }
     return {label: value for label, value in plain.items() if value is not None}
 
 
-def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
+def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Request:
     """The inquiry that options make: what flags say, by their names without dashes."""
     found = answering_verb(verb)
     if found is None:
@@ -152,18 +153,18 @@ def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
             hint = f"`{where} --help` tells more"
             raise UsageError(f"missing option '--{label}'", where=where, hint=hint)
     asks = {label: value for label, value in options.items() if label in found.asks}
-    question = Question(verb if verb in VERBS else asked_verb(verb), **asks)
-    return inquiry_about(source, question, States(**by_state), verb)
+    question = Question(verb if verb in VERBS else base_verb(verb), **asks)
+    return checked_request(source, question, States(**by_state), verb)
 
 
-def inquiry_about(source: ArmSource, question: Question, states: States, verb: str) -> Inquiry:
+def checked_request(source: ArmSource, question: Question, states: States, verb: str) -> Request:
     """The inquiry, for each value of what is swept if the verb says so; refused if senseless."""
     swept = None
     if verb != question.verb:
         from robolin.queries.sweep import require_one_swept
 
         swept = require_one_swept(source.texts, states)
-    inquiry = Inquiry(source, question, states, swept)
+    inquiry = Request(source, question, states, swept)
     for each in inquiry.sources:
         assert each.options, "options that make no sense are refused here"
     require_sense(question, states, source.path)
@@ -180,7 +181,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         "samples": states.samples,
         "seed": states.seed,
         **states.recording,
-        **{name: getattr(states, name) for name in SELECTION},
+        **{name: getattr(states, name) for name in ROW_OPTIONS},
     }
     for label, value in given.items():
         if value is not None and label not in verb.states_from:

@@ -12,15 +12,15 @@ from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Array, Result
 from robolin.errors import UsageError
 from robolin.queries.linear_model_arrays import (
+    LinearModelTask,
     ModelArrays,
-    ModelWork,
     model_array,
     model_lines,
     model_point_arrays,
 )
 from robolin.queries.linear_model_runner import answer_models
 from robolin.queries.linear_model_spec import model_question, require_model_sense, seconds
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
@@ -31,11 +31,11 @@ FORM = "FIRST:LAST:COUNT on a logarithmic scale, or single ones with commas betw
 FEWEST_MOMENTS = 201
 
 
-def answer_response(posed: PosedQuestion) -> Result:
+def answer_response(posed: QueryContext) -> Result:
     """The frequency response, or what a unit step or impulse of each torque does."""
     wanted = model_question(posed.arm, posed.question)
     times: list[Floats] = []
-    work = ModelWork(wanted, lambda values: arrays(wanted.model(values, posed.settings.jobs)))
+    work = LinearModelTask(wanted, lambda values: arrays(wanted.model(values, posed.settings.jobs)))
 
     def arrays(model: StateSpace) -> ModelArrays:
         work.lines.update(model_lines(model))

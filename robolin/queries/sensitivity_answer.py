@@ -11,7 +11,7 @@ from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import checked_times, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.core.arm import Arm, Vector3
-from robolin.core.number_parsing import FlagText, named
+from robolin.core.number_parsing import FlagText, parse_named_numbers
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result
 from robolin.core.threads import threads_for
@@ -21,13 +21,13 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
-from robolin.queries.named_arrays import point_arrays
-from robolin.queries.query_context import PosedQuestion, file_label
+from robolin.queries.named_arrays import operating_point_arrays
+from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
-from robolin.queries.state_monitor import DoubtfulStates
+from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.state_parsing import rules_of_file
 from robolin.queries.states import States
-from robolin.queries.values import POINT, Values, completed_point, perturbations
+from robolin.queries.values import POINT, Values, complete_operating_point, perturbations
 
 CHANGE_OPTIONS = ("perturb", "perturb-torque", "parameter", "payload-change")
 ALL_CHANGES_GIVEN = {
@@ -39,17 +39,17 @@ ALL_CHANGES_GIVEN = {
 _MATRICES = 10
 
 
-def answer_sensitivity(posed: PosedQuestion) -> Result:
+def answer_sensitivity(posed: QueryContext) -> Result:
     """Integrate along the motion and tell what changes."""
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     arm, path = posed.arm, posed.states.trajectory
     assert path is not None, "there is a motion to go along"
     others = (posed.question.text(name) for name in ("perturb-torque", "cost-slopes"))
     if arm.source == "-" and "-" in (path, *others):
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     motion = _motion(posed, path)
-    _tell_doubts(posed, motion, file_label(path))
-    inputs = {file_label(path): motion.digest}
+    _tell_doubts(posed, motion, display_name(path))
+    inputs = {display_name(path): motion.digest}
     nominal = {name: getattr(motion, name) for name in ("q", "qd", "tau", "qdd")}
     nominal["time"] = motion.seconds
     torques = posed.question.text("torques") or "continuous"
@@ -91,11 +91,11 @@ def require_sense(question: Question, states: States, arm: str) -> None:
             raise UsageError("standard input is the motion already", where=f"--{name} -")
 
 
-def _motion(posed: PosedQuestion, path: str) -> Trajectory:
+def _motion(posed: QueryContext, path: str) -> Trajectory:
     """The nominal motion, with everything that it must have."""
     arm, rules = posed.arm, rules_of_file(posed.states, posed.arm)
     motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"), rules)
-    file = file_label(path)
+    file = display_name(path)
     posed.note(*(f"{file}: {note}" for note in motion.notes))
     if motion.seconds is None:
         raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
@@ -106,15 +106,15 @@ def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     return motion
 
 
-def _tell_doubts(posed: PosedQuestion, motion: Trajectory, file: str) -> None:
+def _tell_doubts(posed: QueryContext, motion: Trajectory, file: str) -> None:
     assert motion.q is not None, "positions are needed"
-    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful = StateMonitor(posed, divides=True)
     doubtful.look(motion.q, lambda row: f"{file}, row {row + 1}")
     doubtful.tell(file)
 
 
 def _changed(
-    posed: PosedQuestion, motion: Trajectory, along: dict[str, Any], inputs: dict[str, str]
+    posed: QueryContext, motion: Trajectory, along: dict[str, Any], inputs: dict[str, str]
 ) -> tuple[Array, ...]:
     """dq and dqd in every row."""
     arm, question = posed.arm, posed.question
@@ -123,7 +123,7 @@ def _changed(
     if path is not None:
         rules = posed.rules.about(("tau",))
         more = read_trajectory(path, arm.joint_names, ("tau",), rules=rules)
-        file = file_label(path)
+        file = display_name(path)
         inputs[file] = more.digest
         since = more.seconds_since(motion.time)
         history = torque_history(along["time"], since, more.tau, where=file)
@@ -140,12 +140,12 @@ def _changed(
     )
 
 
-def _threads(posed: PosedQuestion, motion: Trajectory) -> int | None:
+def _threads(posed: QueryContext, motion: Trajectory) -> int | None:
     """As many as asked for, or as the linear models along the motion are worth."""
     return posed.settings.jobs or threads_for(motion.rows * _MATRICES * posed.arm.n**2)
 
 
-def _along(posed: PosedQuestion, motion: Trajectory) -> Iterator[Array]:
+def _along(posed: QueryContext, motion: Trajectory) -> Iterator[Array]:
     """The motion itself, since what is told of it holds near it alone."""
 
     def run(algorithm: str, values: Values) -> Values:
@@ -156,14 +156,14 @@ def _along(posed: PosedQuestion, motion: Trajectory) -> Iterator[Array]:
         # the torques determine the accelerations
         given["qdd"] = None
     values = {name: value for name, value in given.items() if value is not None}
-    return point_arrays(posed.arm, completed_point(values, run), (motion.rows,))
+    return operating_point_arrays(posed.arm, complete_operating_point(values, run), (motion.rows,))
 
 
 def _gradient(
-    posed: PosedQuestion, along: dict[str, Any], path: str, inputs: dict[str, str]
+    posed: QueryContext, along: dict[str, Any], path: str, inputs: dict[str, str]
 ) -> tuple[Array, ...]:
     """The gradient of a cost whose slopes by positions and velocities a file has row by row."""
-    arm, file = posed.arm, file_label(path)
+    arm, file = posed.arm, display_name(path)
     slopes = read_trajectory(path, arm.joint_names, (), ("q", "qd"))
     inputs[file] = slopes.digest
     given = {f"dcost_d{name}": getattr(slopes, name) for name in ("q", "qd")}
@@ -194,7 +194,7 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
     found = sensitivity_matrices(arm, **along, geometry=geometry)
     words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
-    named = {
+    parse_named_numbers = {
         "dx_dx0": (found.transition, (states, states)),
         "dx_dtau": (found.torque, (states, arm.joint_names)),
         "dx_dparameters": (found.parameter, (states, found.names)),
@@ -202,11 +202,11 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
     kinds, slides = [joint.kind for joint in arm.joints], joint_slides(arm)
     return tuple(
         Array(name, values, labels, unit_of(name, kinds, units_along(name, labels, slides)))
-        for name, (values, labels) in named.items()
+        for name, (values, labels) in parse_named_numbers.items()
     )
 
 
-def _contract_lines(posed: PosedQuestion, motion: Trajectory, torques: str) -> dict[str, str]:
+def _contract_lines(posed: QueryContext, motion: Trajectory, torques: str) -> dict[str, str]:
     words = ("state and torques", "torque history", "parameters", "payload")
     asked = [
         word
@@ -215,7 +215,7 @@ def _contract_lines(posed: PosedQuestion, motion: Trajectory, torques: str) -> d
     ]
     source = "efforts" if motion.tau is not None else "accelerations"
     return {
-        "motion": f"{motion.rows} rows of {file_label(posed.states.trajectory or '')}, "
+        "motion": f"{motion.rows} rows of {display_name(posed.states.trajectory or '')}, "
         f"{source} given, torques {torques}",
         **motion.lines,
         "changed": ", ".join(asked) or _everything(posed.question),
@@ -240,7 +240,7 @@ def _parameters(texts: Sequence[str]) -> dict[str, float]:
     entries: dict[str, float] = {}
     for text in texts:
         typed = FlagText("--parameter", text)
-        for name, (value, degrees) in named(typed, "NAME=CHANGE").items():
+        for name, (value, degrees) in parse_named_numbers(typed, "NAME=CHANGE").items():
             if degrees and name.rpartition("/")[2] not in TURN_PARAMETERS:
                 raise typed.wrong(f"'{name}' is not an angle", "leave out 'deg'")
             if name in entries:

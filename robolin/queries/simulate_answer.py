@@ -21,21 +21,25 @@ from robolin.core.results.result import Result
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedback
 from robolin.queries.loop_answer import closed_state, loop_options
-from robolin.queries.query_context import PosedQuestion
-from robolin.queries.question import Question, require_files
-from robolin.queries.reference_trajectory import FollowedMotion, followed_motion, read_noted
+from robolin.queries.query_context import QueryContext
+from robolin.queries.question import Question, validate_read_options
+from robolin.queries.reference_trajectory import (
+    ReferenceTrajectory,
+    followed_motion,
+    read_with_notes,
+)
 from robolin.queries.simulate_result import SimulatedMotion, motion_result
-from robolin.queries.simulate_start import PrescribedRows, prescribed_rows, simulation_start
+from robolin.queries.simulate_start import PrescribedTrajectory, prescribed_rows, simulation_start
 from robolin.queries.simulate_torque import (
+    compensates_gravity,
     constant_torque,
     control_law,
     control_line,
     disturbance,
-    holds_weight,
     prescription_asked,
-    require_one_drive,
+    require_single_torque_source,
 )
-from robolin.queries.state_monitor import DoubtfulStates
+from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.states import States
 
 # how far, beside it, the end of a file's times may be from a duration that means the same
@@ -44,10 +48,10 @@ DURATION_ROUNDING = 1e-9
 POSITION_ROUNDING = 1e-12
 
 
-def answer_simulate(posed: PosedQuestion) -> Result:
+def answer_simulate(posed: QueryContext) -> Result:
     """Simulate, and say what deserves attention."""
     question, arm = posed.question, posed.arm
-    posed.tell_of_arm()
+    posed.emit_arm_notes()
     loops = loop_options(question)
     loops.require_useful(arm)
     files: dict[str, str] = {}
@@ -60,7 +64,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
-    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful = StateMonitor(posed, divides=True)
     doubtful.look(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
     doubtful.tell()
     tau, driven = (0.0, stored.line) if stored else _torque(posed, files)
@@ -87,18 +91,18 @@ def _by_steps(
 
 
 def _task(
-    posed: PosedQuestion,
+    posed: QueryContext,
     schedule: Schedule,
     stored: StoredFeedback | None,
-    followed: FollowedMotion | None,
-    told: PrescribedRows | None,
+    followed: ReferenceTrajectory | None,
+    told: PrescribedTrajectory | None,
 ) -> SimulationTask:
     """What is simulated, wherever it starts and whatever torques drive it."""
     question, arm = posed.question, posed.arm
     return SimulationTask(
         arm,
         schedule,
-        hold=holds_weight(question),
+        hold=compensates_gravity(question),
         control=stored.law if stored else control_law(question, arm, followed),
         form=cast(StateForm, question.text("state") or "rates"),
         limits=not question.asked("ignore-limits"),
@@ -109,7 +113,7 @@ def _task(
     )
 
 
-def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | None:
+def _feedback(posed: QueryContext, files: dict[str, str]) -> StoredFeedback | None:
     """The gains in the file that was given."""
     path = posed.question.text("feedback")
     if path is None:
@@ -122,7 +126,7 @@ def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | N
 
 
 def _tell_of_times(
-    posed: PosedQuestion, way: StoredFeedback | FollowedMotion | PrescribedRows | None
+    posed: QueryContext, way: StoredFeedback | ReferenceTrajectory | PrescribedTrajectory | None
 ) -> None:
     """Refuse gains or a motion of other times than the simulation's, and tell where they end."""
     duration = _number(posed.question, "duration")
@@ -146,7 +150,7 @@ def _leaves_out(first: float, last: float, duration: float) -> bool:
     return first > rounding or last < duration - rounding
 
 
-def _tell_of_misses(posed: PosedQuestion, told: PrescribedRows, motion: Simulation) -> None:
+def _tell_of_misses(posed: QueryContext, told: PrescribedTrajectory, motion: Simulation) -> None:
     """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
     missed = told.missed(float(motion.time[-1]), motion.q[..., -1, :])
     rounding = POSITION_ROUNDING * max(1.0, float(np.abs(motion.q).max()))
@@ -171,10 +175,10 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         hint = "the motion starts there, or so far from where the gains begin"
         other = f"--{next(iter(states.typed), 'initial')}"
         raise UsageError(f"cannot go together with {other}", where="--offset", hint=hint)
-    require_one_drive(question)
+    require_single_torque_source(question)
     files = ("trajectory", "initial", "follow", "prescribe-from")
     there = any(name in question.asks for name in files)
-    require_files(question.asks, tuple(f"--{name}" for name in files), there)
+    validate_read_options(question.asks, tuple(f"--{name}" for name in files), there)
     _require_one_stdin(question, arm)
     for label in ("duration", "dt", "rtol", "atol"):
         _number(question, label)
@@ -217,7 +221,7 @@ def _require_one_stdin(question: Question, arm: str) -> None:
         raise UsageError(message, where=f"{piped[1]} -")
 
 
-def _torque(posed: PosedQuestion, files: dict[str, str]) -> tuple[AnyTorque, str]:
+def _torque(posed: QueryContext, files: dict[str, str]) -> tuple[AnyTorque, str]:
     """The torque besides that of a controller, and all of it in words."""
     question, path = posed.question, posed.question.text("trajectory")
     if path is not None:
@@ -225,16 +229,14 @@ def _torque(posed: PosedQuestion, files: dict[str, str]) -> tuple[AnyTorque, str
     if question.text("control") is not None:
         return 0.0, control_line(question)
     tau = np.array(constant_torque(question, posed.arm))
-    parts = ["what carries weight and loads"] if holds_weight(question) else []
+    parts = ["what carries weight and loads"] if compensates_gravity(question) else []
     if tau.any():
         parts.append("constant, as given")
     return tau, " and ".join(parts) or "zero"
 
 
-def _torque_table(
-    posed: PosedQuestion, path: str, files: dict[str, str]
-) -> tuple[TorqueTable, str]:
-    read, file = read_noted(posed, path, ("tau",), (), files)
+def _torque_table(posed: QueryContext, path: str, files: dict[str, str]) -> tuple[TorqueTable, str]:
+    read, file = read_with_notes(posed, path, ("tau",), (), files)
     if read.seconds is None:
         hint = "torques between rows need it"
         raise RobolinError("there is no column 'time'", where=file, hint=hint)

@@ -19,7 +19,7 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result
 from robolin.core.units import unit_of
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 
 _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
@@ -51,12 +51,18 @@ class SimulatedMotion:
         return bool(self.motion.q.ndim > 2)
 
 
-def motion_result(posed: PosedQuestion, simulated: SimulatedMotion) -> Result:
+def motion_result(posed: QueryContext, simulated: SimulatedMotion) -> Result:
     """The motion as a result, and warnings where it deserves attention."""
     arm, motion = simulated.task.arm, simulated.motion
-    over = _told_too_much(simulated.task, motion)
+    over = effort_exceeded_text(simulated.task, motion)
     odd = _passive_torques(simulated.task, motion)
-    for text in (_cut(arm, motion), over, odd, _beyond(arm, motion), _drifted(arm, motion)):
+    for text in (
+        _cut(arm, motion),
+        over,
+        odd,
+        _beyond(arm, motion),
+        energy_drift_text(arm, motion),
+    ):
         if text:
             posed.warn(text)
     time = None if simulated.ends_only else _times(motion)
@@ -116,7 +122,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     task, motion = simulated.task, simulated.motion
     limits = _cut(task.arm, motion) or "respected, none was reached"
     if task.prescribed is not None:
-        limits += f"; {_told_too_much(task, motion) or 'joints that move as told have none'}"
+        limits += f"; {effort_exceeded_text(task, motion) or 'joints that move as told have none'}"
     return {
         "start": simulated.begun,
         "integrator": task.schedule.settings_text(),
@@ -169,7 +175,7 @@ def _cut(arm: Arm, motion: Simulation) -> str:
     return f"torques cut off at the joints' limits in {counts}" if counts else ""
 
 
-def _told_too_much(task: SimulationTask, motion: Simulation) -> str:
+def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
     """How often joints that move as told take more torque than their limits, and which ones."""
     if task.prescribed is None or not task.limits:
         return ""
@@ -217,7 +223,7 @@ def _beyond(arm: Arm, motion: Simulation) -> str:
     )
 
 
-def _drifted(arm: Arm, motion: Simulation) -> str:
+def energy_drift_text(arm: Arm, motion: Simulation) -> str:
     """A warning where the energy balance is off by much of the energy exchanged."""
     moved = np.maximum(np.abs(motion.kinetic_energy), np.abs(motion.work)).max(axis=-1)
     lost = motion.energy_drift

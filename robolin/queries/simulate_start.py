@@ -12,13 +12,17 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Mask
 from robolin.core.configuration import advanced, difference
 from robolin.core.number_parsing import FlagText
-from robolin.core.text import counted, listed
+from robolin.core.text import join_and, pluralize
 from robolin.errors import UsageError
 from robolin.evaluation.prescribed_joints import prescribed_joints
 from robolin.queries.feedback_file import StoredFeedback
-from robolin.queries.joint_values import per_joint
-from robolin.queries.query_context import PosedQuestion
-from robolin.queries.reference_trajectory import FollowedMotion, read_noted, rising_times
+from robolin.queries.joint_values import parse_per_joint
+from robolin.queries.query_context import QueryContext
+from robolin.queries.reference_trajectory import (
+    ReferenceTrajectory,
+    read_with_notes,
+    require_increasing_time,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +36,10 @@ class Start:
 
 
 def simulation_start(
-    posed: PosedQuestion,
+    posed: QueryContext,
     files: dict[str, str],
-    way: StoredFeedback | FollowedMotion | None,
-    told: PrescribedRows | None,
+    way: StoredFeedback | ReferenceTrajectory | None,
+    told: PrescribedTrajectory | None,
 ) -> Start:
     """Where the motion starts; joints that a file moves start where it has them, unless told."""
     start = _beginning(posed, files, way)
@@ -46,7 +50,7 @@ def simulation_start(
 
 
 def _beginning(
-    posed: PosedQuestion, files: dict[str, str], way: StoredFeedback | FollowedMotion | None
+    posed: QueryContext, files: dict[str, str], way: StoredFeedback | ReferenceTrajectory | None
 ) -> Start:
     initial, typed = posed.question.text("initial"), posed.states.typed
     if initial is not None:
@@ -59,53 +63,55 @@ def _beginning(
     return Start(q, qd, begun, given)
 
 
-def _first_rows(posed: PosedQuestion, initial: str, files: dict[str, str]) -> Start:
-    read, file = read_noted(posed, initial, ("q",), ("qd",), files)
+def _first_rows(posed: QueryContext, initial: str, files: dict[str, str]) -> Start:
+    read, file = read_with_notes(posed, initial, ("q",), ("qd",), files)
     assert read.q is not None, "positions are needed"
-    rows, given = f"{counted(read.rows, 'row')} of {file}", {"q": "--initial"}
+    rows, given = f"{pluralize(read.rows, 'row')} of {file}", {"q": "--initial"}
     if read.qd is None:
         return Start(read.q, np.zeros_like(read.q), f"{rows}, at rest", given)
     return Start(read.q, read.qd, rows, given | {"qd": "--initial"})
 
 
-def _near(posed: PosedQuestion, way: StoredFeedback | FollowedMotion) -> Start:
+def _near(posed: QueryContext, way: StoredFeedback | ReferenceTrajectory) -> Start:
     """Where gains or a motion to follow begin, or as far from there as was asked for."""
     q, qd = way.start
     text = posed.question.text("offset")
     if text is None:
         what = "the gains of " if isinstance(way, StoredFeedback) else ""
         return Start(q, qd, f"where {what}{way.name} begin{'s' * (not what)}", {})
-    offset = per_joint(FlagText("--offset", text), posed.arm, True)
+    offset = parse_per_joint(FlagText("--offset", text), posed.arm, True)
     return Start(advanced(posed.arm, q, offset), qd, f"--offset from where {way.name} begins", {})
 
 
-def _typed(posed: PosedQuestion, name: str) -> list[float]:
+def _typed(posed: QueryContext, name: str) -> list[float]:
     """What was given for q or qd, one value per joint."""
     text = posed.states.typed.get(name)
     if text is None:
         return [0.0] * posed.arm.n
-    return per_joint(FlagText(f"--{name}", text), posed.arm, True)
+    return parse_per_joint(FlagText(f"--{name}", text), posed.arm, True)
 
 
-def _tell_of_other_start(posed: PosedQuestion, told: PrescribedRows, start: Start) -> None:
+def _tell_of_other_start(posed: QueryContext, told: PrescribedTrajectory, start: Start) -> None:
     """Say so where joints do not start as the file that moves them has them."""
     state = {"q": start.q, "qd": start.qd}
     own, given = told.begun(state, told.known), [name for name in told.known if name in start.given]
     other = [name for name in given if (own[name] != state[name]).any()]
     if other:
         flags = [*dict.fromkeys(start.given[name] for name in other)]
-        have = f"{listed(flags)} {'has' if len(flags) == 1 else 'have'} them, not as the file does"
-        posed.note(f"{told.name}: prescribed joints start with {listed(other)} as {have}")
+        have = (
+            f"{join_and(flags)} {'has' if len(flags) == 1 else 'have'} them, not as the file does"
+        )
+        posed.note(f"{told.name}: prescribed joints start with {join_and(other)} as {have}")
 
 
-def _begun_as_told(posed: PosedQuestion, told: PrescribedRows, start: Start) -> Start:
+def _begun_as_told(posed: QueryContext, told: PrescribedTrajectory, start: Start) -> Start:
     """The same with prescribed joints as their file has them, as far as nobody says otherwise."""
     taken = [name for name in told.known if name not in start.given]
     if not taken:
         return start
     text = posed.question.text("offset")
     if "q" in taken and text is not None:
-        offset = np.array(per_joint(FlagText("--offset", text), posed.arm, True))
+        offset = np.array(parse_per_joint(FlagText("--offset", text), posed.arm, True))
         for j in np.flatnonzero(offset * told.driven):
             message = f"joint '{posed.arm.joint_names[j]}' starts where {told.name} has it"
             hint = "leave it out there, or take its positions out of the file"
@@ -116,7 +122,7 @@ def _begun_as_told(posed: PosedQuestion, told: PrescribedRows, start: Start) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class PrescribedRows:
+class PrescribedTrajectory:
     """Rows (rows, n) of a file at their times, 0 for joints that are free.
 
     times:  when each row counts, in s
@@ -183,7 +189,7 @@ def _group_places(arm: Arm) -> list[int]:
     return [j for group in arm.groups for j in arm.places(group).values()]
 
 
-def prescribed_rows(posed: PosedQuestion, files: dict[str, str]) -> PrescribedRows | None:
+def prescribed_rows(posed: QueryContext, files: dict[str, str]) -> PrescribedTrajectory | None:
     """What the file that was given tells joints to do, noted among the inputs; None without one."""
     named, path = (posed.question.text(name) for name in ("prescribe", "prescribe-from"))
     if named is None or path is None:
@@ -191,10 +197,10 @@ def prescribed_rows(posed: PosedQuestion, files: dict[str, str]) -> PrescribedRo
     arm = posed.arm
     driven = prescribed_joints(arm, named, "--prescribe")
     joints = [arm.joint_names[j] for j in np.flatnonzero(driven)]
-    read, name = read_noted(posed, path, ("qdd",), ("q", "qd"), files, joints)
-    time = rising_times(read, name, "accelerations between rows need it")
+    read, name = read_with_notes(posed, path, ("qdd",), ("q", "qd"), files, joints)
+    time = require_increasing_time(read, name, "accelerations between rows need it")
     told = {"q": read.q, "qd": read.qd, "qdd": read.qdd}
     known = tuple(each for each in ("q", "qd") if told[each] is not None)
     still = np.zeros((read.rows, arm.n))
     full = {each: still if rows is None else rows for each, rows in told.items()}
-    return PrescribedRows(name, named, driven, time, ReferenceMotion(arm, time, full), known)
+    return PrescribedTrajectory(name, named, driven, time, ReferenceMotion(arm, time, full), known)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from robolin.core.choices import CONTROL_LAWS
-from robolin.core.number_parsing import FlagText, number, typed_figure
+from robolin.core.number_parsing import FlagText, number, parse_number
 from robolin.errors import UsageError
-from robolin.queries.joint_values import accelerations_text, per_joint
+from robolin.queries.joint_values import accelerations_text, parse_per_joint
 from robolin.queries.question import Question
 from robolin.queries.states import HOLD_TORQUE
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from robolin.control.simulation.reference import Prescription
     from robolin.control.simulation.torques import Push
     from robolin.core.arm import Arm
-    from robolin.queries.reference_trajectory import FollowedMotion
+    from robolin.queries.reference_trajectory import ReferenceTrajectory
 
 RATE, POSE, PD, COMPUTED = CONTROL_LAWS
 TRACKING = (PD, COMPUTED)
 
 
-def holds_weight(question: Question) -> bool:
+def compensates_gravity(question: Question) -> bool:
     """Whether the torque carries weight and loads."""
     return (question.text("tau") or "").partition("+")[0].strip() == HOLD_TORQUE
 
@@ -32,9 +32,9 @@ def holds_weight(question: Question) -> bool:
 def constant_torque(question: Question, arm: Arm) -> list[float]:
     """The torque that is there at all times, besides what holds the arm."""
     text = question.text("tau") or ""
-    if holds_weight(question):
+    if compensates_gravity(question):
         text = text.partition("+")[2].strip()
-    return per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
+    return parse_per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
 
 
 def disturbance(question: Question, arm: Arm) -> Push | None:
@@ -45,7 +45,7 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
     if text is None:
         return None
     values, at, window = text.partition("@")
-    tau = per_joint(FlagText("--disturb", values), arm, False)
+    tau = parse_per_joint(FlagText("--disturb", values), arm, False)
     if not at:
         return Push(tau)
     typed = FlagText("--disturb", text)
@@ -70,11 +70,11 @@ def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
     driven = prescribed_joints(arm, named, "--prescribe")
     if text is None:
         return Prescription(named, 0.0, accelerations_text(arm, driven, None))
-    qdd = per_joint(FlagText("--qdd", text), arm, True)
+    qdd = parse_per_joint(FlagText("--qdd", text), arm, True)
     return Prescription(named, qdd, accelerations_text(arm, driven, qdd))
 
 
-def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -> Law | None:
+def control_law(question: Question, arm: Arm, followed: ReferenceTrajectory | None) -> Law | None:
     """The control law that was asked for, but for gains in a file."""
     from robolin.control.simulation.controllers import PoseControl, RateControl
 
@@ -100,7 +100,7 @@ def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -
 
 
 def _tracking(
-    question: Question, arm: Arm, followed: FollowedMotion | None
+    question: Question, arm: Arm, followed: ReferenceTrajectory | None
 ) -> PDControl | ComputedTorque:
     from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
 
@@ -112,7 +112,11 @@ def _tracking(
             return PDControl(*motion, kp=kp, kd=kd, time=time)
         return ComputedTorque(*motion, followed.qdd, kp=kp, kd=kd, time=time)
     goal = question.text("goal")
-    q = [0.0] * arm.n if goal is None else per_joint(FlagText("--goal", goal), arm, True, True)
+    q = (
+        [0.0] * arm.n
+        if goal is None
+        else parse_per_joint(FlagText("--goal", goal), arm, True, True)
+    )
     return (PDControl if pd else ComputedTorque)(q, kp=kp, kd=kd)
 
 
@@ -142,7 +146,7 @@ def control_line(question: Question) -> str:
     return f"{law} with {gain}, k = {stiff}, to {question.text('target')}; {more}"
 
 
-def require_one_drive(question: Question) -> None:
+def require_single_torque_source(question: Question) -> None:
     """Refuse torques from two sides, and settings of a controller that is not there."""
     ways = ("tau", "trajectory", "control", "feedback")
     chosen = [f"--{name}" for name in ways if name in question.asks]
@@ -177,7 +181,7 @@ def _require_control(question: Question, names: Sequence[str], laws: Sequence[st
 
 def _one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:
     one = "," not in typed.text and "=" not in typed.text
-    return number(typed, typed.text) if one else per_joint(typed, arm, False)
+    return number(typed, typed.text) if one else parse_per_joint(typed, arm, False)
 
 
 def _one_or_three(typed: FlagText) -> float | list[float]:
@@ -191,7 +195,7 @@ def _pose(typed: FlagText) -> tuple[str, list[float], list[list[float]]]:
     from robolin.core.rotations import rotation_from_rpy
 
     frame, equals, place = typed.text.rpartition("=")
-    figures = [typed_figure(typed, item) for item in place.split(",")]
+    figures = [parse_number(typed, item) for item in place.split(",")]
     if not equals or not frame or len(figures) != 6:
         hint = "for example tool0=0.4,0,0.5,0,90deg,0"
         raise typed.wrong("this is not FRAME=X,Y,Z,ROLL,PITCH,YAW", hint)

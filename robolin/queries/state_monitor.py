@@ -11,14 +11,14 @@ from math import hypot, inf, isfinite, log10
 import numpy as np
 
 from robolin.core.arm import Arm, Inertia, Mimic
-from robolin.core.array_checks import array_of, require_arm
+from robolin.core.array_checks import as_joint_array, require_arm
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.core.threads import threads_for
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.evaluation.dispatch import evaluate_any_arm_rows
-from robolin.queries.joint_range import OddStates, most_of_columns, weighs_nothing
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.joint_range import JointRangeMonitor, column_max, massless_warning
+from robolin.queries.query_context import QueryContext
 from robolin.queries.values import Values
 
 DIGITS_PER_CONDITION = 1e-15
@@ -27,16 +27,16 @@ FEWEST_DIGITS = 6
 TOO_LARGE = 10.0**-FEWEST_DIGITS / DIGITS_PER_CONDITION
 
 
-class DoubtfulStates:
+class StateMonitor:
     """The states of one question: positions far outside limits, and a mass matrix near singular.
 
     divides: whether the answer divides by the mass matrix, so that its condition matters
     """
 
-    def __init__(self, posed: PosedQuestion, divides: bool) -> None:
+    def __init__(self, posed: QueryContext, divides: bool) -> None:
         self._posed, self._divides = posed, divides
-        self._odd = OddStates(posed.arm)
-        self._conditioning = Conditioning(posed.arm, posed.settings.jobs)
+        self._odd = JointRangeMonitor(posed.arm)
+        self._conditioning = ConditionMonitor(posed.arm, posed.settings.jobs)
 
     def look(self, q: Floats, place: Callable[[int], str] = lambda row: "") -> None:
         """Take note of one state (n,) or of rows (rows, n); under --strict odd ones are refused."""
@@ -84,18 +84,18 @@ def state_warnings(arm: Arm, q: JointValues, *, jobs: int | None = None) -> tupl
         joint 'panda_joint1' is at 45 rad, far outside its limits of -2.8973 to 2.8973
     """
     require_arm(arm)
-    given = array_of(arm, "q", q)
+    given = as_joint_array(arm, "q", q)
     rows = given.reshape(-1, arm.n)
-    odd, conditioning = OddStates(arm), Conditioning(arm, jobs)
+    odd, conditioning = JointRangeMonitor(arm), ConditionMonitor(arm, jobs)
     odd.look(rows)
     conditioning.look(rows, lambda row: f"row {row + 1}" if given.ndim > 1 else "")
-    weightless = weighs_nothing(arm)
+    weightless = massless_warning(arm)
     if weightless:
         return weightless, *odd.warnings()
     return *odd.warnings(), *conditioning.warnings()
 
 
-class Conditioning:
+class ConditionMonitor:
     """In how many states 𝓜 was too nearly singular, the first of them and the worst.
 
     Dividing by 𝓜 costs about 1e-15 cond(𝓜) of a result, as `verify` finds it on every arm.  Masses
@@ -121,8 +121,8 @@ class Conditioning:
             self._worst = max(self._worst, float(conditions[bad].max()))
 
     def _surely_fine(self, q: Floats) -> bool:
-        stroke = farthest_slide(self._arm, q)
-        if stroke > self._fine_up_to and bound_up_to(self._arm, stroke) <= TOO_LARGE:
+        stroke = max_prismatic_travel(self._arm, q)
+        if stroke > self._fine_up_to and condition_number_bound(self._arm, stroke) <= TOO_LARGE:
             self._fine_up_to = stroke
         return stroke <= self._fine_up_to
 
@@ -131,10 +131,10 @@ class Conditioning:
         if not self._count:
             return
         digits = max(0, int(-log10(DIGITS_PER_CONDITION * self._worst)))
-        where = f" in {counted(self._count, 'row')}, first {self._first}" if self._first else ""
+        where = f" in {pluralize(self._count, 'row')}, first {self._first}" if self._first else ""
         yield (
             f"the mass matrix is all but singular{where}: with cond(M) = {self._worst:.1e}, "
-            f"{counted(digits, 'digit')} of what is divided by it can be relied on; look for a "
+            f"{pluralize(digits, 'digit')} of what is divided by it can be relied on; look for a "
             "link with hardly any inertia (`robolin validate`)"
         )
 
@@ -163,11 +163,11 @@ def _size(matrices: Floats) -> Floats:
     return np.sqrt(squares)
 
 
-def farthest_slide(arm: Arm, q: Floats) -> float:
+def max_prismatic_travel(arm: Arm, q: Floats) -> float:
     """How far a joint slides at the most, in any of these rows."""
     if not arm.slides:
         return 0.0
-    farthest, stroke = most_of_columns(np.abs(q)), 0.0
+    farthest, stroke = column_max(np.abs(q)), 0.0
     for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         if not link.joint.turns:
             mimic = link.joint.mimic or Mimic("")
@@ -176,7 +176,7 @@ def farthest_slide(arm: Arm, q: Floats) -> float:
     return stroke
 
 
-def bound_up_to(arm: Arm, stroke: float) -> float:
+def condition_number_bound(arm: Arm, stroke: float) -> float:
     """A number that cond(𝓜) does not exceed in any pose whose slides go no farther than that.
 
     𝓜 is at most its trace, to which joint k contributes the inertia about it of all links outboard.

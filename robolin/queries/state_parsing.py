@@ -13,9 +13,9 @@ from robolin.core.arrays import Floats
 from robolin.core.number_parsing import FlagText
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, with_nan
-from robolin.io.trajectories.column_rules import RecordingRules, rules_from
-from robolin.io.trajectories.trajectory import Chunk, pieces
-from robolin.queries.joint_values import per_joint, quaternion_names
+from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
+from robolin.io.trajectories.trajectory import Chunk, split_chunk
+from robolin.queries.joint_values import parse_per_joint, quaternion_names
 from robolin.queries.states import NAN, States
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
 
 
-def values_per_joint(states: States, arm: Arm, quantity: str) -> list[float]:
+def parse_state_quantity(states: States, arm: Arm, quantity: str) -> list[float]:
     """One state's quantity, one value per joint."""
     typed = FlagText(f"--{quantity}", states.typed[quantity])
-    return per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
+    return parse_per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
 
 
 def joints_by_quaternion(states: States, arm: Arm) -> list[str]:
@@ -38,12 +38,12 @@ def joints_by_quaternion(states: States, arm: Arm) -> list[str]:
     return [joint for joint, parts in names if f"{parts[3]}=" in states.typed.get("q", "")]
 
 
-def rules_of_file(states: States, arm: Arm) -> RecordingRules:
+def rules_of_file(states: States, arm: Arm) -> ReadOptions:
     """How the file with the states is meant, for this arm."""
-    return rules_from(arm, states.recording)
+    return read_options_from(arm, states.recording)
 
 
-def states_of_file(states: States, path: str, rows: str | None) -> States:
+def with_trajectory(states: States, path: str, rows: str | None) -> States:
     """The same of another file, and of these rows of it."""
     other = copy(states)
     object.__setattr__(other, "trajectory", path)
@@ -51,14 +51,14 @@ def states_of_file(states: States, path: str, rows: str | None) -> States:
     return other
 
 
-def require_none_drawn(states: States, needed: str) -> None:
+def reject_samples(states: States, needed: str) -> None:
     """Refuse samples where they would have no effect; `needed` is what they go with."""
     if states.samples is not None or states.seed is not None:
         name = "--samples" if states.samples is not None else "--seed"
         raise UsageError("has no effect here", where=name, hint=f"it goes with {needed}")
 
 
-def require_writable_as(states: States, form: str) -> None:
+def require_nan_support(states: States, form: str) -> None:
     """Refuse a format that has no place for rows without an answer."""
     if states.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
         hint = f"write {extensions(with_nan())} instead"
@@ -68,7 +68,7 @@ def require_writable_as(states: States, form: str) -> None:
 _ROWS_AT_ONCE = 16384
 
 
-class RowSource(Protocol):
+class BatchSource(Protocol):
     """Rows in chunks, and what is known of all of them; a `TrajectoryStream` is one.
 
     has_columns: whether quantities that are missing were to be expected as columns
@@ -138,7 +138,7 @@ class ArrayRows:
             raise UsageError(f"{names[0]} has a number that is not finite", where=f"row {row + 1}")
         columns = {name: np.where(bad[:, None], np.nan, x) for name, x in self._arrays.items()}
         whole = Chunk(self.size, columns, None, lambda row: f"row {row + 1}", bad, (0, self.size))
-        yield from pieces(whole, lambda: rows or _ROWS_AT_ONCE)
+        yield from split_chunk(whole, lambda: rows or _ROWS_AT_ONCE)
 
     def most_rows(self) -> int:
         return self.size

@@ -9,8 +9,8 @@ from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 from robolin.queries.linear_model_arrays import (
+    LinearModelTask,
     ModelArrays,
-    ModelWork,
     matrix_arrays,
     model_lines,
     model_point_arrays,
@@ -18,18 +18,18 @@ from robolin.queries.linear_model_arrays import (
 )
 from robolin.queries.linear_model_runner import answer_models
 from robolin.queries.linear_model_spec import model_question, require_model_sense
-from robolin.queries.query_context import PosedQuestion
+from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
 MODEL_MATRICES = ("A", "B", "C", "D", "drift", "y")
 
 
-def answer_state_space(posed: PosedQuestion) -> Result | ResultStream:
+def answer_state_space(posed: QueryContext) -> Result | ResultStream:
     """The linear model about one state, or about every row."""
     wanted = model_question(posed.arm, posed.question)
     only = _only(posed.question)
-    work = ModelWork(wanted, lambda values: arrays(values))
+    work = LinearModelTask(wanted, lambda values: arrays(values))
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = wanted.model(values, posed.settings.jobs)

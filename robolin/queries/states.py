@@ -13,11 +13,11 @@ from robolin.core.number_parsing import text_of
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
-from robolin.io.paths import last_name
-from robolin.io.trajectories.trajectory import ALL_ROWS, RowChoice, row_choice
+from robolin.io.paths import base_name
+from robolin.io.trajectories.trajectory import ALL_ROWS, RowSlice, parse_row_slice
 from robolin.queries.option_files import read_state_file
-from robolin.queries.option_specs import RECORDING, SAMPLES, SELECTION, TRAJECTORY, Verb
-from robolin.queries.question import plain_value, require_files
+from robolin.queries.option_specs import ROW_OPTIONS, SAMPLES, TRAJECTORY, TRAJECTORY_OPTIONS, Verb
+from robolin.queries.question import coerce_option, validate_read_options
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class States:
             "rows": rows,
             "stride": stride,
         }.items():
-            plain = plain_value(_ANY, label, _ASKS[label], value)
+            plain = coerce_option(_ANY, label, _ASKS[label], value)
             object.__setattr__(self, label.replace("-", "_"), plain)
         object.__setattr__(self, "values", given)
         self._require_sense()
@@ -175,7 +175,7 @@ class States:
         if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
             hint = "one state has an answer or none"
             raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
-        require_files(self.recording, ("--trajectory",), self.trajectory is not None)
+        validate_read_options(self.recording, ("--trajectory",), self.trajectory is not None)
         self._require_rows()
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
@@ -184,7 +184,7 @@ class States:
 
     def _require_rows(self) -> None:
         """Refuse rows that make no sense, and neighbours of rows that are left out."""
-        for name in SELECTION:
+        for name in ROW_OPTIONS:
             if getattr(self, name) is not None and self.trajectory is None:
                 hint = "it says which rows of a file are meant"
                 raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
@@ -192,7 +192,7 @@ class States:
                 hint = "derivatives depend on the rows beside, which would be left out"
                 message = "cannot go together with --differentiate"
                 raise UsageError(message, where=f"--{name}", hint=hint)
-        assert self.row_choice, "rows that make no sense are refused here"
+        assert self.parse_row_slice, "rows that make no sense are refused here"
 
     @property
     def typed(self) -> dict[str, str]:
@@ -217,11 +217,11 @@ class States:
             "samples": self.samples,
             "seed": self.seed,
             **self.recording,
-            **{name: getattr(self, name) for name in SELECTION},
+            **{name: getattr(self, name) for name in ROW_OPTIONS},
         }
         options: dict[str, Any] = {
             **self.typed,
-            **{name: last_name(path) for name, path in self.files.items()},
+            **{name: base_name(path) for name, path in self.files.items()},
             **{name: value for name, value in flags.items() if value is not None},
         }
         return {**options, STATES_OPTION: "arrays"} if self.arrays else options
@@ -229,14 +229,14 @@ class States:
     @property
     def recording(self) -> dict[str, Any]:
         """What was said of the file, by flag, None for what was not."""
-        return {name: getattr(self, name.replace("-", "_")) for name in RECORDING}
+        return {name: getattr(self, name.replace("-", "_")) for name in TRAJECTORY_OPTIONS}
 
     @property
-    def row_choice(self) -> RowChoice:
+    def parse_row_slice(self) -> RowSlice:
         """Which rows of the file are meant."""
         if self.rows is None and self.stride is None:
             return ALL_ROWS
-        return row_choice(self.rows, self.stride)
+        return parse_row_slice(self.rows, self.stride)
 
 
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:

@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
 from robolin.core.array_checks import require_arm
-from robolin.core.number_parsing import FlagText, text_of, typed_figure
+from robolin.core.number_parsing import FlagText, parse_number, text_of
 from robolin.core.results.result import SWEEP, Array, Result
 from robolin.core.results.sound_arrays import require_finite
 from robolin.core.units import FIGURES, joint_units
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.queries.answer import as_python_warnings, asked_and_given, gathered_result
-from robolin.queries.option_specs import MODEL_ASKS, Verb
-from robolin.queries.query_context import Notify, Settings, open_answer
+from robolin.queries.answer import coerce_query_and_states, concat_parts, emit_warning
+from robolin.queries.option_specs import MODEL_OPTIONS, Verb
+from robolin.queries.query_context import MessageCallback, Settings, run_query
 from robolin.queries.question import Question
-from robolin.queries.request import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
+from robolin.queries.request import ARM_OPTION, ArmSource, Request, checked_request, model_texts
 from robolin.queries.states import States
 from robolin.queries.verbs import VERBS
 
@@ -52,7 +52,7 @@ def sweep(
     lock: SweptByJoint | None = None,
     friction_velocity: ArrayLike | None = None,
     jobs: int | None = None,
-    notify: Notify = as_python_warnings,
+    notify: MessageCallback = emit_warning,
 ) -> Result:
     """Ask one question for several values of an option of the model, as `robolin sweep` does.
 
@@ -87,14 +87,14 @@ def sweep(
                [58.9, 24.5]]))
     """
     require_arm(arm)
-    asked, given = asked_and_given(question, states)
+    asked, given = coerce_query_and_states(question, states)
     values = dict(zip(SWEPT, (payload, armature, lock, friction_velocity), strict=True))
     source = ArmSource(*_loaded_with(arm, VERBS[asked.verb], values))
-    inquiry = inquiry_about(source, asked, given, f"{SWEEP} {asked.verb}")
-    return swept_answer(inquiry, Settings(jobs, notify=notify), arm.digest)
+    inquiry = checked_request(source, asked, given, f"{SWEEP} {asked.verb}")
+    return run_sweep(inquiry, Settings(jobs, notify=notify), arm.digest)
 
 
-def swept_answer(inquiry: Inquiry, settings: Settings, digest: str | None = None) -> Result:
+def run_sweep(inquiry: Request, settings: Settings, digest: str | None = None) -> Result:
     """The answers to every value as the rows of one result.
 
     digest: of the file that the arm was read from before, if it was
@@ -116,18 +116,18 @@ def swept_answer(inquiry: Inquiry, settings: Settings, digest: str | None = None
             answers.append(_alone(arm, inquiry, settings, notes[i]))
             _require_like(answers[0], answers[i])
         except RobolinError as error:
-            raise_all([_at_value(inquiry.swept, i, part) for part in error.parts])
+            raise_all([with_swept_value(inquiry.swept, i, part) for part in error.parts])
     _say(inquiry.swept, notes, settings.notify)
     found = _in_rows(inquiry.swept, answers)
     verb = f"{SWEEP} {inquiry.question.verb}"
     return replace(found, verb=verb, options=inquiry.options, files=inquiry.files)
 
 
-def _alone(arm: Arm, inquiry: Inquiry, settings: Settings, notes: list[tuple[str, str]]) -> Result:
+def _alone(arm: Arm, inquiry: Request, settings: Settings, notes: list[tuple[str, str]]) -> Result:
     """The answer to one of the values; what there is to say goes into the notes."""
     heard = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
-    with open_answer(arm, inquiry.question, inquiry.states, heard) as answer:
-        found = answer if isinstance(answer, Result) else gathered_result(answer)
+    with run_query(arm, inquiry.question, inquiry.states, heard) as answer:
+        found = answer if isinstance(answer, Result) else concat_parts(answer)
     require_finite(found)
     return found
 
@@ -140,7 +140,7 @@ def _require_like(first: Result, answer: Result) -> None:
         raise UsageError("the answer has another shape than that to the first value")
 
 
-def _at_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:
+def with_swept_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:
     """What went wrong, with the value if others before it went well."""
     if i == 0:
         return error
@@ -148,7 +148,7 @@ def _at_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:
     return type(error)(message, where=error.where, hint=error.hint)
 
 
-def _say(option: SweptOption, notes: list[list[tuple[str, str]]], notify: Notify) -> None:
+def _say(option: SweptOption, notes: list[list[tuple[str, str]]], notify: MessageCallback) -> None:
     """Say once what holds for all values, and the rest with its value."""
     for i, said in enumerate(notes):
         for kind, text in said:
@@ -188,10 +188,12 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
     for label, value in values.items():
         if value is None:
             continue
-        if label in loaded and not MODEL_ASKS[label].repeats:
+        if label in loaded and not MODEL_OPTIONS[label].repeats:
             raise UsageError("the arm was loaded with one already", where=label)
         texts = _texts(label, value)
-        loaded[label] = (*loaded.get(label, ()), *texts) if MODEL_ASKS[label].repeats else texts[0]
+        loaded[label] = (
+            (*loaded.get(label, ()), *texts) if MODEL_OPTIONS[label].repeats else texts[0]
+        )
     return path, model_texts(loaded, verb)
 
 
@@ -273,7 +275,7 @@ def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
             before, items = parts["before"], parts["values"].split(",")
             each = tuple(f"{before}{item.strip()}{parts['behind'] or ''}" for item in items)
             typed = FlagText(f"--{label}", text)
-            values = tuple(typed_figure(typed, item).value for item in items)
+            values = tuple(parse_number(typed, item).value for item in items)
             variants = tuple(
                 {**texts, label: one if isinstance(given, str) else _put(listed, i, one)}
                 for one in each

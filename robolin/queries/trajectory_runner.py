@@ -13,32 +13,32 @@ import numpy as np
 
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Footer, Result, ResultStream
-from robolin.core.text import counted
-from robolin.core.threads import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
+from robolin.core.text import pluralize
+from robolin.core.threads import MIN_WORK_PER_THREAD, SMALL_RESULT, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.dispatch import Batch
 from robolin.evaluation.evaluate import FEW_STATES, RunOptions
 from robolin.io.trajectories.read import TrajectoryStream, open_trajectory, table_trajectory
-from robolin.io.trajectories.trajectory import Chunk, pieces
+from robolin.io.trajectories.trajectory import Chunk, split_chunk
 from robolin.queries.algorithm_answer import (
-    Algorithms,
+    AlgorithmQuery,
+    arrays_and_operating_point,
     arrays_of,
-    arrays_with_point,
     condition,
     contract_lines,
 )
 from robolin.queries.loop_answer import closed_state
-from robolin.queries.named_arrays import with_carried
-from robolin.queries.query_context import PosedQuestion, arm_inputs
-from robolin.queries.state_monitor import DoubtfulStates
-from robolin.queries.state_parsing import ArrayRows, RowSource
+from robolin.queries.named_arrays import with_passthrough
+from robolin.queries.query_context import QueryContext, arm_inputs
+from robolin.queries.state_monitor import StateMonitor
+from robolin.queries.state_parsing import ArrayRows, BatchSource
 from robolin.queries.states import NAN
 from robolin.queries.values import (
-    NeededValues,
-    TorqueRule,
-    many_states,
+    StateInputs,
+    TorqueDefault,
     possible_quantities,
     require_useful,
+    resolve_batch,
 )
 
 T = TypeVar("T")
@@ -54,18 +54,18 @@ _FEWEST_ROWS = FEW_STATES
 _SURELY_LONG = 1 << 22
 
 
-def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
+def answer_rows(posed: QueryContext, algorithms: AlgorithmQuery) -> ResultStream:
     """The answer for every row, computed as its parts are asked for."""
-    motion, source = opened_rows(posed, algorithms.needs, algorithms.torque)
-    return TrajectoryRows(posed, algorithms, motion, source).stream()
+    motion, source = open_batch(posed, algorithms.needs, algorithms.torque)
+    return BatchRunner(posed, algorithms, motion, source).stream()
 
 
-def opened_rows(
-    posed: PosedQuestion, needs: tuple[str, ...], torque: TorqueRule
-) -> tuple[NeededValues, RowSource]:
+def open_batch(
+    posed: QueryContext, needs: tuple[str, ...], torque: TorqueDefault
+) -> tuple[StateInputs, BatchSource]:
     """The rows to answer for, and what they give; what is assumed of them is said."""
     arm, names = posed.arm, possible_quantities(needs, torque)
-    source: RowSource
+    source: BatchSource
     if posed.states.trajectory is None:
         require_useful(posed.states, names, both={"qdd", "tau"} <= set(needs))
         source = ArrayRows(arm, posed.states.arrays)
@@ -74,26 +74,30 @@ def opened_rows(
         _require_readable(posed, path, names)
         source = _opened(posed, path, names)
     columns = (source.given, source.name, source.derived)
-    motion = many_states(arm, posed.question, needs, torque, *columns)
+    motion = resolve_batch(arm, posed.question, needs, torque, *columns)
     _tell(posed, motion, source)
     return motion, source
 
 
-def _opened(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> TrajectoryStream:
+def _opened(posed: QueryContext, path: str, names: tuple[str, ...]) -> TrajectoryStream:
     """A trajectory file that stays open for the answer, or a table that is in memory."""
     arm, settings = posed.arm, posed.settings
-    wanted = (arm.joint_names, ("q",), names[1:], posed.rules, posed.states.row_choice)
+    wanted = (arm.joint_names, ("q",), names[1:], posed.rules, posed.states.parse_row_slice)
     if settings.table is not None:
         return table_trajectory(settings.table, path, *wanted)
     stream = open_trajectory(path, *wanted, settings.known, settings.live)
     return posed.opened.enter_context(stream)
 
 
-class TrajectoryRows:
+class BatchRunner:
     """The rows of one trajectory on their way through a verb."""
 
     def __init__(
-        self, posed: PosedQuestion, algorithms: Algorithms, motion: NeededValues, source: RowSource
+        self,
+        posed: QueryContext,
+        algorithms: AlgorithmQuery,
+        motion: StateInputs,
+        source: BatchSource,
     ) -> None:
         self._posed, self._algorithms = posed, algorithms
         self._arm, self._motion, self._source = posed.arm, motion, source
@@ -109,7 +113,7 @@ class TrajectoryRows:
         # how many rows have been come to, and how many there are in all, as far as can be told
         self._rows, self._all_rows = 0, inf
         self._worst = 0.0
-        self._doubtful = DoubtfulStates(posed, algorithms.divides)
+        self._doubtful = StateMonitor(posed, algorithms.divides)
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -124,7 +128,7 @@ class TrajectoryRows:
             self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
         self._doubtful.tell(self._motion.file)
         if count := self._unanswered:
-            rows = counted(count, "row")
+            rows = pluralize(count, "row")
             self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
 
     def _parts(self) -> Iterator[Result]:
@@ -138,7 +142,9 @@ class TrajectoryRows:
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, self._unless_piped(self._goes_on))) as chunks:
-            for chunk in chain.from_iterable(pieces(each, self._rows_at_once) for each in chunks):
+            for chunk in chain.from_iterable(
+                split_chunk(each, self._rows_at_once) for each in chunks
+            ):
                 self._rows += chunk.rows
                 self._all_rows = self._rows + self._rows_after(chunk)
                 for part, answered in self._answered(chunk):
@@ -156,7 +162,7 @@ class TrajectoryRows:
         else:
             yield whole, chunk
             return
-        for row in pieces(chunk, lambda: 1):
+        for row in split_chunk(chunk, lambda: 1):
             yield self._part(row), row
 
     def _unless_piped(self, goes_on: Callable[[T], bool]) -> Callable[[T], bool] | None:
@@ -171,7 +177,7 @@ class TrajectoryRows:
     def _worth_it(self, made: tuple[Result, Chunk]) -> bool:
         """Whether what is left to compute is worth a thread of its own."""
         left = self._rows_after(made[1]) * self._numbers
-        return left > NUMBERS_WORTH_A_THREAD and self._all_rows * self._numbers > SHORT_ANSWER
+        return left > MIN_WORK_PER_THREAD and self._all_rows * self._numbers > SMALL_RESULT
 
     def _rows_after(self, chunk: Chunk) -> float:
         """About how many rows there are behind a chunk; infinitely many in a pipe."""
@@ -187,25 +193,25 @@ class TrajectoryRows:
         numbers = self._numbers or _NUMBERS_AT_ONCE
         return max(_FEWEST_ROWS, int(_NUMBERS_AT_ONCE / numbers))
 
-    def _how_for(self, chunk: Chunk) -> RunOptions:
+    def _run_options_for(self, chunk: Chunk) -> RunOptions:
         """How to run these rows: by few threads if they are few and nobody asked for more."""
         jobs: int | None
         if not self._numbers:
             # nobody knows yet how much there is to compute in a row
             jobs = 1 if chunk.rows <= FEW_STATES else None
-        elif chunk.rows * self._numbers < NUMBERS_WORTH_A_THREAD:
+        elif chunk.rows * self._numbers < MIN_WORK_PER_THREAD:
             jobs = 1
         else:
             jobs = threads_for(self._all_rows * self._numbers)
         return {**self._how, "jobs": self._posed.settings.jobs or jobs}
 
     def _part(self, chunk: Chunk) -> Result:
-        batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings
+        batch, settings = Batch(self._arm, self._run_options_for(chunk)), self._posed.settings
         if "q" in chunk.columns:
             self._doubtful.look(chunk.columns["q"], chunk.place)
         part = Result(
             verb=self._posed.question.verb,
-            arrays=with_carried(self._arrays(chunk, batch), chunk),
+            arrays=with_passthrough(self._arrays(chunk, batch), chunk),
             joints=self._arm.joint_names,
             contract={},
             options=self._options,
@@ -225,7 +231,9 @@ class TrajectoryRows:
 
     def _arrays(self, chunk: Chunk, batch: Batch) -> tuple[Array, ...]:
         asked = (self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
-        return arrays_with_point(*asked) if self._posed.verb.linear else arrays_of(*asked)[0]
+        return (
+            arrays_and_operating_point(*asked) if self._posed.verb.linear else arrays_of(*asked)[0]
+        )
 
     def _blanked(self, batch: Batch, chunk: Chunk, part: Result) -> Result:
         """NaN in every result of the rows that have no answer, which are counted."""
@@ -258,7 +266,7 @@ def _without(array: Array, rows: set[int]) -> Array:
     return replace(array, values=values)
 
 
-def _require_readable(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> None:
+def _require_readable(posed: QueryContext, path: str, names: tuple[str, ...]) -> None:
     if unknown := [name for name in names if name not in COLUMN_WORDS]:
         message = f"no file has columns for {' and '.join(unknown)}"
         raise UsageError(message, where="--trajectory", hint="give one state by flags")
@@ -266,7 +274,7 @@ def _require_readable(posed: PosedQuestion, path: str, names: tuple[str, ...]) -
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
 
 
-def _tell(posed: PosedQuestion, motion: NeededValues, source: RowSource) -> None:
+def _tell(posed: QueryContext, motion: StateInputs, source: BatchSource) -> None:
     """Say what is assumed about the trajectory; under --strict what is missing is an error."""
     if not source.has_columns:
         return

@@ -12,21 +12,21 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.number_parsing import FlagText
 from robolin.core.quantity_table import COLUMN_WORDS
-from robolin.core.text import counted, listed
+from robolin.core.text import join_and, pluralize
 from robolin.errors import UsageError
-from robolin.queries.joint_values import per_joint
+from robolin.queries.joint_values import parse_per_joint
 from robolin.queries.question import Question
 from robolin.queries.request import require_only
 from robolin.queries.state_parsing import (
     ANGULAR,
     joints_by_quaternion,
-    values_per_joint,
+    parse_state_quantity,
 )
 from robolin.queries.states import HOLD_TORQUE, States
 from robolin.queries.verbs import VERBS
 
 Values = Mapping[str, Floats]
-TorqueRule = Literal["zero", "hold"]
+TorqueDefault = Literal["zero", "hold"]
 # an algorithm by name on these values, each of shape (n,) or (rows, n)
 Run = Callable[[str, Values], Values]
 
@@ -35,7 +35,7 @@ POINT = ("q", "qd", "qdd", "tau")
 
 
 @dataclass(frozen=True)
-class NeededValues:
+class StateInputs:
     """How the values a verb needs come about.
 
     given:   the names of those that flags or columns give
@@ -113,44 +113,44 @@ class NeededValues:
         if self.turned:
             parts.append(f"angles of {_names(self.turned)} from a quaternion brought to length 1")
         text = ", ".join(parts)
-        return f"{counted(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
+        return f"{pluralize(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
 
 
-def possible_quantities(needs: Sequence[str], torque: TorqueRule) -> tuple[str, ...]:
+def possible_quantities(needs: Sequence[str], torque: TorqueDefault) -> tuple[str, ...]:
     """What may be given: what is needed, and the accelerations a torque can be made from."""
     return (*needs, "qdd") if torque == "hold" and "qdd" not in needs else tuple(needs)
 
 
 def one_state(
-    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueRule
-) -> tuple[NeededValues, dict[str, Floats]]:
+    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueDefault
+) -> tuple[StateInputs, dict[str, Floats]]:
     """The motion of one state, and the values it gives, each of shape (n,)."""
     require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque that is to be computed is not given
     names = [name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE)]
-    given = {name: np.array(values_per_joint(states, arm, name)) for name in names}
+    given = {name: np.array(parse_state_quantity(states, arm, name)) for name in names}
     turned = tuple(joints_by_quaternion(states, arm))
     changes = _changes(arm, question)
-    return NeededValues(tuple(needs), tuple(names), hold, changes, turned=turned), given
+    return StateInputs(tuple(needs), tuple(names), hold, changes, turned=turned), given
 
 
-def many_states(
+def resolve_batch(
     arm: Arm,
     question: Question,
     needs: Sequence[str],
-    torque: TorqueRule,
+    torque: TorqueDefault,
     columns: Sequence[str],
     file: str,
     derived: Sequence[str] = (),
-) -> NeededValues:
+) -> StateInputs:
     """The motion that the columns of a trajectory, or arrays with rows, describe."""
     decided = "tau" in columns and "qdd" not in needs
     given = tuple(name for name in columns if name != "qdd" or not decided)
     hold = "tau" in needs and torque == "hold"
     made = tuple(name for name in derived if name in given)
-    return NeededValues(tuple(needs), given, hold, _changes(arm, question), file, derived=made)
+    return StateInputs(tuple(needs), given, hold, _changes(arm, question), file, derived=made)
 
 
 def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
@@ -161,7 +161,7 @@ def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
     return {name: np.array(change) for name, change in perturbations(arm, texts, keys).items()}
 
 
-def completed_point(values: Values, run: Run) -> Values:
+def complete_operating_point(values: Values, run: Run) -> Values:
     """The state with its accelerations and torques, whichever of these were given."""
     point = {name: values[name] for name in POINT if name in values}
     if "tau" not in point:
@@ -185,7 +185,7 @@ def perturbations(
             )
         if key in changes:
             raise FlagText("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
-        changes[key] = per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
+        changes[key] = parse_per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
     return {key: changes.get(key, [0.0] * arm.n) for key in keys}
 
 
@@ -201,4 +201,4 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
 
 
 def _names(names: Sequence[str]) -> str:
-    return listed(names) or "nothing"
+    return join_and(names) or "nothing"

@@ -10,22 +10,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.core.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
-from robolin.core.results.result import asked_verb
-from robolin.core.text import likely_meant
+from robolin.core.results.result import base_verb
+from robolin.core.text import suggest
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.queries.option_specs import (
     FILE,
-    FORWARD_ASKS,
-    LINEAR_MODEL_ASKS,
+    FORWARD_OPTIONS,
+    LINEAR_MODEL_OPTIONS,
     METHOD_ASK,
-    READING,
+    READ_OPTIONS,
     SAMPLES,
     SWITCH,
     TEXT,
     TEXTS,
     TRAJECTORY,
-    Ask,
+    OptionSpec,
     Verb,
 )
 
@@ -51,10 +51,10 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         asks={
-            **FORWARD_ASKS,
-            "method": Ask("choice", COMMON_METHODS + FORWARD_METHODS),
+            **FORWARD_OPTIONS,
+            "method": OptionSpec("choice", COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
-            "tip-acceleration": Ask(bare=True, frame=True),
+            "tip-acceleration": OptionSpec(bare=True, frame=True),
         },
         answers="robolin.queries.algorithm_answer:answer_forward",
     ),
@@ -85,7 +85,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD_ASK},
+        asks={**FORWARD_OPTIONS, "perturb": TEXTS, "method": METHOD_ASK},
         answers="robolin.queries.algorithm_answer:answer_linearize_forward",
         linear=True,
     ),
@@ -96,9 +96,9 @@ _DYNAMICS = (
         states=("q", "qd", "qdd", "tau"),
         states_from=TRAJECTORY,
         asks={
-            "frame": Ask(frame=True),
+            "frame": OptionSpec(frame=True),
             "point": TEXT,
-            "reference": Ask("choice", REFERENCES),
+            "reference": OptionSpec("choice", REFERENCES),
             **dict.fromkeys(
                 ("derivatives", "operational-space", "operational-space-inverse"), SWITCH
             ),
@@ -122,7 +122,7 @@ _DYNAMICS = (
         asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
         answers="robolin.queries.diagonalize_answer:answer_diagonalize",
         together=("curvature",),
-        by_library=lambda options: "curvature" in options,
+        uses_lapack=lambda options: "curvature" in options,
     ),
     Verb(
         "regressor",
@@ -133,16 +133,16 @@ _DYNAMICS = (
         asks=dict.fromkeys(("rank", "parameters", "geometry"), SWITCH),
         answers="robolin.queries.regressor_answer:answer_regressor",
         together=("rank", "parameters"),
-        by_library=lambda options: "rank" in options,
+        uses_lapack=lambda options: "rank" in options,
     ),
     Verb(
         "sensitivity",
         "Dynamics",
         "How a motion changes with its beginning, its torques and the arm.",
-        states_from={"trajectory": Ask("file", needed=True), **READING},
+        states_from={"trajectory": OptionSpec("file", needed=True), **READ_OPTIONS},
         perturb=("dq", "dqd", "dtau"),
         asks={
-            "torques": Ask("choice", TORQUES),
+            "torques": OptionSpec("choice", TORQUES),
             **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
             "perturb-torque": FILE,
             "matrices": SWITCH,
@@ -151,7 +151,7 @@ _DYNAMICS = (
         },
         answers="robolin.queries.sensitivity_answer:answer_sensitivity",
         linear=True,
-        by_library=lambda _: True,
+        uses_lapack=lambda _: True,
     ),
 )
 
@@ -164,11 +164,11 @@ _CONTROL = (
         "An arm as a linear system about a state: A, B, C, D and drift.",
         states=_POINT,
         states_from=TRAJECTORY,
-        asks={**LINEAR_MODEL_ASKS, "only": TEXT},
+        asks={**LINEAR_MODEL_OPTIONS, "only": TEXT},
         answers="robolin.queries.state_space_answer:answer_state_space",
         pictured=("A", "B"),
         linear=True,
-        by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
+        uses_lapack=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
     ),
     Verb(
         "poles",
@@ -176,11 +176,11 @@ _CONTROL = (
         "How an arm moves by itself: poles, stability, what motors reach.",
         states=_POINT,
         states_from=TRAJECTORY,
-        asks=LINEAR_MODEL_ASKS,
+        asks=LINEAR_MODEL_OPTIONS,
         answers="robolin.queries.poles_answer:answer_poles",
         pictured=("poles", "frequency", "mode_shape"),
         linear=True,
-        by_library=lambda _: True,
+        uses_lapack=lambda _: True,
     ),
     Verb(
         "lqr",
@@ -189,7 +189,7 @@ _CONTROL = (
         states=_POINT,
         states_from=TRAJECTORY,
         asks={
-            **LINEAR_MODEL_ASKS,
+            **LINEAR_MODEL_OPTIONS,
             **dict.fromkeys(("weight", "effort"), TEXTS),
             **dict.fromkeys(("bryson", "time-varying"), SWITCH),
             "integral": TEXT,
@@ -198,7 +198,7 @@ _CONTROL = (
         together=("time-varying",),
         pictured=("K", "poles"),
         linear=True,
-        by_library=lambda _: True,
+        uses_lapack=lambda _: True,
     ),
     Verb(
         "response",
@@ -206,15 +206,15 @@ _CONTROL = (
         "How outputs answer to torques: by frequency, or after a step.",
         states=_POINT,
         asks={
-            **LINEAR_MODEL_ASKS,
+            **LINEAR_MODEL_OPTIONS,
             **dict.fromkeys(("frequencies", "duration"), TEXT),
-            "rows": Ask("count", least=2),
+            "rows": OptionSpec("count", least=2),
             "impulse": SWITCH,
         },
         answers="robolin.queries.response_answer:answer_response",
         pictured=("frequency_response", "step_response", "impulse_response"),
         linear=True,
-        by_library=lambda _: True,
+        uses_lapack=lambda _: True,
     ),
 )
 
@@ -225,12 +225,12 @@ _MOTION = (
         "The motion of an arm under torques or a controller, with its energies.",
         states=("q", "qd"),
         asks={
-            **READING,
+            **READ_OPTIONS,
             "initial": FILE,
-            "state": Ask("choice", STATE_FORMS),
+            "state": OptionSpec("choice", STATE_FORMS),
             "tau": TEXT,
             "trajectory": FILE,
-            "control": Ask("choice", CONTROL_LAWS),
+            "control": OptionSpec("choice", CONTROL_LAWS),
             "feedback": FILE,
             "follow": FILE,
             **dict.fromkeys(("offset", "goal", "kp", "kd", "disturb"), TEXT),
@@ -238,14 +238,14 @@ _MOTION = (
             "prescribe-from": FILE,
             **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
             **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
-            "duration": Ask(needed=True),
+            "duration": OptionSpec(needed=True),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
-            "integrator": Ask("choice", INTEGRATORS),
-            "every": Ask("count"),
-            "rows": Ask("count", least=2),
+            "integrator": OptionSpec("choice", INTEGRATORS),
+            "every": OptionSpec("count"),
+            "rows": OptionSpec("count", least=2),
         },
         answers="robolin.queries.simulate_answer:answer_simulate",
-        by_library=_adapts_steps,
+        uses_lapack=_adapts_steps,
     ),
 )
 
@@ -293,12 +293,12 @@ def sections() -> dict[str, dict[str, str]]:
 
 def answering_verb(name: str) -> Verb | None:
     """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
-    verb = VERBS.get(name) or VERBS.get(asked_verb(name))
+    verb = VERBS.get(name) or VERBS.get(base_verb(name))
     return verb._replace(name=name) if verb is not None and verb.answers else None
 
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:
     """There is no verb of this name; perhaps another one was meant."""
-    near = [f"'{verb}'" for verb in likely_meant(name.replace("_", "-").lower(), VERBS)]
+    near = [f"'{verb}'" for verb in suggest(name.replace("_", "-").lower(), VERBS)]
     hint = f"did you mean {' or '.join(near)}?" if near else otherwise
     return UsageError(f"there is no verb '{name}'", where=where, hint=hint)

@@ -9,7 +9,7 @@ import numpy as np
 from robolin.batch.batch_plan import Division, PartsPlan, planned_parts
 from robolin.batch.recordings import NamedRecording, recordings
 from robolin.core.arm import Arm
-from robolin.queries.request import Inquiry, inquiry_of
+from robolin.queries.request import Request, request_from_options
 
 COLUMNS = [
     f"{joint}/{word}" for word in ("position", "velocity") for joint in ("shoulder", "elbow")
@@ -38,14 +38,14 @@ def all_of(folder: Path) -> tuple[NamedRecording, ...]:
     return recordings([str(folder / "run_*"), str(folder / "c.npz")])
 
 
-def question(found: tuple[NamedRecording, ...], **options: object) -> tuple[Inquiry, Arm]:
-    inquiry = inquiry_of("inverse", "two-link", {**options, "trajectory": found[0].path})
+def question(found: tuple[NamedRecording, ...], **options: object) -> tuple[Request, Arm]:
+    inquiry = request_from_options("inverse", "two-link", {**options, "trajectory": found[0].path})
     return inquiry, inquiry.source.arm()
 
 
 def plan_of(
     folder: Path, part_rows: int | None = 40, **options: object
-) -> tuple[PartsPlan, Inquiry, Arm]:
+) -> tuple[PartsPlan, Request, Arm]:
     found = all_of(folder)
     inquiry, arm = question(found, **options)
     return planned_parts(inquiry, arm, found, Division(part_rows, "npz")), inquiry, arm

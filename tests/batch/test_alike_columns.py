@@ -16,7 +16,7 @@ from robolin.core.results.result import Array, Result
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
-from robolin.queries.query_context import QUIETLY
+from robolin.queries.query_context import DEFAULT_SETTINGS
 from tests.batch.some_recordings import SIZES, all_of, plan_of, write_recordings
 from tests.cli.command import answered, robolin
 
@@ -56,7 +56,7 @@ def test_whole_times_beside_fractions_are_fractions(
         plan, inquiry, arm = plan_of(folder, part_rows)
         compute_parts(plan, inquiry, arm, tmp_path / f"{part_rows}")
         FORMATS["npz"].write(merged_parts(tmp_path / f"{part_rows}"), tmp_path / f"{part_rows}.npz")
-    whole = answered_recordings(inquiry, arm, all_of(folder), QUIETLY)
+    whole = answered_recordings(inquiry, arm, all_of(folder), DEFAULT_SETTINGS)
     FORMATS["npz"].write(whole, tmp_path / "whole.npz")
     assert (tmp_path / "40.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     assert (tmp_path / "None.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
@@ -99,7 +99,7 @@ def test_times_that_would_be_rounded_are_refused(folder: Path, tmp_path: Path, n
         compute_parts(plan, inquiry, arm, tmp_path / "out")
     assert name in str(refused.value)
     with pytest.raises(RobolinError, match=f"time {LARGE} would be rounded"):
-        for _ in answered_recordings(inquiry, arm, all_of(folder), QUIETLY).parts:
+        for _ in answered_recordings(inquiry, arm, all_of(folder), DEFAULT_SETTINGS).parts:
             pass
 
 
@@ -127,7 +127,7 @@ def test_dates_beside_numbers_are_refused_at_once(folder: Path) -> None:
     # without numbered parts each recording has a result of its own, and these may differ
     _, inquiry, arm = plan_of(folder, None)
     with pytest.raises(RobolinError, match="has dates") as refused:
-        answered_recordings(inquiry, arm, all_of(folder), QUIETLY)
+        answered_recordings(inquiry, arm, all_of(folder), DEFAULT_SETTINGS)
     assert refused.value.where == str(path)
 
 

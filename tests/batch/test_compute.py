@@ -14,7 +14,7 @@ from robolin.batch.compute import compute_parts
 from robolin.batch.joined import answered_recordings
 from robolin.batch.merged_parts import merged_parts
 from robolin.batch.part_job import compute_part, part_jobs
-from robolin.batch.parts_folder import Shard, part_states, plan_in, shard, waits_for
+from robolin.batch.parts_folder import Shard, part_states, plan_in, remaining_by_shard, shard
 from robolin.description.robot_source import bundled_path
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
@@ -87,7 +87,7 @@ def test_a_run_that_goes_on_computes_what_is_left(
         *("done", "missing", "done", "damaged", "done"),
         *("of another plan", "done", "done"),
     ]
-    assert waits_for(part_states(out, plan), 4) == {2: 2, 4: 1}
+    assert remaining_by_shard(part_states(out, plan), 4) == {2: 2, 4: 1}
     said: list[str] = []
     settings = Settings(notify=lambda _, text: said.append(text))
     done = compute_parts(plan, inquiry, arm, out, resume=True, settings=settings)

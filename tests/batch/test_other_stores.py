@@ -128,7 +128,7 @@ def test_parts_in_other_stores(
     assert robolin("merge", f"{bucket}/out", "-o", tmp_path / "merged.npz").code == 0
     assert robolin(*ask, "-o", tmp_path / "plain.npz").code == 0
     assert (tmp_path / "merged.npz").read_bytes() == (tmp_path / "plain.npz").read_bytes()
-    version = objects.present(f"{bucket}/c.npz")
+    version = objects.require_exists(f"{bucket}/c.npz")
     objects.put(f"{bucket}/c.npz", b"another")
     with pytest.raises(FileError, match="changed while"):
         objects.bytes_between(f"{bucket}/c.npz", version, 0, 4)

@@ -14,7 +14,7 @@ from robolin.batch.batch_plan import Division, planned_parts
 from robolin.batch.part_job import part_jobs
 from robolin.batch.plan_file import read_plan, require_same_plan, write_plan
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.query_context import QUIETLY
+from robolin.queries.query_context import DEFAULT_SETTINGS
 from tests.batch.some_recordings import ROWS, SIZES, all_of, plan_of, question, write_recordings
 
 
@@ -109,7 +109,7 @@ def test_what_was_looked_at_is_not_read_again(
 def test_jobs_can_be_sent(folder: Path) -> None:
     """A job is plain data that another process gets whole, with two marks at most."""
     plan, inquiry, arm = plan_of(folder)
-    jobs = part_jobs(plan, inquiry, arm, folder, QUIETLY)
+    jobs = part_jobs(plan, inquiry, arm, folder, DEFAULT_SETTINGS)
     for job, back in zip(jobs, pickle.loads(pickle.dumps(jobs)), strict=True):
         assert back.question == job.question
         assert back.states.options == job.states.options
@@ -119,11 +119,11 @@ def test_jobs_can_be_sent(folder: Path) -> None:
 
 def test_what_answers_for_all_rows_is_not_divided(folder: Path) -> None:
     """A gain along a whole motion has no parts."""
-    from robolin.queries.request import inquiry_of
+    from robolin.queries.request import request_from_options
 
     found = all_of(folder)
     options = {"time-varying": True, "dt": "0.0078125", "trajectory": found[0].path}
-    inquiry = inquiry_of("lqr", "two-link", options)
+    inquiry = request_from_options("lqr", "two-link", options)
     with pytest.raises(UsageError, match="time-varying"):
         planned_parts(inquiry, inquiry.source.arm(), found, Division(10))
 

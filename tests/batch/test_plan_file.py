@@ -22,8 +22,8 @@ from robolin.batch.merged_parts import merged_parts
 from robolin.batch.parts_folder import part_states, plan_in
 from robolin.batch.plan_file import LOOKED, PLAN, planned_in, read_plan
 from robolin.errors import RobolinError
-from robolin.io.provenance_writer import sealed
-from robolin.io.trajectories.column_rules import RecordingRules
+from robolin.io.provenance_writer import with_checksum
+from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import open_trajectory
 from tests.batch.some_recordings import all_of, plan_of, question, write_recordings
 from tests.cli.command import robolin
@@ -124,7 +124,7 @@ def test_an_edited_plan_that_is_sealed_again_is_no_bug(out: Path) -> None:
             if not isinstance(edited, dict):
                 continue
             try:
-                written(out / PLAN, sealed(edited))
+                written(out / PLAN, with_checksum(edited))
                 states = part_states(out, plan_in(out))
                 assert len(states) == len(document["parts"])
                 for _ in merged_parts(out).parts:
@@ -150,7 +150,7 @@ def test_a_plan_that_names_files_elsewhere_is_rejected(out: Path) -> None:
     """No part of a plan is outside its folder."""
     document = json.loads((out / PLAN).read_text())
     for name in ("../x.npz", "/tmp/x.npz", "a/../../x.npz", "x.exe", "x\0.npz"):
-        written(out / PLAN, sealed(changed(document, ("parts", 0, 0), name)))
+        written(out / PLAN, with_checksum(changed(document, ("parts", 0, 0), name)))
         with pytest.raises(RobolinError, match="damaged"):
             read_plan(out)
 
@@ -191,7 +191,7 @@ def test_a_damaged_survey_is_ignored(
             assert plan_again() == plan
     for value in OTHERS:
         # with its own seal, but not what a survey has
-        written(path, sealed(changed(lines[0], ("recording", "marks"), value)))
+        written(path, with_checksum(changed(lines[0], ("recording", "marks"), value)))
         plan_again()
 
 
@@ -280,7 +280,7 @@ def test_a_recording_changed_while_it_is_read_is_rejected(tmp_path: Path, name: 
     frame = polars.DataFrame({"shoulder/position": q[:, 0], "elbow/position": q[:, 1]})
     frame.write_parquet(tmp_path / "c.parquet")
     path, joints = tmp_path / name, ("shoulder", "elbow")
-    with open_trajectory(str(path), joints, ("q",), (), RecordingRules()) as stream:
+    with open_trajectory(str(path), joints, ("q",), (), ReadOptions()) as stream:
         for _ in stream.chunks():
             pass
         digest = stream.table.digest()

@@ -92,7 +92,7 @@ def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
     for name, values in local.arrays.items():
         np.testing.assert_array_equal(merged.arrays[name], values)
     # of what was put as a whole the store has one digest, not that of pieces
-    assert all("-" not in objects.present(url).etag for url in _parts())
+    assert all("-" not in objects.require_exists(url).etag for url in _parts())
     assert not list(Path(tempfile.gettempdir()).glob(".robolin-*.part/part-*"))
 
 
@@ -118,7 +118,7 @@ def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:
     url = "s3://logs/run_1/b.csv"
     ask = [*ASKED, "--trajectory", "s3://logs/run_1/*", "-o", f"{OUT}/"]
     assert robolin(*ask).code == 0
-    version = objects.present(url)
+    version = objects.require_exists(url)
     objects.put(url, logs / "run_1" / "a.csv")
     assert "'b.csv' was changed" in robolin(*ask, "--resume").err
     with pytest.raises(FileError, match="changed while"):

@@ -165,7 +165,7 @@ def test_the_list_of_verbs_needs_no_arm() -> None:
 def test_garbage_is_looked_for_as_usual_after_the_start() -> None:
     """Modules are imported without it, and the first time it is looked for is as any other."""
     usual, callbacks = gc.get_threshold(), list(gc.callbacks)
-    main._collect_later()
+    main.defer_gc()
     try:
         assert gc.get_threshold() == (main._OBJECTS_AT_START, *usual[1:])
     finally:

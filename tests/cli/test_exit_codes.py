@@ -45,7 +45,7 @@ def test_what_stops_a_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """No exception gets out, and none that is not ours ends with the code of a difference."""
-    monkeypatch.setattr(main, "_abandon_stdout", lambda: None)
+    monkeypatch.setattr(main, "discard_stdout", lambda: None)
 
     def action() -> int:
         raise error

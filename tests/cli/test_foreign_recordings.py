@@ -11,7 +11,7 @@ import pytest
 
 from robolin.errors import RobolinError
 from robolin.io.formats import csv_reader
-from robolin.io.trajectories.column_rules import RecordingRules, native_columns
+from robolin.io.trajectories.column_rules import ReadOptions, canonical_columns
 from tests.cli.command import CommandRun, robolin
 
 JOINTS = ("shoulder", "elbow")
@@ -368,10 +368,10 @@ def test_rules_without_a_file_are_refused():
 def test_native_names_are_never_reinterpreted():
     """Once a column is called as here, nothing is looked for behind prefixes."""
     columns = ["shoulder/position", "elbow/position", "x/shoulder/position", "x/elbow/position"]
-    found = native_columns(columns, JOINTS, RecordingRules(), "r.csv")
+    found = canonical_columns(columns, JOINTS, ReadOptions(), "r.csv")
     assert found.names == tuple(columns)
     assert found.notes == ()
     with pytest.raises(RobolinError):
-        native_columns(
-            [f"{p}/{c}" for p in "ab" for c in columns[:2]], JOINTS, RecordingRules(), ""
+        canonical_columns(
+            [f"{p}/{c}" for p in "ab" for c in columns[:2]], JOINTS, ReadOptions(), ""
         )

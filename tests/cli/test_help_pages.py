@@ -9,7 +9,7 @@ import click
 import pytest
 
 from robolin.cli.group import group
-from robolin.queries.option_specs import MODEL_ASKS
+from robolin.queries.option_specs import MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
 from robolin.version import __version__
 from tests.cli.command import answered, robolin
@@ -66,7 +66,7 @@ def test_the_same_flag_means_the_same_everywhere() -> None:
             if getattr(param, "section", "") == "Model":
                 explained.setdefault(param.opts[0], set()).add(getattr(param, "help", ""))
 
-    assert set(explained) == {f"--{name}" for name in MODEL_ASKS}
+    assert set(explained) == {f"--{name}" for name in MODEL_OPTIONS}
     assert all(len(texts) == 1 for texts in explained.values())
 
 

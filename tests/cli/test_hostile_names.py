@@ -12,7 +12,7 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.io.provenance_writer import sealed
+from robolin.io.provenance_writer import with_checksum
 from robolin.queries.verbs import VERBS
 from tests.cli.command import CommandRun, answered, robolin
 
@@ -270,7 +270,7 @@ def test_stored_results_with_hostile_texts(form: str) -> None:
     for count, other in enumerate(_changed(meta)):
         # names and texts come by turns: half a turn more has each of both met by all forms
         turn = count + count // 2 + FORMS.index(form)
-        Path("bad.json").write_text(json.dumps({**held, "meta": sealed(other)}))
+        Path("bad.json").write_text(json.dumps({**held, "meta": with_checksum(other)}))
         words = ["bad.json", "--all"]
         if turn % 4 == 0:
             words = ["bad.json", "--against", "st.json", "--all"]

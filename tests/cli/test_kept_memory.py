@@ -11,8 +11,8 @@ from tests.cli.command import python
 
 # takes and frees four megabytes again and again, and says how many pages the system gave for it
 PROGRAM = """
-from robolin.cli.query_command import keep_memory
-keep_memory()
+from robolin.cli.query_command import tune_malloc
+tune_malloc()
 for _ in range(200):
     bytearray(b"x" * (4 << 20))
 # the eighth entry behind the name of the process

@@ -54,7 +54,7 @@ NO_VERB = {
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
     # its flags are those of the verb that is swept
     "sweep",
-    *("close", "close_change", "closing_torques", "loop_constraints", "kalman", "place_poles"),
+    *("close", "close_change", "loop_joint_torques", "loop_constraints", "kalman", "place_poles"),
 }
 # flags that are called otherwise than the argument
 FLAG_OF = {

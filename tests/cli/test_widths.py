@@ -18,7 +18,7 @@ import pytest
 from rich.cells import cell_len
 
 from robolin.cli.main import main
-from robolin.cli.output.report import ReportSection, drawn_report
+from robolin.cli.output.report import ReportSection, render_report
 from robolin.core.arm import Arm
 from robolin.core.results.result import Array, Result
 from robolin.display.terminal.table import render_table
@@ -89,12 +89,12 @@ def drawing(*args: str) -> Drawing:
         return ""
 
     def report(parts: Sequence[ReportSection], _width: int, color: bool) -> str:
-        drawn.append(lambda width: drawn_report(parts, width, color))
+        drawn.append(lambda width: render_report(parts, width, color))
         return ""
 
     with (
         patch("robolin.display.terminal.table.render_table", table),
-        patch("robolin.cli.output.report.drawn_report", report),
+        patch("robolin.cli.output.report.render_report", report),
     ):
         seen(80, *args)
     assert drawn

@@ -20,11 +20,11 @@ from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names
 from robolin.errors import RobolinError
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from robolin.evaluation.prescribed_joints import ANSWERED_BY
+from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT
 from tests.codegen.compilers import RUNNING
 
 
-def asked_of(name: str) -> list[tuple[str, Arm]]:
+def query_dict(name: str) -> list[tuple[str, Arm]]:
     """The arm as it is, and with its loops open if it has any."""
     arm = robolin.load(name)
     opened = [(f"{name} opened", robolin.load(name, open_loops=True))] if arm.loops else []
@@ -67,14 +67,16 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=200)
     given = parser.parse_args()
     for name in given.arms.split(","):
-        for what, arm in asked_of(name):
+        for what, arm in query_dict(name):
             verbs = given.verbs.split(",") if given.verbs else answered(arm, given.real)
             for layout in given.layouts.split(","):
                 for label, said in compared(arm, verbs, layout, given):
                     print(f"{what}, {layout}, {label}, {len(verbs)} verbs: {said}", flush=True)
                 if arm.loops:
                     continue
-                for label, said in compared(arm, [*ANSWERED_BY], layout, given, arm.joint_names[0]):
+                for label, said in compared(
+                    arm, [*PRESCRIBED_VARIANT], layout, given, arm.joint_names[0]
+                ):
                     print(f"{what}, {layout}, {label}, a joint told: {said}", flush=True)
 
 

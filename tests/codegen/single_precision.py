@@ -25,7 +25,7 @@ from robolin.codegen.single_precision import largest_error_of
 from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from tests.codegen.__main__ import answered, asked_of
+from tests.codegen.__main__ import answered, query_dict
 from tests.codegen.compilers import GCC
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
@@ -92,7 +92,7 @@ def main() -> int:
     parser.add_argument("--states", type=int, default=10_000)
     asked = parser.parse_args()
     worst = 0.0
-    for what, arm in (each for name in asked.arms.split(",") for each in asked_of(name)):
+    for what, arm in (each for name in asked.arms.split(",") for each in query_dict(name)):
         verbs = answered(arm, "float") if asked.verbs == "all" else asked.verbs.split(",")
         for layout in asked.layouts.split(","):
             with tempfile.TemporaryDirectory() as place:

@@ -69,7 +69,7 @@ def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None
     states = answered_states(question, "auto", 300, FLOAT)
     # 2.2e-6 and 2.4e-4 are seen
     assert loss_in_floats(question, *states) < 1e-5
-    monkeypatch.setattr(floats, "on_lightest_end", lambda parameters: parameters)
+    monkeypatch.setattr(floats, "with_frame_at_lightest_end", lambda parameters: parameters)
     assert loss_in_floats(question, *states) > 1e-4
 
 
@@ -86,7 +86,7 @@ def test_errors_stay_where_a_result_vanishes() -> None:
     moving = np.tile([0.75, -1.25], (len(bends), 1))
     given = {"q": np.column_stack([np.full(len(bends), 0.25), bends]), "qd": moving, "qdd": moving}
     expected = evaluate(arm, "linearize-inverse", given, engine="python")["dtau_dqd"]
-    found = floats.worked_in_floats(question, given)["dtau_dqd"]
+    found = floats.emulate_float32(question, given)["dtau_dqd"]
     sizes, errors = (np.abs(x).max(axis=(1, 2)) for x in (expected, found - expected))
     # some tens of operations on numbers of this size
     np.testing.assert_allclose(sizes, 1.25 * np.sin(bends), rtol=0.0, atol=1e-14)
@@ -103,7 +103,7 @@ def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
     call = ctypes.CDLL(str(folder / "lib.so")).arm_diagonalize
     question = chosen_question(arm, "diagonalize")
     given, _ = answered_states(question, "auto", 50, FLOAT)
-    expected = floats.worked_in_floats(question, given)
+    expected = floats.emulate_float32(question, given)
     for row in range(50):
         inputs = [values[row].astype(np.float32) for values in given.values()]
         found = [np.empty(values.shape[1:], np.float32) for values in expected.values()]
@@ -133,7 +133,7 @@ def test_what_does_not_exist_is_told_in_floats() -> None:
     q = given["q"].copy()
     q[:, 4] = 0.0
     told = [
-        np.isnan(floats.worked_in_floats(question, {**given, "q": each})["operational_inertia"])
+        np.isnan(floats.emulate_float32(question, {**given, "q": each})["operational_inertia"])
         .any(axis=(1, 2))
         .mean()
         for each in (q, given["q"])

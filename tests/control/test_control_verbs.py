@@ -87,12 +87,12 @@ def test_every_format_keeps_what_is_checked(
 
 def test_library_digits_are_told() -> None:
     """`check` says that matrix libraries take part, but not for a plain continuous model."""
-    by_library = {
-        verb: VERBS[verb].by_library for verb in ("state-space", "poles", "lqr", "response")
+    uses_lapack = {
+        verb: VERBS[verb].uses_lapack for verb in ("state-space", "poles", "lqr", "response")
     }
-    assert not by_library["state-space"]({"q": "0"})
-    assert by_library["state-space"]({"dt": "0.1"})
-    assert all(by_library[verb]({}) for verb in ("poles", "lqr", "response"))
+    assert not uses_lapack["state-space"]({"q": "0"})
+    assert uses_lapack["state-space"]({"dt": "0.1"})
+    assert all(uses_lapack[verb]({}) for verb in ("poles", "lqr", "response"))
 
 
 def test_poles_are_told_in_words() -> None:

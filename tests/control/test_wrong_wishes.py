@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.queries.feedback_file import differences_from
+from robolin.queries.feedback_file import model_differences
 from tests.cli.command import ROOT, answered
 from tests.cli.command import robolin as command_line
 
@@ -160,8 +160,10 @@ def test_gravity_that_a_file_leaves_out_is_no_difference(tmp_path: Path) -> None
         arms.append(robolin.load(path))
     silent, standard, weightless = arms
     found = robolin.answer(silent, Question("mass-matrix"))
-    assert differences_from(standard, found) == []
-    assert "arm gravity: (0, 0, -9.81) there, (0, 0, 0) here" in differences_from(weightless, found)
+    assert model_differences(standard, found) == []
+    assert "arm gravity: (0, 0, -9.81) there, (0, 0, 0) here" in model_differences(
+        weightless, found
+    )
 
 
 def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:
@@ -239,16 +241,16 @@ def test_many_rows_without_an_answer_are_found_in_few_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rows that a passive joint cannot hold are told apart at once, not one by one."""
-    from robolin.queries.linear_model_spec import ModelQuestion
+    from robolin.queries.linear_model_spec import LinearModelSpec
 
     looks = []
-    ask = ModelQuestion.model
+    ask = LinearModelSpec.model
 
-    def counted(self: ModelQuestion, *args: object) -> object:
+    def counted(self: LinearModelSpec, *args: object) -> object:
         looks.append(args)
         return ask(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ModelQuestion, "model", counted)
+    monkeypatch.setattr(LinearModelSpec, "model", counted)
     q = np.tile([np.pi, 0.0], (100, 1))
     q[::3] += 0.1
     states = States(q=q, on_bad_row="nan")

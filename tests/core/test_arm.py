@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.arm import Arm, kept_with
+from robolin.core.arm import Arm, cached_on_arm
 
 
 def _used() -> Arm:
@@ -65,7 +65,7 @@ def test_things_are_kept_once() -> None:
     arm, calls = robolin.load("two-link"), []
 
     for _ in range(3):
-        assert kept_with(arm, "answer", calls.append) is None
+        assert cached_on_arm(arm, "answer", calls.append) is None
     assert calls == [arm]
 
 

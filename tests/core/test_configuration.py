@@ -34,7 +34,7 @@ ROUNDING = 1e-14
 def poses(arm: Arm, q: np.ndarray) -> np.ndarray:
     """Where all bodies are, as one row of numbers."""
     where = placed(arm, q)
-    bodies = [k - 1 for k in range(1, arm.base) if k not in arm.stand_ins]
+    bodies = [k - 1 for k in range(1, arm.base) if k not in arm.virtual_links]
     R, p = where.R[..., bodies, :, :], where.p[..., bodies, :]
     batch = p.shape[:-2]
     return np.concatenate([R.reshape(*batch, -1), p.reshape(*batch, -1)], axis=-1)

@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import robolin
-from robolin.core.array_checks import array_of
+from robolin.core.array_checks import as_joint_array
 from robolin.queries.states import States
 
 ARM = robolin.load("two-link")
@@ -110,7 +110,7 @@ def test_many_states_are_matched_by_name(value: Any) -> None:
 
 def test_joints_that_a_dict_leaves_out_are_zero() -> None:
     """A dict means what --q means."""
-    assert np.array_equal(array_of(ARM, "q", {"elbow": 0.3}), [0.0, 0.3])
+    assert np.array_equal(as_joint_array(ARM, "q", {"elbow": 0.3}), [0.0, 0.3])
 
 
 WRONG = {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.notebook import Shown, in_html
+from robolin.core.notebook import DisplayMixin, in_html
 from robolin.core.results.result import Result
 from tests.cli.command import answered
 
@@ -50,10 +50,10 @@ def test_every_public_answer_shows_itself() -> None:
     """A class of the library that holds arrays has the short line, the table and `==`."""
     kinds = {name: getattr(robolin, name) for name in robolin.__all__}
     data = {name for name, kind in kinds.items() if isinstance(kind, type) and is_dataclass(kind)}
-    assert {name for name in data if not issubclass(kinds[name], Shown)} == PLAIN
+    assert {name for name in data if not issubclass(kinds[name], DisplayMixin)} == PLAIN
     for name in data - PLAIN:
-        assert (kinds[name].__repr__ is not Shown.__repr__) == (name in OWN_LINE)
-        assert kinds[name].__eq__ is Shown.__eq__
+        assert (kinds[name].__repr__ is not DisplayMixin.__repr__) == (name in OWN_LINE)
+        assert kinds[name].__eq__ is DisplayMixin.__eq__
 
 
 def test_answers_are_shown_in_a_line(arm: robolin.Arm) -> None:

@@ -6,7 +6,7 @@ from math import pi, radians
 
 import pytest
 
-from robolin.core.number_parsing import FlagText, number, typed_figure
+from robolin.core.number_parsing import FlagText, number, parse_number
 from robolin.errors import UsageError
 
 TYPED = FlagText("--q", "…")
@@ -29,7 +29,7 @@ RIGHT = [
 @pytest.mark.parametrize(("text", "value", "angle"), RIGHT, ids=[text for text, *_ in RIGHT])
 def test_a_number_is_what_it_says(text, value, angle):
     """Degrees and parts of π are angles in rad, to the last bit of the arithmetic they spell."""
-    assert typed_figure(TYPED, text) == (value, angle)
+    assert parse_number(TYPED, text) == (value, angle)
 
 
 WRONG = ["", "one", "1_000", "nan", "١٢", "deg", "°", "pi/0", "pi/", "pi*2", "pipi", "1/2", "1e999"]
@@ -40,7 +40,7 @@ WRONG += ["1e308pi", "--pi", "pi deg", "30deg°", "30°deg", "²"]
 def test_what_is_no_number_is_refused(text):
     """Nothing is guessed: a text that is no number of these kinds is an error."""
     with pytest.raises(UsageError):
-        typed_figure(TYPED, text)
+        parse_number(TYPED, text)
 
 
 def test_an_angle_is_no_plain_number():

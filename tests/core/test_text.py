@@ -7,8 +7,15 @@ import doctest
 import pytest
 
 from robolin.core import text as wording
-from robolin.core.text import closest, counted, did_you_mean, listed, printable, quoted
-from robolin.description.model import Finding, Place
+from robolin.core.text import (
+    closest_match,
+    did_you_mean,
+    join_and,
+    pluralize,
+    printable,
+    quote_list,
+)
+from robolin.description.model import Finding, SourceLocation
 
 
 def test_examples_are_as_shown() -> None:
@@ -22,23 +29,23 @@ def test_examples_are_as_shown() -> None:
 @pytest.mark.parametrize("count, text", [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
 def test_one_alone_is_singular(count: int, text: str) -> None:
     """Only one of something goes without an s."""
-    assert counted(count, "row") == text
+    assert pluralize(count, "row") == text
 
 
 def test_lists_end_with_and() -> None:
     """Words are joined by commas, the last by 'and'."""
-    assert [listed(["a", "b", "c"][:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert [join_and(["a", "b", "c"][:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
 def test_long_lists_of_names_are_cut() -> None:
     """Names beyond the most that are shown appear as a count."""
-    assert quoted(list("abc")) == "'a', 'b', 'c'"
-    assert quoted(list("abc"), at_most=1) == "'a' and 2 more"
+    assert quote_list(list("abc")) == "'a', 'b', 'c'"
+    assert quote_list(list("abc"), at_most=1) == "'a' and 2 more"
 
 
 def test_the_nearest_name_is_offered_or_something_else() -> None:
     """A name like none there is gets the other advice, or the names there are."""
-    assert closest("sholder", ["elbow", "shoulder"]) == "shoulder"
+    assert closest_match("sholder", ["elbow", "shoulder"]) == "shoulder"
     assert did_you_mean("x", ["elbow"], "look there") == "look there"
     assert did_you_mean("x", []) == ""
 
@@ -52,7 +59,9 @@ def test_nothing_steers_a_terminal(text: str) -> None:
 
 def test_findings_are_printable() -> None:
     """What a robot file says is made printable before anybody can show it."""
-    found = Finding("bad-text", "error", Place("arm.urdf", 3), "link '\x1b[2J'", "not \n this")
+    found = Finding(
+        "bad-text", "error", SourceLocation("arm.urdf", 3), "link '\x1b[2J'", "not \n this"
+    )
 
     assert found.message == r"link '\x1b[2J'"
     assert found.error().hint == r"not \n this"

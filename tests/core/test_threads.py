@@ -87,8 +87,8 @@ WAITING = {
     "for an item": "from robolin.core.threads import prefetch; next(prefetch(map(work, [1])))",
     "for work apart": "from robolin.core.threads import in_background; "
     "in_background(work, threading.Event())",
-    "for checks": "from robolin.checking.check_results import checked_side_by_side; "
-    "checked_side_by_side([work], 1)",
+    "for checks": "from robolin.checking.check_results import check_in_parallel; "
+    "check_in_parallel([work], 1)",
 }
 
 

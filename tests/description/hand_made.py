@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.core.arm import Arm, Inertia, Pose, Rotary, Vector3
 from robolin.core.rotations import rotation_from_rpy
-from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from robolin.description.tree import composed_mimic
 
 FILE = "arm.urdf"
@@ -26,7 +26,9 @@ def describe(
     names = dict.fromkeys(name for joint in joints for name in (joint.parent, joint.child))
     root = next(name for name in names if name not in children)
     links = tuple(
-        LinkEntry(name, Place(FILE, 10 + i), inertias.get(name), Place(FILE, 10 + i))
+        LinkEntry(
+            name, SourceLocation(FILE, 10 + i), inertias.get(name), SourceLocation(FILE, 10 + i)
+        )
         for i, name in enumerate(names)
     )
     return Description("arm", links, tuple(joints), root, FILE, "0" * 64, **more)
@@ -35,7 +37,7 @@ def describe(
 def joint(name: str, parent: str, child: str, kind: str = "revolute", **more) -> JointEntry:
     """A joint whose line is told by the digits of its name, 100 without any."""
     line = 100 + int("".join(filter(str.isdigit, name)) or 0)
-    return JointEntry(name, kind, parent, child, Place(FILE, line), **more)
+    return JointEntry(name, kind, parent, child, SourceLocation(FILE, line), **more)
 
 
 def random_pose(rng: random.Random) -> Pose:

@@ -8,7 +8,7 @@ import pytest
 
 from robolin.core.arm import Inertia, Limits, Mimic, Wrench
 from robolin.description.building.build_arm import build
-from robolin.description.building.contract import exact_figure, grouped_by_value
+from robolin.description.building.contract import group_by_value, repr_number
 from robolin.description.building.option_texts import ModelOptions, Payload
 from tests.description.hand_made import describe, joint
 
@@ -174,14 +174,14 @@ def test_what_a_reader_left_out_is_passed_on():
 
 def test_values_are_grouped_by_size():
     """Equal values are told once, zeros not at all, and large groups by their count."""
-    assert grouped_by_value({"a": 0.0}) == ""
-    assert grouped_by_value({"a": 1.0, "b": 2.0, "c": 1.0}) == "1 on a and c, b 2"
-    assert grouped_by_value({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}) == "1 on a, b and c"
+    assert group_by_value({"a": 0.0}) == ""
+    assert group_by_value({"a": 1.0, "b": 2.0, "c": 1.0}) == "1 on a and c, b 2"
+    assert group_by_value({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}) == "1 on a, b and c"
     many = {f"j{i}": 0.5 for i in range(12)} | {"last": 0.0}
-    assert grouped_by_value(many) == "0.5 on 12 of 13 joints"
+    assert group_by_value(many) == "0.5 on 12 of 13 joints"
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-300, 9.80665, -2.0, 0.1 + 0.2, 1e22])
 def test_figures_bring_the_number_back(value):
     """A printed figure reads back as the same number."""
-    assert float(exact_figure(value)) == value
+    assert float(repr_number(value)) == value

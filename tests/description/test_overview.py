@@ -11,7 +11,7 @@ from robolin.description.building.build_arm import build
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.inspection import inspection, tree_lines
 from robolin.description.load import load, read
-from robolin.description.model import Finding, Place, Reading
+from robolin.description.model import Finding, Reading, SourceLocation
 from robolin.errors import RobolinError
 from tests.description.hand_made import describe, joint, random_tree
 
@@ -85,6 +85,6 @@ def test_an_inspection_is_json():
 
 def test_a_broken_reading_is_no_inspection():
     """A reading with errors raises them."""
-    error = Finding("cycle", "error", Place("a.urdf", 3), "closed")
+    error = Finding("cycle", "error", SourceLocation("a.urdf", 3), "closed")
     with pytest.raises(RobolinError, match="closed"):
         inspection(Reading(None, [error]), build(HAND))

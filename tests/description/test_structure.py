@@ -9,24 +9,24 @@ import pytest
 
 from robolin.core.arm import Mimic
 from robolin.core.text import did_you_mean
-from robolin.description.model import EntryKind, JointEntry, LinkEntry, Place
+from robolin.description.model import EntryKind, JointEntry, LinkEntry, SourceLocation
 from robolin.description.structure import check_structure
 from robolin.description.tree import composed_mimic
 from tests.work import CountedName, lines_run
 
-HERE = Place("robot.yaml", 1)
+HERE = SourceLocation("robot.yaml", 1)
 
 
 def link(name: str, line: int = 0) -> LinkEntry:
-    return LinkEntry(name, Place("robot.yaml", line))
+    return LinkEntry(name, SourceLocation("robot.yaml", line))
 
 
 def joint(
     name: str, parent: str, child: str, mimic: Mimic | None = None, kind: EntryKind = "revolute"
 ) -> JointEntry:
-    places = {"parent": Place("robot.yaml", 91), "mimic": Place("robot.yaml", 93)}
+    places = {"parent": SourceLocation("robot.yaml", 91), "mimic": SourceLocation("robot.yaml", 93)}
     return JointEntry(
-        name, kind, parent, child, Place("robot.yaml", 90), mimic=mimic, places=places
+        name, kind, parent, child, SourceLocation("robot.yaml", 90), mimic=mimic, places=places
     )
 
 

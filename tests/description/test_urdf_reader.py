@@ -18,7 +18,7 @@ from robolin.core.rotations import (
     transpose,
     turned_rotary,
 )
-from robolin.description.model import Description, JointEntry, Place
+from robolin.description.model import Description, JointEntry, SourceLocation
 from robolin.description.urdf.urdf_reader import read_urdf
 from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
 from tests.published import FILES, needs_published_files
@@ -62,7 +62,7 @@ def test_a_whole_joint_is_read_as_written() -> None:
     assert (entry.damping, entry.friction, entry.armature) == (0.1, 0.2, 0.0)
     lines = {part: place.line for part, place in entry.places.items()}
     assert lines == {"parent": 4, "child": 4, "origin": 5, "axis": 6, "limit": 7, "dynamics": 8}
-    assert entry.at("mimic") == entry.place == Place("arm.urdf", 4)
+    assert entry.at("mimic") == entry.place == SourceLocation("arm.urdf", 4)
 
 
 def test_what_a_joint_leaves_out_has_its_documented_default() -> None:
@@ -129,7 +129,9 @@ def test_a_link_without_inertial_has_no_inertia() -> None:
     assert only_inertia(inertial('<mass value="2"/><origin xyz="0 0 1"/>')) == Inertia(
         2.0, (0.0, 0.0, 1.0)
     )
-    assert read(inertial('<mass value="2"/>')).links[0].inertia_place == Place("arm.urdf", 3)
+    assert read(inertial('<mass value="2"/>')).links[0].inertia_place == SourceLocation(
+        "arm.urdf", 3
+    )
 
 
 def test_negative_masses_are_read_for_others_to_judge() -> None:

@@ -14,7 +14,7 @@ from robolin.core.arm import Inertia, Limits, Mimic, Pose
 from robolin.description.building.build_arm import build
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.load import read
-from robolin.description.model import Finding, Place, Reading
+from robolin.description.model import Finding, Reading, SourceLocation
 from robolin.description.validate.validate import (
     decimal_point_repairs,
     positive,
@@ -267,13 +267,13 @@ def test_the_joint_named_is_the_one_whose_mass_matrix_entry_vanishes():
 
 def test_a_broken_file_is_not_judged_further():
     """Without a description only the reader's own findings are told."""
-    error = Finding("cycle", "error", Place("a.urdf", 3), "closed")
+    error = Finding("cycle", "error", SourceLocation("a.urdf", 3), "closed")
     assert validate(Reading(None, [error])) == [error]
 
 
 def test_findings_come_by_line():
     """The reader's findings and the physical ones are one list in the order of the file."""
-    late = Finding("misspelt", "warning", Place("arm.urdf", 50), "late")
+    late = Finding("misspelt", "warning", SourceLocation("arm.urdf", 50), "late")
     description = one_link(replace(BOX, mass=-1.0), damping=-1.0)
     lines = [f.place.line for f in validate(Reading(description, [late]))]
     assert lines == sorted(lines)

@@ -14,10 +14,10 @@ from robolin.evaluation.methods import (
     COMMON_METHODS,
     CONVENTIONAL_UP_TO,
     FORWARD_METHODS,
-    LETTERS,
+    METHOD_ALIASES,
     METHODS,
-    about_auto,
     algorithm_for,
+    describe_auto,
 )
 from tests.cli.command import answered, python
 from tests.robots import random_arm, with_follower
@@ -65,16 +65,16 @@ def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
     assert taken(random_arm(2, most)) == conventional
     assert taken(random_arm(2, most + 1)) == verb
     assert taken(with_follower(random_arm(2, most + 5))) == conventional
-    texts = about_auto("linearize-forward", "perturb-forward"), about_auto(verb)
+    texts = describe_auto("linearize-forward", "perturb-forward"), describe_auto(verb)
     assert any(f"up to {most} " in text for text in texts)
 
 
 def test_help_says_what_auto_does() -> None:
     """The help of --method is made from the numbers that auto goes by."""
     told = " ".join(answered("linearize-forward", "--help").out.split())
-    assert about_auto("linearize-forward", "perturb-forward") in told
+    assert describe_auto("linearize-forward", "perturb-forward") in told
     told = " ".join(answered("forward", "--help").out.split())
-    assert about_auto("forward") in told
+    assert describe_auto("forward") in told
     assert "forward" not in CONVENTIONAL_UP_TO
 
 
@@ -82,7 +82,9 @@ def test_flags_offer_every_method_once() -> None:
     """What can be typed is what there is, and every letter stands for a method, two aside."""
     assert sorted(COMMON_METHODS + FORWARD_METHODS) == sorted(METHODS)
     unwritten = {"three-sweeps-links", "two-sweeps"}
-    assert {*LETTERS.values()} | unwritten == {*algorithms_by_method("forward")} - {"conventional"}
+    assert {*METHOD_ALIASES.values()} | unwritten == {*algorithms_by_method("forward")} - {
+        "conventional"
+    }
 
 
 def test_methods_need_no_numpy() -> None:

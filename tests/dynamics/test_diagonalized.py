@@ -19,7 +19,7 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import articulated_times
 from robolin.dynamics.algebra.vectors import dot
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
@@ -145,7 +145,7 @@ def test_algorithm_6_1_gives_the_rate_of_d(arm: Arm) -> None:
 
 
 def _rates_of_d(chain: Chain) -> None:
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     rate = articulated_rates(chain, links, articulated_bodies(chain, links), chain.given("qd"))
     for k in chain.tip_to_base():
         H = links.H[k]

@@ -16,7 +16,7 @@ import robolin
 from robolin.analysis.operation_counts import operation_counts
 from robolin.core.arm import Arm
 from robolin.engine.direct_storage import generic_chain
-from robolin.evaluation.methods import LETTERS, algorithm_for
+from robolin.evaluation.methods import METHOD_ALIASES, algorithm_for
 from tests.dynamics.running import complex_step_along, gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed
 from tests.robots import (
@@ -68,7 +68,7 @@ def test_the_ways_are_different_computations() -> None:
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("letter, name", LETTERS.items())
+@pytest.mark.parametrize("letter, name", METHOD_ALIASES.items())
 def test_a_letter_is_short_for_a_name(letter: Any, name: Any) -> None:
     """Letters and names choose the same algorithm; d is what operator means."""
     arm = random_arm(731, 4)

@@ -17,12 +17,12 @@ from robolin.core.arm import GROUP_FREEDOMS, Arm
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy
 from robolin.description.building.build_arm import build
 from robolin.description.building.option_texts import ModelOptions
-from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from tests.dynamics.running import STEP, gap
 from tests.robots import grouped_arm, named, random_body, random_pose, random_states
 
 ROUNDING = 1e-12
-HERE = Place("made here")
+HERE = SourceLocation("made here")
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -40,13 +40,13 @@ def _pair(kind: str, seed: int, armature: dict[str, float]) -> tuple[Arm, Arm]:
     several = JointEntry("joint", kind, "carrier", "body", HERE, mount, AXES["z"])
     options = ModelOptions(armature={f"joint:{part}": a for part, a in armature.items()})
     names = [f"joint:{part}" for part in GROUP_FREEDOMS[kind]]
-    one_by_one, parent = [], "carrier"
+    iter_models, parent = [], "carrier"
     for i, part in enumerate(GROUP_FREEDOMS[kind]):
         child = "body" if i == len(names) - 1 else f"stage{i}"
         entry = JointEntry(names[i], "continuous", parent, child, HERE, axis=AXES[part[-1]])
         if part in ("x", "y", "z"):
             entry = replace(entry, kind="prismatic", armature=armature.get(part, 0.0))
-        one_by_one.append(replace(entry, pose=mount) if i == 0 else entry)
+        iter_models.append(replace(entry, pose=mount) if i == 0 else entry)
         parent = child
     order = ("swing", *names, "wrist")
 
@@ -57,7 +57,7 @@ def _pair(kind: str, seed: int, armature: dict[str, float]) -> tuple[Arm, Arm]:
         description = Description("made", links, tuple(joints), "ground", "here", "0" * 64)
         return replace(build(description, options), joint_names=order)
 
-    plain = made([first, *one_by_one, last], ModelOptions())
+    plain = made([first, *iter_models, last], ModelOptions())
     return made([first, several, last], options), plain
 
 

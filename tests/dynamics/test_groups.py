@@ -14,13 +14,13 @@ import robolin
 from robolin.checking.verification.steps import complex_step, complex_step_along
 from robolin.core.arm import HERE, Arm
 from robolin.core.configuration import advanced, kinematic_block
-from robolin.description.model import JointEntry, Place
+from robolin.description.model import JointEntry, SourceLocation
 from robolin.description.tree import joints_of_freedoms
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.parameters import parameters_of
-from robolin.evaluation.frames import of_real_links
+from robolin.evaluation.frames import drop_virtual_links
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
@@ -199,7 +199,7 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
 )
 def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None:
     """x and y of a planar joint span the plane across its axis, and x turns to y about it."""
-    joint = JointEntry("cart", "planar", "ground", "wagon", Place(""), axis=axis)
+    joint = JointEntry("cart", "planar", "ground", "wagon", SourceLocation(""), axis=axis)
     x, y, normal = (np.array(part.axis) for part in joints_of_freedoms(joint, "planar", HERE, {}))
     assert np.abs(np.cross(x, y) - normal).max() <= 1e-15
     assert np.abs(np.cross(y, normal) - x).max() <= 1e-15
@@ -211,7 +211,9 @@ def test_every_body_accelerates_as_its_frame(arm: Arm) -> None:
     """Links are listed once each, with the accelerations that the frame of that name has."""
     s = random_states(arm, 2)
     found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
-    assert len(arm.link_names) == len(arm.links) - len(arm.stand_ins) == len(set(arm.link_names))
+    assert (
+        len(arm.link_names) == len(arm.links) - len(arm.virtual_links) == len(set(arm.link_names))
+    )
     for i, name in enumerate(arm.link_names):
         moving = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=name)
         assert gap(found.link_acceleration[:, i], moving.spatial_acceleration) <= 1e-13
@@ -224,7 +226,7 @@ def test_b_gives_the_bodies_accelerations_too(arm: Arm) -> None:
     s = random_states(arm, 2)
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
     ways = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
-    found = of_real_links(arm, ("link", 6), ways["link_acceleration"])
+    found = drop_virtual_links(arm, ("link", 6), ways["link_acceleration"])
     true = robolin.link_accelerations(arm, s.q, s.qd, s.qdd).link_acceleration
     assert gap(found, true) <= 1e-11
 

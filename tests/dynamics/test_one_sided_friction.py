@@ -14,7 +14,7 @@ from robolin.checking.model_changes import model_changes
 from robolin.core.arm import Arm
 from robolin.description.yaml.yaml_arm import read_yaml
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.layout import doubles_of, variant_of
+from robolin.engine.compiled.layout import float_table, variant_of
 from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate
 from tests.cli.command import answered
@@ -214,7 +214,7 @@ def test_the_same_friction_in_both_directions_is_one_number(tmp_path, monkeypatc
     assert made[0].figures == made[1].figures
     parameters = parameters_of(made[1])
     assert not variant_of(parameters).one_sided_friction
-    assert len(doubles_of(parameters)) == 28 + 30
+    assert len(float_table(parameters)) == 28 + 30
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from robolin.analysis.operation_counts import (
     operation_counts,
     value_at,
 )
-from robolin.dynamics.algebra.chain import counted_as
+from robolin.dynamics.algebra.chain import counted_phase
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import counted_verbs
 from robolin.engine.direct_storage import generic_chain
@@ -146,7 +146,7 @@ def hand_made(chain: Any) -> None:
         chain.out("y_again", (k,), square)
 
 
-@counted_as("kinematics")
+@counted_phase("kinematics")
 def placed(s: Any, c: Any, x: Any) -> Any:
     return s * c + x
 

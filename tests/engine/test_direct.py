@@ -15,7 +15,7 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
-from robolin.engine.run import MOST_ONE_BY_ONE, run_on
+from robolin.engine.run import MAX_SCALAR_STATES, run_on
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.methods import Method
 from tests.robots import (
@@ -55,7 +55,7 @@ def arrays(result: object) -> list[np.ndarray]:
 # single states and batches
 
 
-def _holds_on(name: str, arm: Arm) -> bool:
+def is_applicable(name: str, arm: Arm) -> bool:
     kind = ALGORITHMS[name].kind
     if name == "forward-constraint-forces" and not resists_everywhere(arm):
         return False
@@ -70,8 +70,8 @@ def _batched() -> Iterator[Any]:
     """Every algorithm with a random arm and with two or three of the bundled ones, in turn."""
     plain = (random_arm(1, 5), random_arm(2, 6, tree=True))
     for turn, name in enumerate(ALGORITHMS):
-        bundled = [arm for arm in bundled_arms() if _holds_on(name, arm)]
-        own = [arm for arm in plain if _holds_on(name, arm)]
+        bundled = [arm for arm in bundled_arms() if is_applicable(name, arm)]
+        own = [arm for arm in plain if is_applicable(name, arm)]
         every = max(1, len(bundled) // 2)
         for arm in [*own[turn % max(1, len(own)) :][:1], *bundled[turn % every :: every]]:
             yield pytest.param(name, arm, id=f"{name}-{arm.name}")
@@ -81,7 +81,7 @@ def _batched() -> Iterator[Any]:
 def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
     """Arrays, and floats of one or of few states, take the same steps and give the same bits."""
     algorithm, numbers = ALGORITHMS[name], parameters_of(arm)
-    rng, count = np.random.default_rng(0), MOST_ONE_BY_ONE + 1
+    rng, count = np.random.default_rng(0), MAX_SCALAR_STATES + 1
     inputs = {need: rng.uniform(-1.0, 1.0, (count, arm.n)) for need in algorithm.needs}
     if "prescribed" in inputs:
         inputs["prescribed"] = np.where(inputs["prescribed"] > 0.0, 1.0, 0.0)
@@ -94,7 +94,7 @@ def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
             assert np.array_equal(batch[result][rows], values), result
 
 
-@pytest.mark.parametrize("count", [1, MOST_ONE_BY_ONE, MOST_ONE_BY_ONE + 1])
+@pytest.mark.parametrize("count", [1, MAX_SCALAR_STATES, MAX_SCALAR_STATES + 1])
 def test_dividing_by_zero_spoils_one_state_of_a_batch(count: int) -> None:
     """However many states there are, those that cannot be divided are infinite, and no other is."""
 
@@ -117,7 +117,7 @@ def test_dividing_by_zero_spoils_a_state_by_itself() -> None:
     assert found.arrays["tau"].tolist() == [np.inf]
 
 
-@pytest.mark.parametrize("count", [MOST_ONE_BY_ONE, MOST_ONE_BY_ONE + 1])
+@pytest.mark.parametrize("count", [MAX_SCALAR_STATES, MAX_SCALAR_STATES + 1])
 def test_a_shortfall_says_in_which_states(count: int) -> None:
     """However many states there are, what does not exist in some of them is told once, of those."""
 
@@ -190,7 +190,7 @@ def test_sums_collect_what_is_handed_inboard() -> None:
     chain = DirectChain(parameters_of(arm), {})
     count = chain.sums(1)
     for k in chain.tip_to_base():
-        count.hand_inboard(k, (count[k][0] + 1.0,))
+        count.add_to_parent(k, (count[k][0] + 1.0,))
 
     for k in chain.tip_to_base():
         assert count[k][0] == len(list(chain.outboard_of(k)))

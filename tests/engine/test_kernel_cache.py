@@ -22,7 +22,7 @@ import robolin
 from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled import kernel_cache, kernels
-from robolin.engine.compiled.kernels import Recipe
+from robolin.engine.compiled.kernels import KernelSpec
 from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 from tests.cli.command import START, environment
@@ -65,7 +65,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
     seen = Watch(tmp_path / "kernels")
     link_it, compile_it = kernels._linked, kernels._compiled
 
-    def compiling(recipe: Recipe) -> bytes:
+    def compiling(recipe: KernelSpec) -> bytes:
         seen.compiled.append(recipe.name)
         key = (recipe.name, recipe.variant, recipe.width)
         if key not in compiled_before:

@@ -11,7 +11,7 @@ import robolin
 from robolin.core.arm import Arm, Inertia
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.operation_graph import OperationGraph, all_behind
+from robolin.engine.operation_graph import OperationGraph, ancestors
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run_on
 from robolin.engine.unrolled_program import unrolled_program
@@ -68,7 +68,7 @@ def test_different_operations_are_different_numbers(x_and_y) -> None:
 def test_only_what_results_need_is_left(x_and_y) -> None:
     x, y = x_and_y
     never_read = x * y * y
-    kinds = [number.kind for number in all_behind([x + y, 3.0])]
+    kinds = [number.kind for number in ancestors([x + y, 3.0])]
     assert never_read.kind == "multiplication"
     assert kinds == ["input", "input", "addition"]
 
@@ -82,7 +82,7 @@ ARMS = [
 ]
 
 
-def _holds_on(name: str, arm: Arm) -> bool:
+def is_applicable(name: str, arm: Arm) -> bool:
     algorithm = ALGORITHMS[name]
     if algorithm.kind in ("spanning", "reaching"):
         return False
@@ -102,7 +102,7 @@ def test_unrolling_changes_no_bit(arm: Arm) -> None:
     """Every algorithm that holds on the arm gives the same bits when its graph is carried out."""
     parameters, rng = parameters_of(arm), np.random.default_rng(7)
     for name, algorithm in ALGORITHMS.items():
-        if not _holds_on(name, arm):
+        if not is_applicable(name, arm):
             continue
         program = unrolled_program(parameters, algorithm.run, algorithm.needs, algorithm.gives)
         state = {each: rng.uniform(-2.0, 2.0, arm.n) for each in algorithm.needs}

@@ -24,7 +24,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.layout import Variant, variant_of
 from robolin.engine.compiled.plan import arm_tables, recipe_for
-from robolin.engine.compiled.trace import NEIGHBOURS
+from robolin.engine.compiled.trace import BLOCK_LINKS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
 from tests.engine.on_lanes import WIDTHS, plan_for
@@ -279,7 +279,7 @@ def test_the_largest_kernels_are_small(name: str) -> None:
 
 
 LONG = [
-    *(random_arm(38, NEIGHBOURS + i, prismatic=False) for i in (-1, 0, 1, 2, NEIGHBOURS + 1)),
+    *(random_arm(38, BLOCK_LINKS + i, prismatic=False) for i in (-1, 0, 1, 2, BLOCK_LINKS + 1)),
     # what six joints add up to depends on the order
     with_follower(random_arm(39, 40, prismatic=False), followers=6),
 ]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import robolin
-from robolin.core.arm import Frame, Pose, kept_with
-from robolin.evaluation.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_between
+from robolin.core.arm import Frame, Pose, cached_on_arm
+from robolin.evaluation.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_to_frame
 from tests.robots import random_arm
 
 
@@ -49,7 +49,7 @@ def test_the_tip_that_an_arm_was_loaded_with() -> None:
     arm = robolin.load("ur5", tip="tool0")
 
     assert default_frame(arm) == arm.frames["tool0"]
-    assert joints_between(at_frame(arm)) == 6
+    assert joints_to_frame(at_frame(arm)) == 6
 
 
 def test_arms_made_by_hand_have_their_last_link() -> None:
@@ -109,5 +109,5 @@ def test_places_are_made_once_and_not_without_end() -> None:
     assert at_frame(arm, "tool0") is at_frame(arm, "tool0")
     for i in range(3 * MOST_PLACES_KEPT):
         at_frame(arm, "tool0", (0.0, 0.0, float(i)))
-    assert len(kept_with(arm, "at_frame", lambda _: {})) <= MOST_PLACES_KEPT
-    assert kept_with(pickle.loads(pickle.dumps(arm)), "at_frame", lambda _: None) is None
+    assert len(cached_on_arm(arm, "at_frame", lambda _: {})) <= MOST_PLACES_KEPT
+    assert cached_on_arm(pickle.loads(pickle.dumps(arm)), "at_frame", lambda _: None) is None

@@ -25,8 +25,8 @@ from robolin.engine.compiled import kernels
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.quick_calls import no_answer, quick_call
-from robolin.evaluation.state_call import PlainCall, compiled_call
+from robolin.evaluation.quick_calls import fast_call, no_fast_call
+from robolin.evaluation.state_call import PythonCall, compiled_call
 from tests.robots import random_arm, random_states, with_follower
 
 CHAIN = random_arm(61, 3)
@@ -34,7 +34,9 @@ TREE = random_arm(62, 5, tree=True)
 MIMIC = with_follower(random_arm(63, 4))
 PLAIN = robolin.load("two-link")
 
-native = pytest.mark.skipif(bool(interpreter.why_plain()), reason=interpreter.why_plain())
+native = pytest.mark.skipif(
+    bool(interpreter.fallback_reason()), reason=interpreter.fallback_reason()
+)
 
 
 def state_of(arm: Arm, needs: tuple[str, ...], seed: int = 3) -> dict[str, np.ndarray]:
@@ -84,7 +86,7 @@ def test_every_verb_fits_the_table() -> None:
 )
 def test_plain_and_built_in_calls_agree(arm: Arm, verb: str) -> None:
     """Where the interpreter allows no built-in function, the plain path gives the same bits."""
-    call, plain = robolin.compile(arm, verb), PlainCall(arm, verb)
+    call, plain = robolin.compile(arm, verb), PythonCall(arm, verb)
     state = state_of(arm, plain.needs).values()
     assert same_bits(call(*state), plain(*state))
     into = tuple(np.full_like(each, np.nan) for each in results_of(call(*state)))
@@ -104,7 +106,7 @@ def test_calls_are_built_in_here() -> None:
 
 def test_an_unknown_interpreter_takes_the_plain_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Told to, or on an interpreter that nobody tested, calls are plain and say why."""
-    assert interpreter.why_plain.__wrapped__() == interpreter.why_plain()
+    assert interpreter.fallback_reason.__wrapped__() == interpreter.fallback_reason()
     for name, value, why in (
         ("TESTED", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "hides functions"),
@@ -112,9 +114,9 @@ def test_an_unknown_interpreter_takes_the_plain_path(monkeypatch: pytest.MonkeyP
     ):
         with monkeypatch.context() as patch:
             patch.setattr(interpreter, name, value)
-            assert why in interpreter.why_plain.__wrapped__()
+            assert why in interpreter.fallback_reason.__wrapped__()
     monkeypatch.setenv(interpreter.PLAIN, "1")
-    assert interpreter.PLAIN in interpreter.why_plain.__wrapped__()
+    assert interpreter.PLAIN in interpreter.fallback_reason.__wrapped__()
 
 
 def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +124,10 @@ def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyP
     arm = replace(CHAIN)
     state = state_of(arm, ("q", "qd", "qdd"))
     expected = robolin.inverse(CHAIN, **state, engine="python")
-    monkeypatch.setattr("robolin.engine.calls.call_table.why_plain", lambda: "for the test")
+    monkeypatch.setattr("robolin.engine.calls.call_table.fallback_reason", lambda: "for the test")
     call = robolin.compile(arm, "inverse")
-    assert isinstance(call, PlainCall)
-    assert quick_call(arm, "inverse") is no_answer
+    assert isinstance(call, PythonCall)
+    assert fast_call(arm, "inverse") is no_fast_call
     assert same_bits(call(**state), expected)
     assert same_bits(robolin.inverse(arm, **state, engine="compiled"), expected)
     assert same_bits(pickle.loads(pickle.dumps(call))(**state), expected)
@@ -339,7 +341,7 @@ def test_the_quick_way_gives_all_that_others_give(function: Callable[..., Any]) 
     true = function(arm, *state, engine="python")
     function(arm, *many)
     function(arm, *state)
-    assert quick_call(arm, function.__name__.replace("_", "-")) is not no_answer
+    assert fast_call(arm, function.__name__.replace("_", "-")) is not no_fast_call
     found = function(arm, *state)
     assert type(found) is type(true)
     given = list(state)
@@ -358,8 +360,8 @@ def test_functions_take_the_quick_way_only_for_plain_states() -> None:
     """With and without a quick call, whatever is handed over gives the same bits."""
     arm, other = replace(CHAIN), replace(CHAIN)
     robolin.compile(arm, "inverse")
-    assert quick_call(arm, "inverse") is not no_answer
-    assert quick_call(arm, "inverse", "python") is no_answer
+    assert fast_call(arm, "inverse") is not no_fast_call
+    assert fast_call(arm, "inverse", "python") is no_fast_call
     for q in unusual(arm):
         expected = robolin.inverse(other, q, 0.1, 0.2, engine="python")
         assert same_bits(robolin.inverse(arm, q, 0.1, 0.2), expected)
@@ -383,7 +385,7 @@ def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch)
     """A kernel that does not fit the table is called by the plain path."""
     kernel = arm_cache(CHAIN).plan("inverse").single_call()
     shapes = {f"r{i}": (3,) for i in range(call_text.MOST_RESULTS + 1)}
-    assert fits(kernel) == (not interpreter.why_plain())
+    assert fits(kernel) == (not interpreter.fallback_reason())
     assert not fits(replace(kernel, shapes=shapes))
     assert not fits(replace(kernel, shapes={"r": (1,) * (call_text.MOST_AXES + 1)}))
     assert not fits(replace(kernel, inputs=call_text.MOST_INPUTS + 1))

@@ -15,10 +15,10 @@ from robolin.io.formats.parquet_writer import (
     CHECKSUM,
     META,
     UNCHECKED,
-    checksum_but_for,
+    checksum_excluding,
     checksum_place,
 )
-from robolin.io.provenance_writer import sealed
+from robolin.io.provenance_writer import with_checksum
 from tests.fuzz.mutators import any_bytes, tree
 
 
@@ -31,7 +31,7 @@ def stored_json(data: bytes, rng: random.Random) -> bytes:
         document["meta"] = tree(document["meta"], rng)
     meta = document.get("meta") if isinstance(document, dict) else None
     if isinstance(meta, dict):
-        document["meta"] = sealed(meta)
+        document["meta"] = with_checksum(meta)
     return json.dumps(document).encode()
 
 
@@ -41,7 +41,7 @@ def stored_npz(data: bytes, rng: random.Random) -> bytes:
         parts = {name: archive.read(name) for name in archive.namelist()}
     text = str(np.load(io.BytesIO(parts["meta.npy"]))[()])
     meta = tree(json.loads(text), rng)
-    told = json.dumps(sealed(meta) if isinstance(meta, dict) else meta)
+    told = json.dumps(with_checksum(meta) if isinstance(meta, dict) else meta)
     held = io.BytesIO()
     np.save(held, np.array(told))
     parts["meta.npy"] = held.getvalue()
@@ -54,7 +54,7 @@ def stored_parquet(data: bytes, rng: random.Random) -> bytes:
         return checked(any_bytes(data, rng))
     meta = polars.read_parquet_metadata(io.BytesIO(data))[META]
     told = tree(json.loads(meta), rng)
-    text = json.dumps(sealed(told) if isinstance(told, dict) else told)
+    text = json.dumps(with_checksum(told) if isinstance(told, dict) else told)
     held = io.BytesIO()
     frame = polars.read_parquet(io.BytesIO(data))
     frame.write_parquet(held, metadata={META: text, CHECKSUM: UNCHECKED})
@@ -66,7 +66,7 @@ def checked(data: bytes) -> bytes:
     held = io.BytesIO(data)
     place = checksum_place(held)
     if place is not None:
-        held.write(checksum_but_for(held, place))
+        held.write(checksum_excluding(held, place))
     return held.getvalue()
 
 
@@ -75,7 +75,7 @@ def stored_meta(data: bytes, rng: random.Random) -> bytes:
     if rng.random() < 0.2:
         return any_bytes(data, rng)
     meta = tree(json.loads(data), rng)
-    return json.dumps(sealed(meta) if isinstance(meta, dict) else meta).encode()
+    return json.dumps(with_checksum(meta) if isinstance(meta, dict) else meta).encode()
 
 
 def _as_robolin_packs(parts: dict[str, bytes]) -> bytes:

@@ -16,7 +16,7 @@ import numpy as np
 import polars
 
 import robolin
-from robolin.io.atomic import waiting_place
+from robolin.io.atomic import pending_path
 from robolin.io.formats import csv_reader
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
@@ -180,7 +180,7 @@ def _with_table(path: str) -> list[str]:
     beside = Path(path)
     table = beside.with_name(beside.name.removesuffix(".meta.json"))
     table.write_bytes((beside.parent / "stored0.csv").read_bytes())
-    waits = waiting_place(beside)
+    waits = pending_path(beside)
     waits.unlink(missing_ok=True)
     if len(beside.read_bytes()) % 2:
         beside.rename(waits)

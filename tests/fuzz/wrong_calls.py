@@ -18,7 +18,7 @@ import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from robolin.evaluation.prescribed_joints import ANSWERED_BY
+from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT
 from tests.robots import random_arm
 
 VERBS = (
@@ -63,9 +63,9 @@ class Subject:
 def subject(verb: str, joints: int = 3) -> Subject:
     arm = random_arm(61, joints)
     rng = np.random.default_rng(7)
-    if verb in ANSWERED_BY.values():
+    if verb in PRESCRIBED_VARIANT.values():
         # its last input is which joints move as told, and no argument
-        asked = next(each for each, name in ANSWERED_BY.items() if name == verb)
+        asked = next(each for each, name in PRESCRIBED_VARIANT.items() if name == verb)
         call = robolin.compile(arm, asked, prescribe=arm.joint_names[1])
         needs = ALGORITHMS[verb].needs[:-1]
     else:

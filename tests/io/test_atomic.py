@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from robolin.errors import FileError
-from robolin.io.atomic import replacing, replacing_pair
+from robolin.io.atomic import atomic_write, replacing_pair
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def target(tmp_path):
 
 def test_the_new_content_appears_only_at_the_end(target):
     """Until the block ends, readers see the old file."""
-    with replacing(target) as stream:
+    with atomic_write(target) as stream:
         stream.write(b"new")
         stream.flush()
         assert target.read_bytes() == b"old"
@@ -37,7 +37,7 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path, interruption, there_befo
         target.write_bytes(b"old")
 
     def write_half():
-        with replacing(target) as stream:
+        with atomic_write(target) as stream:
             stream.write(b"half")
             raise interruption
 
@@ -51,7 +51,7 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path, interruption, there_befo
 def test_permissions_of_a_replaced_file_are_kept(target):
     """Replacing a private file does not make it public."""
     target.chmod(0o600)
-    with replacing(target) as stream:
+    with atomic_write(target) as stream:
         stream.write(b"new")
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
@@ -62,7 +62,7 @@ def test_an_unfinished_file_is_private_until_it_replaces_another(target, mode):
     target.chmod(mode)
     before = os.umask(0)
     try:
-        with replacing(target) as stream:
+        with atomic_write(target) as stream:
             stream.write(b"new")
             (part,) = target.parent.glob(".robolin-*.part")
             assert stat.S_IMODE(part.stat().st_mode) == 0o600
@@ -94,7 +94,7 @@ def test_a_new_file_follows_the_umask(tmp_path):
     """A new file has the permissions any other program would give it."""
     before = os.umask(0o027)
     try:
-        with replacing(tmp_path / "new") as stream:
+        with atomic_write(tmp_path / "new") as stream:
             stream.write(b"x")
     finally:
         os.umask(before)
@@ -105,7 +105,7 @@ def test_a_symbolic_link_stays_a_link(target, tmp_path):
     """The file a link points to is replaced, not the link."""
     link = tmp_path / "link.csv"
     link.symlink_to(target)
-    with replacing(link) as stream:
+    with atomic_write(link) as stream:
         stream.write(b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
@@ -118,7 +118,7 @@ def test_a_pipe_is_written_directly(tmp_path):
     received = []
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reader.start()
-    with replacing(pipe) as stream:
+    with atomic_write(pipe) as stream:
         stream.write(b"data")
     reader.join(60)
     assert received == [b"data"]
@@ -127,7 +127,7 @@ def test_a_pipe_is_written_directly(tmp_path):
 
 def test_the_longest_possible_name_works(tmp_path):
     """A name of 255 bytes leaves no room for a suffix and needs none."""
-    with replacing(tmp_path / ("x" * 251 + ".csv")) as stream:
+    with atomic_write(tmp_path / ("x" * 251 + ".csv")) as stream:
         stream.write(b"x")
     assert len(os.listdir(tmp_path)[0]) == 255
 
@@ -145,7 +145,7 @@ def test_bad_targets_are_file_errors(tmp_path, make, message, hint):
     """A target that cannot be written says why and what to do, and exits with 4."""
     (tmp_path / "file").touch()
     target = make(tmp_path)
-    with pytest.raises(FileError, match=message) as caught, replacing(target):
+    with pytest.raises(FileError, match=message) as caught, atomic_write(target):
         pass
     assert caught.value.exit_code == 4
     assert hint in caught.value.hint
@@ -157,7 +157,7 @@ def test_bad_targets_are_file_errors(tmp_path, make, message, hint):
 def test_a_read_only_folder_is_a_file_error(tmp_path):
     """A folder without write permission is named, not a traceback."""
     tmp_path.chmod(0o500)
-    with pytest.raises(FileError, match="could not write"), replacing(tmp_path / "x.csv"):
+    with pytest.raises(FileError, match="could not write"), atomic_write(tmp_path / "x.csv"):
         pass
     tmp_path.chmod(0o700)
 
@@ -170,7 +170,7 @@ def test_a_refused_file_is_a_file_error(tmp_path, monkeypatch):
 
     monkeypatch.setattr(builtins, "open", refused)
     target = tmp_path / "x.csv"
-    with pytest.raises(FileError, match="Permission denied") as caught, replacing(target):
+    with pytest.raises(FileError, match="Permission denied") as caught, atomic_write(target):
         pass
     assert caught.value.where == str(target)
     assert "choose another folder" in caught.value.hint
@@ -179,7 +179,7 @@ def test_a_refused_file_is_a_file_error(tmp_path, monkeypatch):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_a_file_error():
     """A device that takes no more data is an error with a hint."""
-    with pytest.raises(FileError, match="No space") as caught, replacing("/dev/full") as stream:
+    with pytest.raises(FileError, match="No space") as caught, atomic_write("/dev/full") as stream:
         stream.write(b"x" * 100_000)
     assert "full" in caught.value.hint
 
@@ -192,7 +192,7 @@ def test_large_files_do_not_stay_in_memory(limit, asked, tmp_path, monkeypatch):
     monkeypatch.setattr("robolin.io.atomic._TOO_LARGE_TO_KEEP", limit)
     monkeypatch.setattr("robolin.io.atomic._SECONDS_BETWEEN", 0.001)
     monkeypatch.setattr(os, "posix_fadvise", lambda *_: given_back.set())
-    with replacing(tmp_path / "large") as stream:
+    with atomic_write(tmp_path / "large") as stream:
         stream.write(b"x" * 100_000)
         stream.flush()
         assert given_back.wait(10.0 if asked else 0.05) is asked

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from robolin.io.formats import row_index as counted_text
-from robolin.io.formats.row_index import counted_by_lines, counted_plainly
+from robolin.io.formats.row_index import counted_by_lines, index_plain_text
 
 ROWS = b"".join(b"%d,%d\n" % (i, i * i) for i in range(50))
 PLAIN = {
@@ -33,7 +33,7 @@ def test_ends_of_lines_tell_rows(
 ) -> None:
     """In pieces of any size, rows, marks and digest are those of a look at every line."""
     monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", at_once)
-    plainly = counted_plainly(BytesIO(text), 7, 3)
+    plainly = index_plain_text(BytesIO(text), 7, 3)
     by_lines = counted_by_lines(BytesIO(text), 7, 3, "m.csv")
     assert plainly is not None
     *marks, end = plainly.marks
@@ -50,8 +50,8 @@ def test_other_texts_are_left_to_a_closer_look(
 ) -> None:
     """Where lines need not be rows, nobody counts lines."""
     monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", at_once)
-    assert counted_plainly(BytesIO(text), 7, 0) is None
-    assert counted_plainly(BytesIO(text), None, 0) is not None
+    assert index_plain_text(BytesIO(text), 7, 0) is None
+    assert index_plain_text(BytesIO(text), None, 0) is not None
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_other_texts_are_left_to_a_closer_look(
 )
 def test_only_lines_of_as_many_cells_are_even(text: bytes, even: bool) -> None:
     """What is known to be so is not looked at again when numbers are read."""
-    found = counted_plainly(BytesIO(text), 7, 0)
+    found = index_plain_text(BytesIO(text), 7, 0)
     assert found is not None
     assert found.even == even
-    piecewise = counted_plainly(_Slowly(text), 7, 0)
+    piecewise = index_plain_text(_Slowly(text), 7, 0)
     assert piecewise is not None
     assert piecewise.even == even
 

@@ -16,7 +16,7 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError
-from robolin.io.provenance_writer import sealed
+from robolin.io.provenance_writer import with_checksum
 from robolin.io.trajectories.read import read_trajectory
 from tests.cli.command import answered
 from tests.cli.command import robolin as command
@@ -158,7 +158,7 @@ def test_a_provenance_of_other_types_is_refused(tmp_path: Path, key: str, gone: 
     document["meta"][key] = WRONG[key]
     if gone:
         del document["meta"][key]
-    document["meta"] = sealed(document["meta"])
+    document["meta"] = with_checksum(document["meta"])
     path.write_text(json.dumps(document))
     with pytest.raises(RobolinError, match=r"r\.json"):
         robolin.read_result(path)

@@ -14,9 +14,9 @@ import pytest
 
 from robolin.core.results.result import ResultStream
 from robolin.core.results.table_columns import table_columns
-from robolin.io.atomic import replacing
+from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, Format, extensions, trajectory_formats
-from robolin.io.provenance_reader import damaged, open_bytes, require_intact
+from robolin.io.provenance_reader import corrupt_file_error, open_bytes, require_intact
 from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile, read_result
 from robolin.io.table_file import (
@@ -24,8 +24,8 @@ from robolin.io.table_file import (
     TableBlock,
     TableFile,
     TableSource,
-    counted_place,
     digest_of,
+    row_location,
 )
 from robolin.io.trajectories.read import read_trajectory
 from tests.cli.command import answered, robolin
@@ -45,7 +45,7 @@ def write_fmt(result: ResultStream, path: str | Path) -> None:
     else:
         arrays = {name: np.concatenate([part[name] for part in stored]) for name in stored[0]}
     content = (names, np.concatenate(rows), arrays, digests.meta(result))
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         pickle.dump(content, stream)
 
 
@@ -56,7 +56,7 @@ def open_fmt(path: Path) -> Iterator[StoredFile]:
         try:
             _, _, arrays, meta = pickle.load(stream)
         except pickle.UnpicklingError as error:
-            raise damaged(str(path), "not pickled") from error
+            raise corrupt_file_error(str(path), "not pickled") from error
     yield StoredFile(str(path), require_intact(meta, str(path)), lambda _: iter([arrays]))
 
 
@@ -66,7 +66,7 @@ def fmt_table(source: TableSource) -> TableFile:
 
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = values[:, list(request.indices)]
-        yield TableBlock(chosen, counted_place(source.file, 0), len(values))
+        yield TableBlock(chosen, row_location(source.file, 0), len(values))
 
     size = len(values)
     digest = lambda: digest_of(source.stream)  # noqa: E731

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from robolin.io.formats.npz_writer import ZipMember, crc_of_both, directory, local_header
+from robolin.io.formats.npz_writer import ZipMember, crc32_combine, directory, local_header
 
 PLACES = [
     ("small", 100, 7000),
@@ -49,5 +49,5 @@ def test_crcs_of_pieces_add_up():
     rng = random.Random(5)
     for _ in range(200):
         first, second = (rng.randbytes(rng.choice([0, 1, 7, 64, 1000, 65537])) for _ in range(2))
-        both = crc_of_both(zlib.crc32(first), zlib.crc32(second), len(second))
+        both = crc32_combine(zlib.crc32(first), zlib.crc32(second), len(second))
         assert both == zlib.crc32(first + second)

@@ -16,7 +16,7 @@ import pytest
 
 from robolin.core.results.result import stream_of_one_part
 from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import replacing_pair, waiting_place
+from robolin.io.atomic import pending_path, replacing_pair
 from robolin.io.formats.csv_writer import write_csv
 from robolin.io.stored import read_result
 from tests.io.test_stored import result
@@ -222,7 +222,7 @@ def test_what_waits_for_another_file_is_passed_by(tmp_path: Path) -> None:
     path, other = tmp_path / "r.csv", tmp_path / "other.csv"
     _write(path, OLD)
     _write(other, NEW)
-    waits = waiting_place(Path(f"{path}.meta.json"))
+    waits = pending_path(Path(f"{path}.meta.json"))
     for text in (Path(f"{other}.meta.json").read_bytes(), b"{", b""):
         waits.write_bytes(text)
         assert _seed(path) == OLD

@@ -13,8 +13,8 @@ from robolin.errors import RobolinError
 from robolin.io.formats import counted_text, csv_reader
 from robolin.io.formats.csv_reader import csv_table
 from robolin.io.formats.line_reader import LineReader
-from robolin.io.formats.row_index import counted_by_lines, counted_plainly
-from robolin.io.table_file import KnownTable, ReadRequest, TableSource
+from robolin.io.formats.row_index import counted_by_lines, index_plain_text
+from robolin.io.table_file import FileIndex, ReadRequest, TableSource
 
 ROWS = (1, 9, 30, 60)
 FAULTS = (*[""] * 4, *["\n"] * 4, "abc", "nan", "7,7", '"1"', "\u00a01", "\n1,2,3\n")
@@ -33,7 +33,7 @@ def _lines(rng: random.Random) -> list[str]:
     return lines
 
 
-def _read(path: Path, known: KnownTable | None, first: int, stop: int | None) -> list[object]:
+def _read(path: Path, known: FileIndex | None, first: int, stop: int | None) -> list[object]:
     """The place and the numbers of every row, bit by bit, and at last what is wrong."""
     found: list[object] = []
     request = ReadRequest([0, 2], 4, first=first, stop=stop)
@@ -52,7 +52,7 @@ def _read(path: Path, known: KnownTable | None, first: int, stop: int | None) ->
 def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
     """The same, part by part up to the first that cannot be read, and whether all is even."""
     text = path.read_bytes()
-    plainly = counted_plainly(BytesIO(text), every, 0)
+    plainly = index_plain_text(BytesIO(text), every, 0)
     counted = plainly or counted_by_lines(BytesIO(text), every, 0, "f")
     assert counted.rows is not None
     all_of_it = SurveyedRecording(

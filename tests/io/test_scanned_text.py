@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from robolin.engine.csv_scanner import NOTHING_YET, ScannedText, scanned
+from robolin.engine.csv_scanner import NOTHING_YET, ScannedText, scan_bytes
 
 LETTERS = b'0123456789.,,,,\n\n"\r- \xc3\x80\xff\x00'
 
@@ -37,7 +37,7 @@ def test_random_texts(size: int, inside: bool) -> None:
         for _ in range(40):
             text = bytes(chance.choices(letters, k=size))
             commas = chance.randrange(3)
-            assert scanned(text, commas, after) == _plainly(text, commas, inside)
+            assert scan_bytes(text, commas, after) == _plainly(text, commas, inside)
 
 
 @pytest.mark.parametrize("place", [0, 1, 62, 63, 64, 65, 127, 128, 200])
@@ -45,7 +45,7 @@ def test_random_texts(size: int, inside: bool) -> None:
 def test_one_sign_is_seen_wherever_it_is(letter: bytes, place: int) -> None:
     even = b"1,2\n" * 64
     text = even[:place] + letter + even[place:]
-    assert scanned(text, 1) == _plainly(text, 1, False)
+    assert scan_bytes(text, 1) == _plainly(text, 1, False)
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 63, 64, 65, 100, 256])
@@ -53,8 +53,8 @@ def test_a_text_in_two_pieces_is_the_same_text(cut: int) -> None:
     chance = random.Random(cut)
     for letters in (LETTERS, b"1,\n"):
         text = bytes(chance.choices(letters, k=257))
-        first = scanned(text[:cut], 1)
-        second, whole = scanned(text[cut:], 1, first), scanned(text, 1)
+        first = scan_bytes(text[:cut], 1)
+        second, whole = scan_bytes(text[cut:], 1, first), scan_bytes(text, 1)
         assert first.ends + second.ends == whole.ends
         assert (first.even and second.even) == whole.even
         assert (first.blank_lines or second.blank_lines) == whole.blank_lines
@@ -63,7 +63,7 @@ def test_a_text_in_two_pieces_is_the_same_text(cut: int) -> None:
 
 def test_rows_of_many_cells_are_counted_beyond_one_block() -> None:
     row = b",".join([b"1"] * 1001) + b"\n"
-    assert scanned(row * 3, 1000).even
-    assert not scanned(row * 2 + row.replace(b"1,", b"", 1), 1000).even
+    assert scan_bytes(row * 3, 1000).even
+    assert not scan_bytes(row * 2 + row.replace(b"1,", b"", 1), 1000).even
     # what one line has too much another one has too little
-    assert not scanned(row[:-1] + b",1\n" + row[2:], 1000).even
+    assert not scan_bytes(row[:-1] + b",1\n" + row[2:], 1000).even

@@ -11,7 +11,7 @@ import pytest
 
 from robolin.errors import FileError
 from robolin.io import atomic
-from robolin.io.atomic import replacing, require_writable
+from robolin.io.atomic import atomic_write, require_writable
 from tests.cli.command import environment
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")
@@ -26,7 +26,7 @@ KILLED = (
 
 
 def _write(path: Path) -> None:
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(b"whole")
 
 
@@ -105,7 +105,7 @@ def test_a_number_that_was_given_away_again(tmp_path: Path) -> None:
 
 def test_two_at_once_leave_each_other_alone(tmp_path: Path) -> None:
     """A second file begun while the first is being written takes nothing away from it."""
-    with replacing(tmp_path / "a") as first:
+    with atomic_write(tmp_path / "a") as first:
         first.write(b"first")
         _write(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == b"first"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robolin.core.results.result import Array, Result
-from robolin.display.terminal.show import write_shown
+from robolin.display.terminal.show import write_result
 from robolin.errors import RobolinError, UsageError
 from robolin.io.stored import read_result
 from tests.io.sample_results import sample
@@ -31,7 +31,7 @@ class Stream(io.TextIOWrapper):
 def written(result, stream=None, *, path=None, fmt=None, color="auto"):
     stream = stream or Stream()
     path = None if path is None else str(path)
-    write_shown(result, path=path, fmt=fmt, precision=6, color=color, stream=stream)
+    write_result(result, path=path, fmt=fmt, precision=6, color=color, stream=stream)
     return stream.text
 
 
@@ -135,5 +135,5 @@ def test_a_number_that_is_none_is_never_written(tmp_path, bad):
 def test_a_stream_without_bytes_underneath_is_fine():
     """A caller's own text stream gets the text."""
     stream = io.StringIO()
-    write_shown(sample(), path=None, fmt="csv", precision=6, color="auto", stream=stream)
+    write_result(sample(), path=None, fmt="csv", precision=6, color="auto", stream=stream)
     assert stream.getvalue().startswith("shoulder/acceleration")

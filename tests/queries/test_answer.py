@@ -11,10 +11,10 @@ import pytest
 
 import robolin
 from robolin import Question, RobolinError, States, UsageError
-from robolin.cli.flags.flag import OUTPUT, label_of
+from robolin.cli.flags.flag import OUTPUT, option_name
 from robolin.cli.group import group
-from robolin.queries.option_specs import Ask
-from robolin.queries.request import inquiry_of
+from robolin.queries.option_specs import OptionSpec
+from robolin.queries.request import request_from_options
 from robolin.queries.states import STATE_QUANTITIES
 from robolin.queries.verbs import VERBS, answering_verb
 from tests.cli.command import answered
@@ -82,7 +82,7 @@ def test_what_was_recorded_asks_the_same(verb, asks, states, flags):
     """The options of a result make the same question and states again."""
     result = robolin.answer(robolin.load("two-link"), Question(verb, **asks), States(**states))
     options = dict(result.options)
-    again = inquiry_of(verb, options.pop("arm"), options)
+    again = request_from_options(verb, options.pop("arm"), options)
 
     assert again.question == Question(verb, **asks)
     assert again.states.options == States(**states).options
@@ -262,7 +262,7 @@ def test_the_table_knows_every_flag(name: str):
     command = group.get_command(click.Context(group), name)
     assert command is not None
     flags = {
-        label_of(param): _as_ask(param)
+        option_name(param): _as_ask(param)
         for param in command.params
         if isinstance(param, click.Option) and getattr(param, "section", OUTPUT) != OUTPUT
     }
@@ -271,7 +271,7 @@ def test_the_table_knows_every_flag(name: str):
     files = {label for label, ask in verb.options.items() if ask.kind == "file"}
     words = {label for label, ask in verb.options.items() if ask.kind in ("file", "columns")}
     known = {
-        label: Ask("text", repeats=ask.repeats, needed=ask.needed) if label in words else ask
+        label: OptionSpec("text", repeats=ask.repeats, needed=ask.needed) if label in words else ask
         for label, ask in verb.options.items()
     }
     # a flag says that a link is meant in words alone
@@ -282,17 +282,19 @@ def test_the_table_knows_every_flag(name: str):
         known["trajectory"] = known["trajectory"]._replace(repeats=True)
 
     assert flags == known
-    assert all(getattr(p, "metavar", "") == "FILE" for p in command.params if label_of(p) in files)
-    said = {getattr(p, "metavar", "") for p in command.params if label_of(p) in frames}
+    assert all(
+        getattr(p, "metavar", "") == "FILE" for p in command.params if option_name(p) in files
+    )
+    said = {getattr(p, "metavar", "") for p in command.params if option_name(p) in frames}
     assert said <= {"LINK", "[FRAME]"}
 
 
-def _as_ask(param: click.Option) -> Ask:
+def _as_ask(param: click.Option) -> OptionSpec:
     if param.is_flag:
-        return Ask("switch")
+        return OptionSpec("switch")
     if isinstance(param.type, click.Choice):
-        return Ask("choice", tuple(param.type.choices))
+        return OptionSpec("choice", tuple(param.type.choices))
     if isinstance(param.type, click.IntRange):
-        return Ask("count", least=int(param.type.min or 0))
+        return OptionSpec("count", least=int(param.type.min or 0))
     bare = param.flag_value == ""
-    return Ask("text", repeats=param.multiple, needed=param.required, bare=bare)
+    return OptionSpec("text", repeats=param.multiple, needed=param.required, bare=bare)

@@ -19,8 +19,8 @@ from robolin.engine.run import run_on
 from robolin.queries.state_monitor import (
     DIGITS_PER_CONDITION,
     TOO_LARGE,
-    bound_up_to,
-    farthest_slide,
+    condition_number_bound,
+    max_prismatic_travel,
 )
 from tests.cli.command import answered
 from tests.robots import random_arm, with_follower
@@ -56,7 +56,7 @@ def test_masses_and_lengths_bound_the_condition(seed: int, tree: bool) -> None:
     for arm in (plain, random_arm(seed, 5, tree=tree, armature=True), with_follower(plain)):
         q = rng.uniform(-3.0, 3.0, (20, arm.n))
         true = np.linalg.cond(robolin.mass_matrix(arm, q)).max()
-        assert true <= bound_up_to(arm, farthest_slide(arm, q))
+        assert true <= condition_number_bound(arm, max_prismatic_travel(arm, q))
 
 
 def test_most_bundled_arms_need_no_look() -> None:
@@ -65,13 +65,16 @@ def test_most_bundled_arms_need_no_look() -> None:
     assert set(told) <= set(bundled_names())
     for name in told:
         arm = robolin.load(name)
-        assert bound_up_to(arm, farthest_slide(arm, np.ones((1, arm.n)))) < 1e-2 * TOO_LARGE
+        assert (
+            condition_number_bound(arm, max_prismatic_travel(arm, np.ones((1, arm.n))))
+            < 1e-2 * TOO_LARGE
+        )
 
 
 def test_bodies_without_extent_are_looked_at_pose_by_pose() -> None:
     """Thin rods have no inertia about themselves, which tells nothing; their poses do."""
     arm = robolin.load("two-link")
-    assert bound_up_to(arm, farthest_slide(arm, np.zeros((1, 2)))) == np.inf
+    assert condition_number_bound(arm, max_prismatic_travel(arm, np.zeros((1, 2)))) == np.inf
     assert "singular" not in answered("forward", "two-link", "--q", "0.3,-0.7").err
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.queries.joint_range import least_of_columns, most_of_columns
+from robolin.queries.joint_range import column_max, column_min
 from tests.cli.command import answered, robolin
 from tests.robots import ROOT
 
@@ -145,7 +145,7 @@ def test_extremes_are_those_of_numpy(rows: int, gaps: float) -> None:
     table[rng.random(table.shape) < gaps] = np.nan
     table[:, 3] = np.nan if gaps else np.inf
 
-    assert np.array_equal(least_of_columns(table), np.fmin.reduce(table), equal_nan=True)
-    assert np.array_equal(most_of_columns(table), np.fmax.reduce(table), equal_nan=True)
+    assert np.array_equal(column_min(table), np.fmin.reduce(table), equal_nan=True)
+    assert np.array_equal(column_max(table), np.fmax.reduce(table), equal_nan=True)
     in_turn = table[::-1, ::-1]
-    assert np.array_equal(most_of_columns(in_turn), np.fmax.reduce(in_turn), equal_nan=True)
+    assert np.array_equal(column_max(in_turn), np.fmax.reduce(in_turn), equal_nan=True)

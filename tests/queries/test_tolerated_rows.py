@@ -11,13 +11,13 @@ import pytest
 
 from robolin.core.results.result import Array
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.linear_model_arrays import ModelArrays, ModelWork, Values
-from robolin.queries.linear_model_runner import answered_rows
+from robolin.queries.linear_model_arrays import LinearModelTask, ModelArrays, Values
+from robolin.queries.linear_model_runner import solve_valid_rows
 
 ROWS = 7
 
 
-def work_without(bad: set[int], kind: type[RobolinError] = RobolinError) -> ModelWork:
+def work_without(bad: set[int], kind: type[RobolinError] = RobolinError) -> LinearModelTask:
     """The square of every q; a call with one of the bad rows among its rows fails as a whole."""
 
     def arrays(values: Values) -> ModelArrays:
@@ -26,7 +26,7 @@ def work_without(bad: set[int], kind: type[RobolinError] = RobolinError) -> Mode
         return (Array("square", values["q"] ** 2, (), "1"),)
 
     wanted: Any = SimpleNamespace(bearable=lambda values: np.ones(len(values["q"]), dtype=bool))
-    return ModelWork(cast(Any, wanted), arrays)
+    return LinearModelTask(cast(Any, wanted), arrays)
 
 
 @pytest.mark.parametrize("count", range(ROWS + 1))
@@ -34,7 +34,7 @@ def test_every_other_row_is_answered_once(count: int) -> None:
     """Wherever bad rows stand, all other rows have their own answers, each once."""
     values, whole = {"q": np.arange(float(ROWS))}, np.ones(ROWS, dtype=bool)
     for bad in combinations(range(ROWS), count):
-        found = answered_rows(work_without({*bad}), values, whole)
+        found = solve_valid_rows(work_without({*bad}), values, whole)
         rows = np.concatenate([rows for rows, _ in found] or [np.zeros(0, dtype=int)])
         assert rows.tolist() == [row for row in range(ROWS) if row not in bad]
         for some, (array,) in found:
@@ -44,13 +44,13 @@ def test_every_other_row_is_answered_once(count: int) -> None:
 def test_rows_with_gaps_are_not_asked_about() -> None:
     """Rows that are not whole are left out before anything is computed."""
     values, whole = {"q": np.arange(float(ROWS))}, np.arange(ROWS) % 2 == 0
-    ((rows, _),) = answered_rows(work_without({1, 3}), values, whole)
+    ((rows, _),) = solve_valid_rows(work_without({1, 3}), values, whole)
     assert rows.tolist() == [0, 2, 4, 6]
-    assert answered_rows(work_without(set()), values, np.zeros(ROWS, dtype=bool)) == []
+    assert solve_valid_rows(work_without(set()), values, np.zeros(ROWS, dtype=bool)) == []
 
 
 def test_wrong_usage_is_not_a_row_without_an_answer() -> None:
     """An error of the question itself is raised, whichever row meets it."""
     values, whole = {"q": np.arange(float(ROWS))}, np.ones(ROWS, dtype=bool)
     with pytest.raises(UsageError):
-        answered_rows(work_without({3}, UsageError), values, whole)
+        solve_valid_rows(work_without({3}, UsageError), values, whole)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.check_context import SUM, CheckContext
 from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, worst
 from robolin.checking.verification.running import run_for_check
 from robolin.core.arrays import AnyArray
@@ -40,13 +40,13 @@ def families() -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def answering_algorithms(on: Subject, verbs: Sequence[str] = ()) -> list[str]:
+def answering_algorithms(on: CheckContext, verbs: Sequence[str] = ()) -> list[str]:
     """The algorithm that answers each of the verbs, or of all there are, where one does."""
     asked = [on.answering(verb) for verb in verbs or [family[0] for family in families()]]
     return [name for name, reason in asked if not reason]
 
 
-def algorithms(on: Subject) -> Iterator[Check]:
+def algorithms(on: CheckContext) -> Iterator[Check]:
     """Every algorithm of a family against the one that holds on every arm; models times changes."""
     for family in families():
         anywhere = [name for name in family if ALGORITHMS[name].kind == "any"]
@@ -60,7 +60,7 @@ def algorithms(on: Subject) -> Iterator[Check]:
     yield from (_shared(on, *pair) for pair in _SHARED)
 
 
-def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
+def _against(on: CheckContext, verb: str, name: str, reference: str) -> Check:
     title = f"{verb}: {_short(name)} = {_short(reference)}"
     if reason := on.obstacle(name) or on.obstacle(reference):
         return not_applicable(FAMILY, title, reason)
@@ -77,13 +77,13 @@ def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
     return worst(checks) if checks else not_applicable(FAMILY, title, "no state has an answer")
 
 
-def _either(on: Subject, array: str, *names: str) -> AnyArray:
+def _either(on: CheckContext, array: str, *names: str) -> AnyArray:
     """The states in which one of the algorithms has an answer: the other must have it as well."""
     found: AnyArray = np.any([on.answered(name, array) for name in names], axis=0)
     return found
 
 
-def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
+def _shared(on: CheckContext, one: tuple[str, str], other: tuple[str, str]) -> Check:
     title = f"{one[1]} of {one[0]} = {other[0]}"
     routes = [on.answering(name) for name, _ in (one, other)]
     for _, reason in routes:
@@ -93,7 +93,7 @@ def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
 
 
 def _compared(
-    on: Subject,
+    on: CheckContext,
     title: str,
     one: tuple[str, str],
     other: tuple[str, str],
@@ -110,7 +110,7 @@ def _compared(
     return replace(check, state=int(rows[check.state or 0]))
 
 
-def _unit_accelerations(on: Subject) -> Check:
+def _unit_accelerations(on: CheckContext) -> Check:
     """𝓜 e = τ(q, 0, e) - τ(q, 0, 0), column by column."""
     q, n = on.q[:, None, :], on.arm.n
     unit = np.concatenate([np.eye(n), np.zeros((1, n))])
@@ -121,7 +121,7 @@ def _unit_accelerations(on: Subject) -> Check:
     return compared(FAMILY, title, found, columns, SUM, on.inertia_bound + on.weight)
 
 
-def _change_of_torque(on: Subject) -> Check:
+def _change_of_torque(on: CheckContext) -> Check:
     """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq."""
     model, s = on.ran("linearize-inverse").arrays, on.states
     pairs = (("mass_matrix", "dqdd"), ("dtau_dqd", "dqd"), ("dtau_dq", "dq"))
@@ -131,7 +131,7 @@ def _change_of_torque(on: Subject) -> Check:
     return compared(FAMILY, title, found, product, SUM, on.motion_terms)
 
 
-def _change_of_acceleration(on: Subject) -> Check:
+def _change_of_acceleration(on: CheckContext) -> Check:
     """δq̈ = 𝓜⁻¹ δτ + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq."""
     title = "perturb-forward: δq̈ = linearize-forward times the change"
     (linear, no_model), (changing, no_change) = map(

@@ -152,7 +152,7 @@ def energy_rate(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray) -> AnyArray:
     return np.imag(total) / STEP
 
 
-def lost_and_borne(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
+def dissipation_and_load_torques(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     """The torques (..., n) that overcome damping and friction and bear the wrenches."""
     S = joint_rate_matrix(arm)
     rates = qd @ S.T

@@ -9,7 +9,11 @@ from math import prod
 
 import numpy as np
 
-from robolin.checking.verification.bodies import lost_and_borne, spring_bound, weight_torque
+from robolin.checking.verification.bodies import (
+    dissipation_and_load_torques,
+    spring_bound,
+    weight_torque,
+)
 from robolin.checking.verification.checks import (
     OF_ACCELERATIONS,
     PER_CONDITION,
@@ -25,7 +29,7 @@ from robolin.dynamics.algebra.scalar import float_sum
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import AlgorithmRun
-from robolin.engine.singular_pivot import Shortfall
+from robolin.engine.singular_pivot import SingularPivot
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import arm_cache
 from robolin.evaluation.methods import algorithm_for, why_not_with_groups
@@ -49,7 +53,7 @@ _OF_CLOSURES = ("forward-closed", "closing-step")
 SUM = Bound(SUM_TOLERANCE, "sum")
 
 
-class Subject:
+class CheckContext:
     """One arm, its states, and what the algorithms of the catalogue give there."""
 
     def __init__(self, arm: Arm, states: Mapping[str, AnyArray], closed: bool = False) -> None:
@@ -135,10 +139,10 @@ class Subject:
         return ""
 
     @cached_property
-    def shortfalls(self) -> dict[str, Shortfall]:
+    def shortfalls(self) -> dict[str, SingularPivot]:
         """Joints that move nothing, by name; what they hide from the joints inboard is left out."""
         route = "mass-matrix-inverse-conventional" if self.followers else "mass-matrix-factor"
-        found: dict[str, Shortfall] = {}
+        found: dict[str, SingularPivot] = {}
         for short in self.ran(route).shortfalls:
             if np.isfinite(short.value):
                 found.setdefault(short.joint, short)
@@ -220,14 +224,16 @@ class Subject:
     @cached_property
     def inertia_bound(self) -> AnyArray:
         """More than any moment of inertia about the base that the arm can have, per state."""
-        return levered(self.arm, self._reaches, 2) + max(
+        return lever_scaled_mass(self.arm, self._reaches, 2) + max(
             link.joint.armature for link in self.arm.links
         )
 
     @cached_property
     def weight(self) -> AnyArray:
         """More than any torque that gravity and springs can need, per state."""
-        gravity = levered(self.arm, self._reaches, 1) * float(np.linalg.norm(self.arm.gravity))
+        gravity = lever_scaled_mass(self.arm, self._reaches, 1) * float(
+            np.linalg.norm(self.arm.gravity)
+        )
         return gravity + spring_bound(self.arm, self.q)
 
     @cached_property
@@ -274,7 +280,7 @@ class Subject:
 
     @cached_property
     def _extra(self) -> AnyArray:
-        return lost_and_borne(self.arm, self.q, self.qd)
+        return dissipation_and_load_torques(self.arm, self.q, self.qd)
 
     @cached_property
     def _inverse(self) -> AnyArray:
@@ -344,7 +350,7 @@ def reaches(arm: Arm, q: Floats, slides: Mapping[int, Floats]) -> dict[int, Floa
     return reach
 
 
-def levered(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floats:
+def lever_scaled_mass(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floats:
     """Σ mass · reach^power per state, a follower's share as often as it moves for its leader."""
     total, slides = np.zeros_like(reach[arm.base]), not all(x.joint.turns for x in arm.links)
     for k, link in enumerate(arm.links_tip_to_base, start=1):
@@ -368,6 +374,6 @@ def distance_factor(arm: Arm, q: Floats) -> Floats:
     near = {k: np.where(slide <= FAR_SLID, slide, 0.0) for k, slide in slides.items()}
     along = {k for k in slides if rows[k - 1].travels or rows[k - 1].rests}
     felt = {k: near[k] if k in along else slide for k, slide in slides.items()}
-    here, at_home = (levered(arm, reaches(arm, q, each), 2) for each in (felt, near))
+    here, at_home = (lever_scaled_mass(arm, reaches(arm, q, each), 2) for each in (felt, near))
     factor: Floats = np.where(at_home > 0.0, here / np.where(at_home > 0.0, at_home, 1.0), 1.0)
     return factor

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robolin.checking.verification.algorithms import answering_algorithms
-from robolin.checking.verification.check_context import Subject
+from robolin.checking.verification.check_context import CheckContext
 from robolin.checking.verification.checks import (
     Bound,
     Check,
@@ -44,12 +44,12 @@ LARGE = 24
 NOTHING, NOTHING_BESIDE = 1e-40, 1e-30
 
 
-def digits(on: Subject) -> Iterator[Check]:
+def digits(on: CheckContext) -> Iterator[Check]:
     """For each question, the right digits of its results in the worst of all states."""
     yield from digits_of(on, answering_algorithms(on))
 
 
-def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
+def digits_of(on: CheckContext, names: Sequence[str]) -> Iterator[Check]:
     """The same for these algorithms."""
     try:
         import mpmath  # noqa: F401
@@ -69,7 +69,7 @@ def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
         yield check
 
 
-def _digits_of(on: Subject, name: str) -> Check:
+def _digits_of(on: CheckContext, name: str) -> Check:
     answered = {array: on.answered(name, array) for array in ALGORITHMS[name].gives}
     if not any(mask.any() for mask in answered.values()):
         reason = f"it has no finite answer in any of the {len(on.q)} states"
@@ -91,7 +91,7 @@ def _digits_of(on: Subject, name: str) -> Check:
 
 
 def _in_fifty_digits(
-    on: Subject, name: str, answered: Mapping[str, AnyArray]
+    on: CheckContext, name: str, answered: Mapping[str, AnyArray]
 ) -> dict[str, AnyArray]:
     """Each result as decimals (states, …), 0 in states where floats have no answer at all.
 
@@ -114,7 +114,7 @@ def _in_fifty_digits(
     return true
 
 
-def _exactly(on: Subject, name: str, rows: AnyArray) -> dict[str, AnyArray]:
+def _exactly(on: CheckContext, name: str, rows: AnyArray) -> dict[str, AnyArray]:
     """The results in these states as decimals, states first."""
     given = {
         need: np.array([ExactNumbers(column) for column in _columns(values[rows])], dtype=object)
@@ -153,7 +153,7 @@ def _largest(values: AnyArray) -> AnyArray:
 
 
 def _judged(
-    on: Subject, result: tuple[str, str], difference: AnyArray, size: AnyArray, rows: AnyArray
+    on: CheckContext, result: tuple[str, str], difference: AnyArray, size: AnyArray, rows: AnyArray
 ) -> Check:
     bound, states = on.bound(*result), len(on.q)
     here = Bound(bound.at(states)[rows], bound.why)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robolin.checking.verification.algorithms import answering_algorithms
-from robolin.checking.verification.check_context import Subject
+from robolin.checking.verification.check_context import CheckContext
 from robolin.checking.verification.checks import Check, Verdict, not_applicable, not_run
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 from robolin.evaluation.evaluate import arm_cache
@@ -16,7 +16,7 @@ FAMILY = "engines"
 TITLE = "compiled kernels = plain Python"
 
 
-def engines(on: Subject) -> Iterator[Check]:
+def engines(on: CheckContext) -> Iterator[Check]:
     """How many numbers differ in any bit, over all states and all questions."""
     # what is asked in bulk; kernels of all others come from the same translation
     names = answering_algorithms(
@@ -28,7 +28,7 @@ def engines(on: Subject) -> Iterator[Check]:
         yield not_applicable(FAMILY, TITLE, "no algorithm applies")
 
 
-def same_bits(on: Subject, names: Sequence[str], family: str, title: str) -> Iterator[Check]:
+def same_bits(on: CheckContext, names: Sequence[str], family: str, title: str) -> Iterator[Check]:
     """The same for these algorithms."""
     differing, worst, culprits = 0, 0, []
     for name in names:

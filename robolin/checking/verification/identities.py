@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from robolin.checking.verification.bodies import (
+    dissipation_and_load_torques,
     energy_rate,
     kinetic_energy,
-    lost_and_borne,
     potential_energy,
     weight_torque,
 )
-from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.check_context import SUM, CheckContext
 from robolin.checking.verification.checks import Check, compared, not_applicable, worst
 from robolin.checking.verification.running import run_for_check
 from robolin.checking.verification.steps import complex_step_along
@@ -22,7 +22,7 @@ from robolin.core.arrays import Floats
 FAMILY = "identities"
 
 
-def identities(on: Subject) -> Iterator[Check]:
+def identities(on: CheckContext) -> Iterator[Check]:
     """Energy, weight, losses and loads from bodies; structure of 𝓜, C and the factors."""
     yield from _energies(on)
     yield from _torques(on)
@@ -31,7 +31,7 @@ def identities(on: Subject) -> Iterator[Check]:
     yield from _diagonal(on)
 
 
-def _energies(on: Subject) -> Iterator[Check]:
+def _energies(on: CheckContext) -> Iterator[Check]:
     M = on.result("mass-matrix", "mass_matrix")
     found = 0.5 * np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
     true = kinetic_energy(on.arm, on.q, on.qd)
@@ -53,13 +53,13 @@ def _energies(on: Subject) -> Iterator[Check]:
     yield compared(FAMILY, "q̇ᵀτ = rate of the bodies' energy", power, rate, SUM, terms)
 
 
-def _torques(on: Subject) -> Iterator[Check]:
+def _torques(on: CheckContext) -> Iterator[Check]:
     still = np.zeros_like(on.q)
     hold = run_for_check(on.bare, "inverse", {"q": on.q, "qd": still, "qdd": still}).arrays["tau"]
     weight = weight_torque(on.arm, on.q)
     yield compared(FAMILY, "τ at rest = gradient of height", hold, weight, SUM, on.weight)
 
-    extra, tau = lost_and_borne(on.arm, on.q, on.qd), on.result("inverse", "tau")
+    extra, tau = dissipation_and_load_torques(on.arm, on.q, on.qd), on.result("inverse", "tau")
     title = "τ = M q̈ + C q̇ + weight + losses + loads"
     if reason := on.obstacle("coriolis-matrix"):
         yield not_applicable(FAMILY, title, reason)
@@ -77,7 +77,7 @@ def _torques(on: Subject) -> Iterator[Check]:
     yield compared(FAMILY, title, tau - bare, extra, SUM, on.motion_terms)
 
 
-def _structure(on: Subject) -> Iterator[Check]:
+def _structure(on: CheckContext) -> Iterator[Check]:
     title = "Ṁ - 2C is skew"
     if reason := on.obstacle("mass-matrix-derivative") or on.obstacle("coriolis-matrix"):
         yield not_applicable(FAMILY, title, reason)
@@ -100,7 +100,7 @@ def _structure(on: Subject) -> Iterator[Check]:
     yield compared(FAMILY, "(I + HφK)(I - HψK) = 1", L @ Linv, one, on.divided)
 
 
-def _inverses(on: Subject) -> Iterator[Check]:
+def _inverses(on: CheckContext) -> Iterator[Check]:
     titles = ("M M⁻¹ = 1", "forward undoes inverse")
     if on.no_inertia:
         yield from (not_applicable(FAMILY, title, on.no_inertia) for title in titles)
@@ -115,7 +115,7 @@ def _inverses(on: Subject) -> Iterator[Check]:
     yield _prescribed(on)
 
 
-def _prescribed(on: Subject) -> Check:
+def _prescribed(on: CheckContext) -> Check:
     """Some joints are told to move as they do: the others do too, and torques stay as they were."""
     title = "forward-prescribed undoes inverse"
     name, reason = on.answering("forward-prescribed")
@@ -128,7 +128,7 @@ def _prescribed(on: Subject) -> Check:
     )
 
 
-def _diagonal(on: Subject) -> Iterator[Check]:
+def _diagonal(on: CheckContext) -> Iterator[Check]:
     titles = (
         "M = m m*",
         "νᵀν = q̇ᵀMq̇",
@@ -154,14 +154,14 @@ def _diagonal(on: Subject) -> Iterator[Check]:
     # the same forces, compared with what they would do without any cancellation
     yield compared(FAMILY, titles[2], sizes + work, sizes, on.divided)
 
-    spent = weight_torque(on.arm, on.q) + lost_and_borne(on.arm, on.q, on.qd)
+    spent = weight_torque(on.arm, on.q) + dissipation_and_load_torques(on.arm, on.q, on.qd)
     free = (on.value("tau") - spent) * on.qd
     power, terms = (epsilon * nu).sum(-1), on.speed * on.motion_terms * on.arm.n
     yield compared(FAMILY, titles[3], power, free.sum(-1), on.divided, terms)
     yield from _diagonal_motion(on, titles[4:])
 
 
-def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:
+def _diagonal_motion(on: CheckContext, titles: tuple[str, ...]) -> Iterator[Check]:
     """The equations of motion, with rates by complex step along the motion, and the way back."""
     motion = {"q": on.qd, "qd": on.qdd}
     for title, verb, velocity, force in (

@@ -12,11 +12,11 @@ import numpy as np
 
 from robolin.checking.verification.bodies import (
     MovingLinks,
+    dissipation_and_load_torques,
     energy_rate,
-    lost_and_borne,
     moving_links,
 )
-from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.check_context import SUM, CheckContext
 from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, worst
 from robolin.checking.verification.digits import digits_of
 from robolin.checking.verification.engines import same_bits
@@ -37,7 +37,7 @@ CHECKED_STATE = ("q", "qd", "tau")
 CHECKED_CLOSED_WITHIN = 1e-10
 
 
-def closed_loops(on: Subject) -> Iterator[Check]:
+def closed_loops(on: CheckContext) -> Iterator[Check]:
     """What closures are and how they change, and what moves where they are kept."""
     if not on.arm.loops:
         return
@@ -53,7 +53,7 @@ def closed_loops(on: Subject) -> Iterator[Check]:
         yield check.renumbered(numbers.tolist(), len(on.q))
 
 
-def _frames_apart(on: Subject) -> Iterator[Check]:
+def _frames_apart(on: CheckContext) -> Iterator[Check]:
     """Gaps, turns and how fast they grow, with the loops open, against the bodies' own places."""
     at, found = (
         moving_links(on.arm, on.q, on.qd),
@@ -81,7 +81,9 @@ def _frames_apart(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, f"{name} = that of the bodies", found[name], true, SUM, terms)
 
 
-def _frame(on: Subject, at: MovingLinks, frame: Frame) -> tuple[Floats, Floats, Floats, Floats]:
+def _frame(
+    on: CheckContext, at: MovingLinks, frame: Frame
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Axes, point, velocity and spin of a frame that is on a link or on the base."""
     E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
     if frame.link == on.arm.base:
@@ -92,7 +94,7 @@ def _frame(on: Subject, at: MovingLinks, frame: Frame) -> tuple[Floats, Floats, 
     return at.R[:, k] @ E, at.p[:, k] + lever, at.velocity[:, k] + np.cross(w, lever), w
 
 
-def _checks(closed: Subject) -> Iterator[Check]:
+def _checks(closed: CheckContext) -> Iterator[Check]:
     yield from _closures(closed)
     yield from _motion(closed)
     yield from _linearization(closed)
@@ -102,7 +104,7 @@ def _checks(closed: Subject) -> Iterator[Check]:
     yield from digits_of(closed, names)
 
 
-def _closed(on: Subject) -> tuple[Subject, Places]:
+def _closed(on: CheckContext) -> tuple[CheckContext, Places]:
     """The arm in the states that can be closed and have an answer there, and their numbers."""
     found = assemble(on.arm, on.q, on.qd)
     states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
@@ -113,10 +115,10 @@ def _closed(on: Subject) -> tuple[Subject, Places]:
     doubted = evaluate_any_arm_rows(on.arm, "forward-closed", given)[1]
     fine &= doubted == 0
     closed = {name: values[fine] for name, values in states.items()}
-    return Subject(on.arm, closed, closed=True), np.flatnonzero(fine)
+    return CheckContext(on.arm, closed, closed=True), np.flatnonzero(fine)
 
 
-def _closures(on: Subject) -> Iterator[Check]:
+def _closures(on: CheckContext) -> Iterator[Check]:
     """φ, L, L̇ q̇ and their derivatives, each against a complex step of the one before."""
     given, found = on.given("closures"), on.ran("closures").arrays
     along_q = complex_step(on.arm, "closures", given, "q")
@@ -142,13 +144,13 @@ def _closures(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, title, changes[name], true, SUM, terms)
 
 
-def _acceleration(on: Subject, change: Mapping[str, Floats]) -> Floats:
+def _acceleration(on: CheckContext, change: Mapping[str, Floats]) -> Floats:
     """The derivative of L q̈ + L̇ q̇ from those of its parts."""
     L: Floats = np.einsum("bijk,bj->bik", change["closure_jacobian"], on.qdd)
     return L + change["closure_jacobian_rate_qd"]
 
 
-def _motion(on: Subject) -> Iterator[Check]:
+def _motion(on: CheckContext) -> Iterator[Check]:
     """Newton's equation, the closures', what they may not do, and other ways to solve."""
     found, bound = on.ran("forward-closed").arrays, on.closed_bound
     qdd, lam = found["qdd"], found["lam"]
@@ -162,14 +164,14 @@ def _motion(on: Subject) -> Iterator[Check]:
     c = -on.result("closures", "closure_jacobian_rate_qd")
     yield compared(FAMILY, "L q̈ = -L̇ q̇", kept, c, bound, terms)
 
-    lost = ((on.value("tau") - lost_and_borne(on.arm, on.q, on.qd)) * on.qd).sum(-1)
+    lost = ((on.value("tau") - dissipation_and_load_torques(on.arm, on.q, on.qd)) * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, qdd)
     terms = on.speed * on.arm.n * (on.motion_terms + np.abs(tau).max(axis=-1))
     yield compared(FAMILY, "energy grows by τ and losses alone", rate, lost, bound, terms)
     yield from (_method(on, method, bound) for method in CHECKED_LOOP_METHODS)
 
 
-def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
+def _method(on: CheckContext, method: LoopMethod, bound: Bound) -> Check:
     """The same accelerations and forces by LAPACK, in another order."""
     title, given = f"null space = {method}", {name: on.value(name) for name in CHECKED_STATE}
     if method == "schur" and on.no_inertia:
@@ -181,7 +183,7 @@ def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
     )
 
 
-def _linearization(on: Subject) -> Iterator[Check]:
+def _linearization(on: CheckContext) -> Iterator[Check]:
     """Derivatives of q̈ and λ against complex steps of both."""
     given, bound = {name: on.value(name) for name in CHECKED_STATE}, on.closed_bound
     model = evaluate_any_arm_rows(on.arm, "linearize-loops", given)[0]

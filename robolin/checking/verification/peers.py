@@ -17,11 +17,11 @@ import numpy as np
 
 from robolin.checking.verification.bodies import (
     coordinate_rates,
+    dissipation_and_load_torques,
     joint_positions,
     joint_rate_matrix,
-    lost_and_borne,
 )
-from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.check_context import SUM, CheckContext
 from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, not_run
 from robolin.checking.verification.running import STEP
 from robolin.core.arm import Arm
@@ -83,7 +83,7 @@ def require_peer(name: str) -> None:
         raise RobolinError(f"{name} is not installed", where="--against", hint=hint) from error
 
 
-def compared_with(name: str, on: Subject) -> tuple[PeerComparison, list[Check]]:
+def compared_with(name: str, on: CheckContext) -> tuple[PeerComparison, list[Check]]:
     """Every result both programs have."""
     family = f"against {name}"
     if on.arm.groups:
@@ -105,7 +105,7 @@ def _makers() -> Mapping[str, Callable[[Arm], Peer]]:
     return {"pinocchio": PinocchioPeer, "mujoco": MuJoCoPeer}
 
 
-def _inverse_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
+def _inverse_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
     S = joint_rate_matrix(on.arm)
     full = joint_positions(on.arm, on.q), on.qd @ S.T, on.qdd @ S.T
     rows = [peer.inverse(*row) for row in zip(*full, strict=True)]
@@ -127,7 +127,7 @@ def _inverse_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
         yield compared(family, name, found, true, bound, terms)
 
 
-def _forward_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
+def _forward_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
     names = [*ALGORITHMS["linearize-forward"].gives][: None if peer.exact else 1]
     reason = on.no_inertia or (on.followers and f"{peer.title} has no such joints: {on.followers}")
     if reason:
@@ -153,12 +153,12 @@ def _forward_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
 class _Extra:
     """Torques of losses and loads, and their gradients by complex step."""
 
-    def __init__(self, on: Subject) -> None:
+    def __init__(self, on: CheckContext) -> None:
         arm, q, qd = on.arm, on.q[:, None, :], on.qd[:, None, :]
         ways = coordinate_rates(arm, q, np.eye(arm.n))
-        self.torque = lost_and_borne(arm, on.q, on.qd)
-        self.by_q = _columns(lost_and_borne(arm, q + 1j * STEP * ways, qd))
-        self.by_qd = _columns(lost_and_borne(arm, q, qd + 1j * STEP * np.eye(arm.n)))
+        self.torque = dissipation_and_load_torques(arm, on.q, on.qd)
+        self.by_q = _columns(dissipation_and_load_torques(arm, q + 1j * STEP * ways, qd))
+        self.by_qd = _columns(dissipation_and_load_torques(arm, q, qd + 1j * STEP * np.eye(arm.n)))
 
 
 def _columns(stepped: Any) -> Floats:

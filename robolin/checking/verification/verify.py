@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.checking.verification.algorithms import algorithms
-from robolin.checking.verification.check_context import SUM, Subject
+from robolin.checking.verification.check_context import SUM, CheckContext
 from robolin.checking.verification.checks import Check, compared, not_applicable, worst
 from robolin.checking.verification.digits import digits
 from robolin.checking.verification.engines import engines
@@ -20,7 +20,7 @@ from robolin.checking.verification.steps import complex_step, complex_step_along
 from robolin.core.arm import Arm, Joint
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.singular_pivot import no_inertia
 from robolin.errors import UsageError
@@ -34,7 +34,7 @@ _PRESCRIBED = {**_ACCELERATION, "dqdd_dprescribed": "qdd"}
 _FORWARD_VERBS = ("forward", "linearize-forward")
 
 
-def derivatives(on: Subject) -> Iterator[Check]:
+def derivatives(on: CheckContext) -> Iterator[Check]:
     """Gradients and changes of torques, of the mass matrix, and of accelerations."""
     motion = on.given("inverse")
     for name, along in _TORQUE.items():
@@ -56,7 +56,7 @@ def derivatives(on: Subject) -> Iterator[Check]:
     yield _of_prescribed_motion(on)
 
 
-def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
+def _of_results(on: CheckContext, name: str, array: str, source: str) -> Check:
     """The gradient of the one result that another algorithm gives."""
     (of,) = ALGORITHMS[source].gives
     title = f"{array} = ∂{of}/∂q"
@@ -69,7 +69,7 @@ def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
     return compared(FAMILY, title, on.result(name, array), true, SUM, on.inertia_bound)
 
 
-def _of_accelerations(on: Subject) -> Iterator[Check]:
+def _of_accelerations(on: CheckContext) -> Iterator[Check]:
     titles = [f"{name} = ∂qdd/∂{along}" for name, along in _ACCELERATION.items()]
     titles.append("dqdd of perturb-forward")
     if on.no_inertia:
@@ -89,7 +89,7 @@ def _of_accelerations(on: Subject) -> Iterator[Check]:
     yield compared(FAMILY, titles[-1], found, true, on.accelerations, on.acceleration_terms)
 
 
-def _of_prescribed_motion(on: Subject) -> Check:
+def _of_prescribed_motion(on: CheckContext) -> Check:
     """Gradients of q̈ where some joints move as told."""
     title = "gradients of linearize-forward-prescribed"
     source, model = (on.answering(f"{verb}-prescribed")[0] for verb in _FORWARD_VERBS)
@@ -104,7 +104,7 @@ def _of_prescribed_motion(on: Subject) -> Check:
 
 
 @dataclass(frozen=True)
-class Verification(Shown):
+class Verification(DisplayMixin):
     """What was found about an arm.
 
     Fields:
@@ -204,7 +204,7 @@ def verify(
         raise UsageError(f"seed is {seed}", hint="0, 1, 2, …")
     if against is not None:
         require_peer(against)
-    drawn = Subject(arm, checked_states(arm, samples or default_samples(arm), seed))
+    drawn = CheckContext(arm, checked_states(arm, samples or default_samples(arm), seed))
     on, defects = _sound(drawn)
     checks = [check for family in _FAMILIES for check in family(on)]
     comparison = None
@@ -216,7 +216,7 @@ def verify(
     )
 
 
-_FAMILIES: tuple[Callable[[Subject], Iterator[Check]], ...] = (
+_FAMILIES: tuple[Callable[[CheckContext], Iterator[Check]], ...] = (
     derivatives,
     identities,
     algorithms,
@@ -226,7 +226,7 @@ _FAMILIES: tuple[Callable[[Subject], Iterator[Check]], ...] = (
 )
 
 
-def _sound(on: Subject) -> tuple[Subject, tuple[str, ...]]:
+def _sound(on: CheckContext) -> tuple[CheckContext, tuple[str, ...]]:
     """The states where the mass matrix can be divided by, and what is wrong in the others.
 
     Where it can be divided by nowhere, all states are kept.
@@ -243,14 +243,14 @@ def _sound(on: Subject) -> tuple[Subject, tuple[str, ...]]:
         defects.append(_singular(on) + _some(int(bad.sum()), count))
     if bad.all() or not bad.any():
         return on, tuple(defects)
-    return Subject(on.arm, {name: x[~bad] for name, x in on.states.items()}), tuple(defects)
+    return CheckContext(on.arm, {name: x[~bad] for name, x in on.states.items()}), tuple(defects)
 
 
 def _some(bad: int, count: int) -> str:
     return f" (in {bad} of {count} states, left out of the checks)" if bad < count else ""
 
 
-def _singular(on: Subject) -> str:
+def _singular(on: CheckContext) -> str:
     """Where the mass matrix is all but singular, and what to think of it."""
     worst = int(np.argmax(on.condition))
     q = ", ".join(f"{x:.4g}" for x in on.q[worst])

@@ -59,7 +59,7 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     """
     from robolin.core.array_checks import require_tree
     from robolin.core.threads import cores
-    from robolin.engine.calls.call_table import why_plain
+    from robolin.engine.calls.call_table import fallback_reason
     from robolin.engine.compiled.kernels import host_width, optimizing
 
     arm = model.arm()
@@ -68,7 +68,10 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     require_tree(arm, "bench")
     rows = rows or max(1, min(MOST_BENCH_ROWS, MOST_BENCH_BYTES // (8 * (3 * arm.n**2 + arm.n))))
     verbs = _measured(arm, rows, cores())
-    entry = {"entry": "plain" if why_plain() else "built-in", "why_plain": why_plain()}
+    entry = {
+        "entry": "plain" if fallback_reason() else "built-in",
+        "fallback_reason": fallback_reason(),
+    }
     sizes = {"joints": arm.n, "rows": rows, "cores": cores()}
     document = {"arm": arm.name, **sizes, "kernels": kernels, "one_state": entry, "verbs": verbs}
     report.write(_sections(document), document)
@@ -153,7 +156,7 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
         for verb, figures in document["verbs"].items()
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
-    why = document["one_state"]["why_plain"]
+    why = document["one_state"]["fallback_reason"]
     calls = f"by the plain path, since {why}" if why else "by built-in functions"
     entry = f"one state from Python is computed {calls}"
     lines = [head, entry]

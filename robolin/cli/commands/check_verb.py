@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, file_name, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import color_flag, count_flag
-from robolin.cli.output.report import CHECK_EXTENSIONS, CHECK_FORMS, Report, reports_to
+from robolin.cli.output.report import CHECK_EXTENSIONS, CHECK_FORMS, Report, reports_for
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ class CheckOptions:
     def how(self) -> CheckSettings:
         from robolin.checking.check_results import CheckSettings
         from robolin.checking.recorded_question import Inputs
-        from robolin.checking.tolerance import same_for_all
+        from robolin.checking.tolerance import uniform_tolerances
         from robolin.queries.query_context import Settings
 
-        root = None if self.root is None else Path(file_name(self.root))
-        close = same_for_all(self.rtol, self.atol)
+        root = None if self.root is None else Path(validated_path(self.root))
+        close = uniform_tolerances(self.rtol, self.atol)
         settings = Settings(self.jobs, self.chunk_rows)
         return CheckSettings(Inputs(self.model, root), close, settings, self.update)
 
     def reports(self) -> list[Report]:
-        return reports_to(self.path, self.form, self.color, CHECK_EXTENSIONS)
+        return reports_for(self.path, self.form, self.color, CHECK_EXTENSIONS)
 
     def require_sense(self) -> None:
         """Refuse flags that cannot go together."""
@@ -171,18 +171,18 @@ def command(options: CheckOptions) -> None:
       robolin check before.npz --against after.npz --rtol 1e-9
       robolin check --format github
     """
-    from robolin.checking.check_results import checked_side_by_side
-    from robolin.checking.outcome import gravest_exit_code
+    from robolin.checking.check_results import check_in_parallel
+    from robolin.checking.outcome import worst_exit_code
     from robolin.cli.output.diff_report import write_check_report
 
     options.require_sense()
     reports = options.reports()
     checks = _checks(options)
     _require_inputs_kept(options)
-    outcomes = checked_side_by_side(checks, options.jobs or os.cpu_count() or 1)
+    outcomes = check_in_parallel(checks, options.jobs or os.cpu_count() or 1)
     for report in reports:
         write_check_report(report, outcomes, options.everything)
-    click.get_current_context().exit(gravest_exit_code(outcomes))
+    click.get_current_context().exit(worst_exit_code(outcomes))
 
 
 def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
@@ -192,9 +192,15 @@ def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
 
     how = options.how()
     if options.against is not None:
-        return [partial(check_pair, file_name(options.stored[0]), file_name(options.against), how)]
+        return [
+            partial(
+                check_pair, validated_path(options.stored[0]), validated_path(options.against), how
+            )
+        ]
     if options.stored:
-        return [partial(check_file, file_name(name), how) for name in dict.fromkeys(options.stored)]
+        return [
+            partial(check_file, validated_path(name), how) for name in dict.fromkeys(options.stored)
+        ]
     cases = nearest_suite(options.suite)
     if options.model is not None:
         cases = tuple(_with_arm(case, options.model) for case in cases)

@@ -7,7 +7,7 @@ import click
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import structure_options
 from robolin.cli.output.report import Report, report_options
-from robolin.core.text import counted, did_you_mean, listed
+from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.dynamics.catalogue import counted_verbs
 from robolin.errors import UsageError
 from robolin.queries.request import ArmSource
@@ -64,20 +64,20 @@ def command(
     if model is None:
         assert joints is not None, "there is an ARM or a number of joints"
         parameters = generic_chain(joints)
-        whose = f"a serial chain of {counted(joints, 'revolute joint')}"
+        whose = f"a serial chain of {pluralize(joints, 'revolute joint')}"
         rows = list(operation_counts(verb, parameters))
     else:
         arm = model.arm()
         parameters = parameters_of(arm)
         tree = ", its loops left open" if arm.loops else ""
-        whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
+        whose = f"'{arm.name}', {pluralize(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters, fold))
     report.write(
         count_sections(verb, whose, parameters, rows), count_document(verb, whose, parameters, rows)
     )
 
 
-command.help = (command.help or "").replace("COUNTED_VERBS", listed(COUNTED_VERBS))
+command.help = (command.help or "").replace("COUNTED_VERBS", join_and(COUNTED_VERBS))
 
 
 def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:

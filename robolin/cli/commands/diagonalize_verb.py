@@ -5,8 +5,8 @@ from __future__ import annotations
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import sample_flags
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag(
@@ -37,8 +37,8 @@ _FLAGS = [
 ]
 
 
-@asking_command("diagonalize", [*sample_flags("--curvature"), *_FLAGS])
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("diagonalize", [*sample_flags("--curvature"), *_FLAGS])
+def command(inquiry: Request, out: Output) -> None:
     """State and torques in coordinates that make the mass matrix diagonal.
 
     Answers with nu, epsilon, coriolis, m and D: the equation of motion becomes
@@ -50,4 +50,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin diagonalize two-link --inverse-transform --nu 0.1,0.2 --epsilon 1,0
       robolin diagonalize ur5 --curvature --samples 20
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -13,17 +13,17 @@ from robolin.cli.flags.flag import (
     OUTPUT,
     RobotFile,
     VerbCommand,
-    file_name,
+    explicit_options,
     flag,
-    given_options,
+    validated_path,
 )
-from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
+from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.messages import say
 from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS
 from robolin.errors import FOUND_SOMETHING, UsageError
-from robolin.queries.option_specs import READING
+from robolin.queries.option_specs import READ_OPTIONS
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
@@ -86,20 +86,20 @@ def command(
     """
     from robolin.checking.model_changes import model_changes
     from robolin.cli.output.diff_report import write_diff_report
-    from robolin.cli.output.report import reports_to
+    from robolin.cli.output.report import reports_for
     from robolin.description.load import figures
-    from robolin.queries.question import require_files
+    from robolin.queries.question import validate_read_options
 
     ctx = click.get_current_context()
-    reports = reports_to(path, form, color, DIFF_EXTENSIONS)
+    reports = reports_for(path, form, color, DIFF_EXTENSIONS)
     if torques is not None and "csv" in (report.form for report in reports):
         hint = "Markdown, JSON and tables hold both"
         raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
-    arms = read_with((old, new), xacro_arg, package)
+    arms = sources_with_options((old, new), xacro_arg, package)
     changes = model_changes(*(figures(*arm) for arm in arms))
-    said = {label: value for label, value in given_options(ctx).items() if label in READING}
-    require_files(said, ("--torques",), torques is not None)
-    found = None if torques is None else _torques(arms, file_name(torques), said)
+    said = {label: value for label, value in explicit_options(ctx).items() if label in READ_OPTIONS}
+    validate_read_options(said, ("--torques",), torques is not None)
+    found = None if torques is None else _torques(arms, validated_path(torques), said)
     for report in reports:
         write_diff_report(report, (old, new), changes, found)
     if changes or any(each.change for each in found or ()):
@@ -113,12 +113,12 @@ def _torques(
 
     from robolin.analysis.torque_changes import torque_changes
     from robolin.description.load import load_with
-    from robolin.io.trajectories.column_rules import rules_from
+    from robolin.io.trajectories.column_rules import read_options_from
     from robolin.io.trajectories.read import read_trajectory
     from robolin.queries.option_files import plain_options
 
     arms = [load_with(*each) for each in named]
-    rules = rules_from(arms[0], plain_options(said))
+    rules = read_options_from(arms[0], plain_options(said))
     rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"), rules)
     file = PurePath(path).name
     for note in rows.notes:

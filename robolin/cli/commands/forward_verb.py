@@ -10,8 +10,8 @@ from robolin.cli.flags.forward_flags import (
     PRESCRIBE,
 )
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag(
@@ -36,12 +36,12 @@ _FLAGS = [
 _HELP = {"qdd": "Accelerations of joints that --prescribe names.  [default: 0]"}
 
 
-@asking_command(
+@query_command(
     "forward",
     [PRESCRIBE, FORWARD_METHOD_FLAG, *_FLAGS, CLOSE_FLAG, LOOP_METHOD_FLAG],
     state_help=_HELP,
 )
-def command(inquiry: Inquiry, out: Output) -> None:
+def command(inquiry: Request, out: Output) -> None:
     """Accelerations for torques.
 
     Answers with qdd.  Without --tau no torque acts and ARM falls.
@@ -56,4 +56,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin forward four-bar --q drive=30deg --close drive
       robolin forward ur5 --floating-base --prescribe base --qdd base:z=2 --tau hold
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

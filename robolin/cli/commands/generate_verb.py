@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, file_name, flag
+from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag, validated_path
 from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS
@@ -102,7 +102,7 @@ def _wanted(
 
     if point is not None:
         choices["point"] = numbers(FlagText("--point", point), point, 3, "x, y, z in m")
-    return ProgramChoices(verbs, file_name(folder), choices)
+    return ProgramChoices(verbs, validated_path(folder), choices)
 
 
 @click.command("generate", cls=VerbCommand)

@@ -11,7 +11,7 @@ from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
-from robolin.core.text import counted, range_text
+from robolin.core.text import pluralize, range_text
 from robolin.queries.request import ArmSource
 
 _INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -130,5 +130,5 @@ def _phrase(value: str | Sequence[str]) -> str:
 
 
 def _findings(counts: Mapping[str, int]) -> str:
-    parts = [counted(n, level) for level, n in counts.items() if n]
+    parts = [pluralize(n, level) for level, n in counts.items() if n]
     return f"{', '.join(parts)}; `robolin validate` lists them" if parts else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 # it changes no torque, so it is no part of the record of how they came about
 LIMITS = flag(
@@ -17,8 +17,8 @@ LIMITS = flag(
 )
 
 
-@asking_command("inverse", further=[LIMITS])
-def command(inquiry: Inquiry, out: Output, limits: bool) -> None:
+@query_command("inverse", further=[LIMITS])
+def command(inquiry: Request, out: Output, limits: bool) -> None:
     """Torques for a motion.
 
     Answers with tau, by the recursive Newton-Euler algorithm.  Without any state flag these are
@@ -31,8 +31,8 @@ def command(inquiry: Inquiry, out: Output, limits: bool) -> None:
       robolin inverse arm.urdf --trajectory motion.csv --limits
     """
     if limits:
-        from robolin.cli.output.limits_report import respond_with_limits
+        from robolin.cli.output.limits_report import run_with_limits
 
-        respond_with_limits(inquiry, out)
+        run_with_limits(inquiry, out)
     else:
-        respond(inquiry, out)
+        run_and_write(inquiry, out)

@@ -6,9 +6,9 @@ import click
 
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
+from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.choices import REFERENCES
-from robolin.queries.request import Inquiry
+from robolin.queries.request import Request
 
 _HELP = {
     "qdd": "Accelerations, for --derivatives.  [default: 0]",
@@ -56,8 +56,8 @@ _FLAGS = [
 ]
 
 
-@asking_command("jacobian", _FLAGS, state_help=_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("jacobian", _FLAGS, state_help=_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """Jacobian of a frame, with its pose, twist and felt inertia.
 
     Answers with jacobian, jacobian_rate_qd, twist, position and rotation:
@@ -70,4 +70,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin jacobian ur5 --frame tool0 --point 0,0,0.1 --reference frame
       robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robolin.cli.flags.forward_flags import CLOSE_FLAG, LOOP_METHOD_FLAG, METHOD_FLAG, PRESCRIBE
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "
@@ -16,8 +16,8 @@ _HELP = {
 _FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG]
 
 
-@asking_command("linearize-forward", _FLAGS, gives="dqdd", state_help=_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("linearize-forward", _FLAGS, gives="dqdd", state_help=_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """How accelerations change with a small change of state and torques.
 
     Answers with qdd, dqdd_dtau, dqdd_dqd and dqdd_dq:
@@ -32,4 +32,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin linearize-forward ur5 --q elbow_joint=90deg --tau 0,0,0,0,0,0
       robolin linearize-forward two-link --perturb dq=elbow=0.01 --perturb dtau=1,0
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 
-@asking_command("linearize-inverse", gives="dtau")
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("linearize-inverse", gives="dtau")
+def command(inquiry: Request, out: Output) -> None:
     """How torques change with a small change of the motion.
 
     Answers with mass_matrix, dtau_dqd and dtau_dq:
@@ -19,4 +19,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin linearize-inverse panda --q panda_joint4=-90deg
       robolin linearize-inverse two-link --perturb dq=elbow=0.01
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag(
@@ -48,8 +48,8 @@ _FLAGS = [
 ]
 
 
-@asking_command("lqr", [*LINEAR_MODEL_FLAGS, *_FLAGS], state_help=POINT_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("lqr", [*LINEAR_MODEL_FLAGS, *_FLAGS], state_help=POINT_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """Gains that bring an arm back to a state, or along a motion.
 
     Answers with K, the torques being tau - K x that cost least, with P, where x' P x is what it
@@ -63,4 +63,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin lqr panda --weight q=100,qd=1 --effort 0.01 --dt 0.001
       robolin lqr ur5 --trajectory motion.csv --dt 0.01 --time-varying -o gains.npz
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

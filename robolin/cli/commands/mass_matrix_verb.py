@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag("--inverse", section=METHOD, is_flag=True, help="Add mass_matrix_inverse."),
@@ -32,8 +32,8 @@ _FLAGS = [
 _HELP = {"qd": "Velocities, for --coriolis.  [default: 0]"}
 
 
-@asking_command("mass-matrix", _FLAGS, state_help=_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("mass-matrix", _FLAGS, state_help=_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """Mass matrix, its inverse, factors, derivative and Coriolis matrix.
 
     Answers with mass_matrix; every flag below adds its own arrays.
@@ -43,4 +43,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin mass-matrix panda --q panda_joint4=-90deg
       robolin mass-matrix ur5 --inverse --coriolis --qd 1,0,0,0,0,0 -o matrices.npz
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

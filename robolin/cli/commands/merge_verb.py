@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.cli.flags.flag import VerbCommand, file_name
+from robolin.cli.flags.flag import VerbCommand, validated_path
 from robolin.cli.flags.output_flags import OUTPUT_PARAMS, output_of
 
 _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
@@ -31,9 +31,9 @@ def command(folder: str, **_: object) -> None:
     """
     from robolin.batch.merged_parts import merged_parts
     from robolin.batch.parts_folder import plan_in
-    from robolin.io.locations import place_named
+    from robolin.io.locations import parse_location
 
-    place = place_named(file_name(folder))
+    place = parse_location(validated_path(folder))
     out = output_of(click.get_current_context())
     plan = plan_in(place)
     out.require_target(str(place / part.name) for part in plan.parts)

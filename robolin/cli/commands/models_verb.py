@@ -80,12 +80,12 @@ def _file(name: str) -> Path:
 
 
 def _copy(path: Path) -> None:
-    from robolin.io.atomic import replacing
+    from robolin.io.atomic import atomic_write
 
     if os.path.lexists(path.name):
         hint = "move it away first: it may have been changed"
         raise FileError("is there already", where=path.name, hint=hint)
-    with replacing(path.name) as stream:
+    with atomic_write(path.name) as stream:
         stream.write(path.read_bytes())
 
 

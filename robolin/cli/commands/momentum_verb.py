@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 
-@asking_command("momentum", [])
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("momentum", [])
+def command(inquiry: Request, out: Output) -> None:
     """Centre of mass, its Jacobian, and the momentum of the arm.
 
     Answers with mass, com, com_velocity, com_jacobian, momentum and momentum_matrix:
@@ -22,4 +22,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin momentum panda --q panda_joint4=-90deg
       robolin momentum ur5 --qd 1,0,0,0,0,0 -o momentum.npz
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

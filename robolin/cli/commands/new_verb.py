@@ -63,7 +63,7 @@ def command(name: str) -> None:
     Example:
       robolin new my-arm
     """
-    from robolin.io.atomic import replacing
+    from robolin.io.atomic import atomic_write
 
     name = name.removesuffix(".yaml")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
@@ -72,6 +72,6 @@ def command(name: str) -> None:
     file = f"{name}.yaml"
     if os.path.lexists(file):
         raise FileError("is there already", where=file, hint="choose another name")
-    with replacing(file) as stream:
+    with atomic_write(file) as stream:
         stream.write(_START.format(name=name, file=file).encode())
     click.echo(f"wrote {file}; `robolin inspect {file}` shows what it says", err=True)

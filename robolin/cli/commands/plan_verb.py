@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.core.text import counted, likely_meant
+from robolin.core.text import pluralize, suggest
 from robolin.errors import UsageError
 from robolin.queries.verbs import answering_verb
 
@@ -72,7 +72,7 @@ def _require_no_slip(ctx: click.Context, words: Sequence[str]) -> None:
     own = [each.removeprefix("--") for each in (_ESTIMATE, _WORKERS)]
     for word in words[1:]:
         name = word.partition("=")[0]
-        if name.startswith("--") and name not in known and likely_meant(name[2:], own):
+        if name.startswith("--") and name not in known and suggest(name[2:], own):
             raise click.NoSuchOption(name, ctx=ctx)
 
 
@@ -105,22 +105,22 @@ def command(words: tuple[str, ...], estimate: bool, workers: int | None) -> None
 def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
     """What the other command asks: inquiry, recordings, their division, the folder, the output."""
     from robolin.batch.batch_plan import Division
-    from robolin.cli.flags.flag import file_name, given_options
-    from robolin.cli.flags.many_flags import many_recordings
+    from robolin.cli.flags.flag import explicit_options, validated_path
+    from robolin.cli.flags.many_flags import recording_set
     from robolin.cli.flags.output_flags import output_of
-    from robolin.cli.group import parsed
-    from robolin.queries.request import inquiry_of
+    from robolin.cli.group import parse_only
+    from robolin.queries.request import request_from_options
 
     if estimate and not any(word.startswith(_OUTPUT) for word in words):
         # nothing is written there
         words = [*words, "-o", "parts/"]
-    with parsed(words) as ctx:
-        many = many_recordings(ctx)
+    with parse_only(words) as ctx:
+        many = recording_set(ctx)
         if many is None or many.folder is None:
             hint = "--trajectory says of which recordings, -o FOLDER/ where parts go"
             raise UsageError("is about parts", where="robolin plan", hint=hint)
-        options = {**given_options(ctx), "trajectory": many.recordings[0].path}
-        inquiry = inquiry_of(words[0], file_name(ctx.params["arm"]), options)
+        options = {**explicit_options(ctx), "trajectory": many.recordings[0].path}
+        inquiry = request_from_options(words[0], validated_path(ctx.params["arm"]), options)
         out = output_of(ctx)
         yield inquiry, many.recordings, Division(many.part_rows, out.form), many.folder, out
 
@@ -130,13 +130,13 @@ def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> Non
     from robolin.batch.parts_folder import begin
     from robolin.batch.plan_file import planned_in
     from robolin.batch.recordings import require_outside
-    from robolin.io.locations import place_named
+    from robolin.io.locations import parse_location
 
-    place = place_named(folder)
+    place = parse_location(folder)
     require_outside(str(place), found)
     plan = planned_in(place, inquiry, inquiry.source.arm(), found, division)
     begin(place, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
-    told = f"{counted(len(plan.parts), 'part')} of {counted(len(plan.sources), 'recording')}"
+    told = f"{pluralize(len(plan.parts), 'part')} of {pluralize(len(plan.sources), 'recording')}"
     out.note(f"{place}: plan {plan.id[:12]}, {told}")
 
 
@@ -157,7 +157,7 @@ def _sections(found: Estimate, workers: int | None) -> list[ReportSection]:
         for name, seconds in found.seconds.items()
     ]
     head = [
-        f"{counted(found.recordings, 'recording')}, {rows}, {counted(found.parts, 'part')}",
+        f"{pluralize(found.recordings, 'recording')}, {rows}, {pluralize(found.parts, 'part')}",
         f"{_bytes(found.bytes_in)} in, {_bytes(found.bytes_out)} out",
         f"a row takes {1e6 * found.per_row:.3g} µs of work, a part {1e3 * found.per_part:.3g} ms "
         f"besides; the {found.way} carries a row in {1e6 * found.carried:.3g} µs",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, file_name, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag, validated_path
 from robolin.core.choices import PICTURE_FORMATS
 from robolin.errors import RobolinError, UsageError
 
@@ -60,10 +60,10 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
       robolin plot panda -o panda.pdf
     """
     from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
-    from robolin.io.atomic import replacing
+    from robolin.io.atomic import atomic_write
     from robolin.io.paths import require_output_is_no_input, shared_name
 
-    form = PurePath(file_name(path)).suffix.lower()[1:]
+    form = PurePath(validated_path(path)).suffix.lower()[1:]
     if form not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("the extension does not say what to draw", where=path, hint=hint)
@@ -76,7 +76,7 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
         else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {name}"
     )
     drawn = picture_bytes(drawn_panels(_panels(found, only), title), form)
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(drawn)
 
 
@@ -106,7 +106,7 @@ def _results(source: str, other: str | None) -> list[Result]:
         if other is not None:
             hint = "two stored results are compared; `robolin diff` compares two arms"
             raise UsageError("is no stored result", where=source, hint=hint)
-        return _about(load(file_name(source)))
+        return _about(load(validated_path(source)))
     first = _stored(source)
     return [first if other is None else first - _stored(other)]
 
@@ -138,4 +138,4 @@ def _is_stored(path: str) -> bool:
 def _stored(path: str) -> Result:
     from robolin.io.stored import read_result
 
-    return read_result(file_name(path)).result
+    return read_result(validated_path(path)).result

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 
-@asking_command("poles", LINEAR_MODEL_FLAGS, state_help=POINT_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("poles", LINEAR_MODEL_FLAGS, state_help=POINT_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """How an arm moves by itself: poles, stability, what motors reach.
 
     Answers with poles, the slowest first, frequency, damping, decay (the inverse of the time
@@ -22,4 +22,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin poles panda --outputs panda_hand
       robolin poles cart-pole --dt 0.01 -o poles.json
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, VerbCommand, flag, label_of
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag, option_name
 from robolin.core.results.result import SWEEP
 from robolin.core.text import printable
 from robolin.errors import RobolinError, UsageError, raise_all
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robolin.checking.tolerance import Tolerances
     from robolin.cli.flags.output_flags import Output
     from robolin.core.results.result import Result, ResultStream
-    from robolin.queries.request import Inquiry
+    from robolin.queries.request import Request
 
 # `--suite` without a file behind it
 _NEAREST = "<nearest>"
@@ -60,7 +60,7 @@ class RecordCommand(VerbCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for i, word in enumerate(args):
             if (verb := answering_verb(word)) is not None:
-                if any(label_of(flag) in verb.options for flag in _FLAGS):
+                if any(option_name(flag) in verb.options for flag in _FLAGS):
                     args = [*args[: i + 1], "--", *args[i + 1 :]]
                 break
         return super().parse_args(ctx, args)
@@ -88,9 +88,9 @@ def command(
       robolin record sweep inverse panda --payload panda_hand:0,1,2 -o payloads.npz
       robolin record --suite
     """
-    from robolin.checking.tolerance import Tolerances, same_for_all
+    from robolin.checking.tolerance import Tolerances, uniform_tolerances
 
-    close = same_for_all(rtol, atol)
+    close = uniform_tolerances(rtol, atol)
     if suite is None:
         _record(words, close or Tolerances({}))
     elif words or close:
@@ -101,7 +101,7 @@ def command(
 
 
 def _record(words: tuple[str, ...], close: Tolerances) -> None:
-    from robolin.cli.query_command import respond
+    from robolin.cli.query_command import run_and_write
 
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"
@@ -117,22 +117,22 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
             raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
         out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
 
-    respond(inquiry, out, write)
+    run_and_write(inquiry, out, write)
 
 
-def _asked(words: tuple[str, ...]) -> tuple[Inquiry, Output]:
+def _asked(words: tuple[str, ...]) -> tuple[Request, Output]:
     """What is to be recorded: the words of a verb, or of a sweep of one."""
     from robolin.cli.commands.sweep_verb import asked_in_sweep
-    from robolin.cli.group import parsed
-    from robolin.cli.query_command import asked_in
+    from robolin.cli.group import parse_only
+    from robolin.cli.query_command import parse_request
 
     if words[0] == SWEEP:
         return asked_in_sweep(words[1:])
     if answering_verb(words[0]) is None:
         message = f"'{words[0]}' is no verb with results to store"
         raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
-    with parsed(words) as ctx:
-        return asked_in(ctx)
+    with parse_only(words) as ctx:
+        return parse_request(ctx)
 
 
 def _record_suite(path: str | None) -> None:
@@ -140,7 +140,7 @@ def _record_suite(path: str | None) -> None:
     from robolin.checking.record_results import record_inquiry
     from robolin.checking.suite import nearest_suite
     from robolin.checking.tolerance import Tolerances
-    from robolin.queries.query_context import QUIETLY
+    from robolin.queries.query_context import DEFAULT_SETTINGS
 
     cases = nearest_suite(path)
     missing = [case for case in cases if not case.stored.exists()]
@@ -149,7 +149,7 @@ def _record_suite(path: str | None) -> None:
         case.stored.parent.mkdir(parents=True, exist_ok=True)
         close = case.tolerances or Tolerances({})
         try:
-            record_inquiry(case.question.inquiry(), case.stored, QUIETLY, close)
+            record_inquiry(case.question.inquiry(), case.stored, DEFAULT_SETTINGS, close)
         except RobolinError as error:
             problems += [in_case(case, part) for part in error.parts]
         else:

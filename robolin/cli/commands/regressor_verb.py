@@ -5,8 +5,8 @@ from __future__ import annotations
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import sample_flags
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag(
@@ -32,8 +32,8 @@ _FLAGS = [
 ]
 
 
-@asking_command("regressor", [*sample_flags("--rank"), *_FLAGS])
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("regressor", [*sample_flags("--rank"), *_FLAGS])
+def command(inquiry: Request, out: Output) -> None:
     """Torques as a linear function of masses, inertias and losses.
 
     Answers with the matrix regressor in tau = regressor * parameters.  Its columns are, for every
@@ -47,4 +47,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin regressor ur5 --rank --samples 50
       robolin regressor arm.urdf --trajectory motion.csv -o regressor.npz
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -16,9 +16,9 @@ from robolin.cli.flags.flag import (
     RobotFile,
     VerbCommand,
     bundled,
-    file_name,
+    explicit_options,
     flag,
-    given_options,
+    validated_path,
 )
 from robolin.cli.flags.forward_flags import CLOSE_FLAG
 from robolin.cli.flags.model_flags import MODEL_PARAMS
@@ -96,12 +96,12 @@ def _request(
     if len(subjects) > 2:
         hint = "one arm or stored result, or two side by side"
         raise UsageError(f"{len(subjects)} are too many", where="robolin report", hint=hint)
-    if PurePath(file_name(path)).suffix.lower() not in (".html", ".htm"):
+    if PurePath(validated_path(path)).suffix.lower() not in (".html", ".htm"):
         raise UsageError("the page is written to .html", where=path, hint="-o report.html")
-    options = given_options(click.get_current_context())
+    options = explicit_options(click.get_current_context())
     if _are_results(subjects, options):
         return ReportRequest(subjects, (), States(), verify_states, path, quiet)
-    sources = tuple(arm_source(file_name(each), options, _VERB) for each in subjects)
+    sources = tuple(arm_source(validated_path(each), options, _VERB) for each in subjects)
     given = {
         label.replace("-", "_"): value
         for label, value in options.items()
@@ -125,7 +125,7 @@ def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
     """Whether these are stored results, which neither go with arms nor take options of one."""
     from robolin.io.format_table import FORMATS, format_named
 
-    stored = [format_named(file_name(each)) in FORMATS for each in subjects]
+    stored = [format_named(validated_path(each)) in FORMATS for each in subjects]
     if any(stored) and not all(stored):
         hint = "two arms, or two stored results"
         raise UsageError("an arm and a stored result", where="robolin report", hint=hint)
@@ -151,11 +151,11 @@ def command(request: ReportRequest) -> None:
       robolin report arm.urdf arm-new.urdf --trajectory motion.csv -o changes.html
       robolin report before.npz after.npz -o results.html
     """
-    from robolin.io.atomic import replacing, require_writable
+    from robolin.io.atomic import atomic_write, require_writable
 
     _require_named(Path(request.path))
     require_writable(Path(request.path))
-    with replacing(request.path) as stream:
+    with atomic_write(request.path) as stream:
         page = _page_of_results(request) if request.stored else _page_of_arms(request)
         stream.write(page.encode())
     request.notify("note", f"{request.path}: written")

@@ -7,8 +7,8 @@ import click
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag(
@@ -40,8 +40,8 @@ _FLAGS = [
 ]
 
 
-@asking_command("response", [*LINEAR_MODEL_FLAGS, *_FLAGS], state_help=POINT_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("response", [*LINEAR_MODEL_FLAGS, *_FLAGS], state_help=POINT_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """How outputs answer to torques: by frequency, or after a step.
 
     Answers with frequency_response, C (jw - A)^-1 B + D, or with step_response: changes that the
@@ -52,4 +52,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin response two-link --frequencies 0.1:100:200 -o bode.npz
       robolin response panda --outputs panda_hand/vx --duration 0.5 --rows 51
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -7,10 +7,10 @@ import click
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import READING_FLAGS
-from robolin.cli.query_command import asking_command, respond
+from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.choices import TORQUES
 from robolin.io.format_table import extensions, trajectory_formats
-from robolin.queries.request import Inquiry
+from robolin.queries.request import Request
 
 _FLAGS = [
     flag(
@@ -86,8 +86,8 @@ _FLAGS = [
 ]
 
 
-@asking_command("sensitivity", _FLAGS)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("sensitivity", _FLAGS)
+def command(inquiry: Request, out: Output) -> None:
     """How a motion changes with its beginning, its torques and the arm.
 
     Integrates the linearized model along the motion in a file, and answers with dq and dqd in
@@ -102,4 +102,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
       robolin sensitivity arm.urdf --trajectory motion.csv --cost-slopes miss.csv -o gradient.npz
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -17,15 +17,15 @@ from robolin.cli.flags.forward_flags import (
 )
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import READING_FLAGS
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _TOLD = (PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM)
 _FLAGS = [*START, *READING_FLAGS, *_TOLD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
 
 
-@asking_command("simulate", _FLAGS, state_help=STATE_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("simulate", _FLAGS, state_help=STATE_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """The motion of an arm under torques or a controller, with its energies.
 
     Answers with a trajectory that every other verb reads: time, positions, velocities,
@@ -40,8 +40,8 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
       robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
     """
-    from robolin.display.terminal.show import some_rows
+    from robolin.display.terminal.show import sample_rows
 
     # a table of many motions has their ends
     one = "initial" not in inquiry.question.asks
-    respond(inquiry, out, partial(out.write, shortened=some_rows) if one else None)
+    run_and_write(inquiry, out, partial(out.write, shortened=sample_rows) if one else None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.query_command import asking_command, respond
-from robolin.queries.request import Inquiry
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
 
 _ONLY = flag(
     "--only",
@@ -16,8 +16,8 @@ _ONLY = flag(
 )
 
 
-@asking_command("state-space", [*LINEAR_MODEL_FLAGS, _ONLY], state_help=POINT_HELP)
-def command(inquiry: Inquiry, out: Output) -> None:
+@query_command("state-space", [*LINEAR_MODEL_FLAGS, _ONLY], state_help=POINT_HELP)
+def command(inquiry: Request, out: Output) -> None:
     """An arm as a linear system about a state: A, B, C, D and drift.
 
     Answers with dx/dt = drift + A x + B u and y + C x + D u: x is the change of positions and
@@ -30,4 +30,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin state-space panda --outputs q,panda_hand/velocity --dt 0.01 -o model.mat
       robolin state-space ur5 --trajectory motion.csv --only A,B -o models.npz
     """
-    respond(inquiry, out)
+    run_and_write(inquiry, out)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, VerbCommand, file_name, flag
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag, validated_path
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 
 if TYPE_CHECKING:
     from robolin.batch.batch_plan import PartsPlan
@@ -51,13 +51,13 @@ def command(folder: str, thorough: bool, shards: int | None, report: Report) -> 
       robolin status out/
       robolin status out/ --shards 16
     """
-    from robolin.batch.parts_folder import DONE, part_states, plan_in, waits_for
-    from robolin.io.locations import place_named
+    from robolin.batch.parts_folder import DONE, part_states, plan_in, remaining_by_shard
+    from robolin.io.locations import parse_location
 
-    place = place_named(file_name(folder))
+    place = parse_location(validated_path(folder))
     plan = plan_in(place)
     states = part_states(place, plan, thorough=thorough)
-    left = waits_for(states, shards) if shards else {}
+    left = remaining_by_shard(states, shards) if shards else {}
     report.write(_sections(plan, states, left, shards), _document(plan, states, left))
     if any(each.state != DONE for each in states):
         click.get_current_context().exit(UNFINISHED)
@@ -78,7 +78,7 @@ def _sections(
     counts = _counts(states)
     rows = sum((each.entry or {}).get("rows") or 0 for each in states)
     told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-    whole = f"{counted(len(states), 'part')} of {counted(len(plan.sources), 'recording')}"
+    whole = f"{pluralize(len(states), 'part')} of {pluralize(len(plan.sources), 'recording')}"
     lines = [f"{whole}: {told}", f"{rows:,} rows done"]
     sections: list[ReportSection] = [TextLines(lines, f"Plan {plan.id[:12]}")]
     unfit = [each for each in states if each.entry is None]

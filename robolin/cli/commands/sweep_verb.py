@@ -15,7 +15,7 @@ from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
     from robolin.cli.flags.output_flags import Output
-    from robolin.queries.request import Inquiry
+    from robolin.queries.request import Request
 
 _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
 
@@ -43,39 +43,39 @@ def command(words: tuple[str, ...]) -> None:
       robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary
       robolin sweep poles two-link --payload lower:0,1,2 -o poles.svg
     """
-    from robolin.cli.query_command import respond
+    from robolin.cli.query_command import run_and_write
 
     inquiry, out = asked_in_sweep(words)
     if out.path is not None and PurePath(out.path).suffix.lower()[1:] in PICTURE_FORMATS:
         _draw(inquiry, out, out.path)
     else:
-        respond(inquiry, out)
+        run_and_write(inquiry, out)
 
 
-def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
+def asked_in_sweep(words: Sequence[str]) -> tuple[Request, Output]:
     """What the words of a sweep ask, and where the answer is to go."""
-    from robolin.cli.group import parsed
-    from robolin.cli.query_command import asked_in
+    from robolin.cli.group import parse_only
+    from robolin.cli.query_command import parse_request
     from robolin.core.results.result import SWEEP
 
     if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
         hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
         raise UsageError("which VERB is to be asked?", where="robolin sweep", hint=hint)
-    with parsed(words) as ctx:
+    with parse_only(words) as ctx:
         if ctx.params.get("limits"):
             hint = "`robolin inverse ARM --limits` shows them for one value"
             raise UsageError("has no effect here", where="--limits", hint=hint)
-        return asked_in(ctx, f"{SWEEP} {words[0]}")
+        return parse_request(ctx, f"{SWEEP} {words[0]}")
 
 
-def _draw(inquiry: Inquiry, out: Output, path: str) -> None:
+def _draw(inquiry: Request, out: Output, path: str) -> None:
     from robolin.display.plots.draw_panels import figure_of, picture_bytes
-    from robolin.io.atomic import replacing
+    from robolin.io.atomic import atomic_write
     from robolin.io.paths import require_output_is_no_input
-    from robolin.queries.sweep import swept_answer
+    from robolin.queries.sweep import run_sweep
 
     require_output_is_no_input(path, inquiry.files.values())
-    found = swept_answer(inquiry, out.settings())
+    found = run_sweep(inquiry, out.settings())
     drawn = picture_bytes(figure_of(found, out.arrays), PurePath(path).suffix.lower()[1:])
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(drawn)

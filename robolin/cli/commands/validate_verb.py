@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, file_name, flag
-from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
+from robolin.cli.flags.flag import (
+    METHOD,
+    OUTPUT,
+    RobotFile,
+    VerbCommand,
+    bundled,
+    flag,
+    validated_path,
+)
+from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
@@ -42,7 +50,7 @@ class ValidateOptions:
         """What the project and the flags want to be ignored."""
         from robolin.checking.validate_settings import read_settings, require_ids
 
-        config = Path(file_name(self.config)) if self.config is not None else None
+        config = Path(validated_path(self.config)) if self.config is not None else None
         settings = read_settings(config, Path.cwd())
         named = [each.strip() for text in self.ignore for each in text.split(",")]
         more = require_ids(named, "--ignore")
@@ -54,7 +62,7 @@ class ValidateOptions:
 
     def _spelled_out(self) -> Iterator[str]:
         for name in self.arms:
-            if _PATTERN.isdisjoint(name) or Path(file_name(name)).exists():
+            if _PATTERN.isdisjoint(name) or Path(validated_path(name)).exists():
                 yield name
                 continue
             from glob import glob
@@ -125,19 +133,19 @@ def command(options: ValidateOptions) -> None:
       robolin validate arm.urdf --strict --format json
       robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
     """
-    from robolin.cli.output.report import reports_to
+    from robolin.cli.output.report import reports_for
     from robolin.cli.output.validate_report import write_validate_report
 
-    reports = reports_to(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
+    reports = reports_for(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
     settings = options.settings()
     sources = options.sources()
     _require_kept(options, settings, sources)
-    reading = read_with(sources, options.xacro_arg, options.package)
+    reading = sources_with_options(sources, options.xacro_arg, options.package)
     files = [_validated(*each, settings) for each in reading]
     for report in reports:
         write_validate_report(report, files)
     if options.write_baseline is not None:
-        _store(files, settings, file_name(options.write_baseline))
+        _store(files, settings, validated_path(options.write_baseline))
         return
     telling = ("error", "warning", "note") if options.strict else ("error", "warning")
     if any(file.counts[level] for file in files for level in telling):
@@ -167,7 +175,7 @@ def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -
 
 def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) -> None:
     from robolin.checking.validate_settings import baseline_text
-    from robolin.io.atomic import replacing
+    from robolin.io.atomic import atomic_write
 
     if any(file.counts["error"] for file in files):
         broken = next(file.source for file in files if file.counts["error"])
@@ -175,5 +183,5 @@ def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) ->
         raise UsageError(f"'{broken}' has errors, which always count", where=path, hint=hint)
     # what is ignored by an earlier baseline stays known
     everything = {file.source: [*file.findings, *file.ignored] for file in files}
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(baseline_text(everything, settings.folder).encode())

@@ -111,7 +111,7 @@ class VerbCommand(click.Command):
     """A command whose help page has one section per bundle of flags, and which loses no input."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        require_inputs_kept(ctx)
+        forbid_overwriting_inputs(ctx)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -156,7 +156,7 @@ def bundled(
     return decorate
 
 
-def require_inputs_kept(ctx: click.Context) -> None:
+def forbid_overwriting_inputs(ctx: click.Context) -> None:
     """Refuse a command line that names one file as an output and for anything else."""
     from robolin.io.paths import require_output_is_no_input
 
@@ -173,10 +173,10 @@ def require_inputs_kept(ctx: click.Context) -> None:
         require_output_is_no_input(None, [each for named in words.values() for each in named])
 
 
-def given_options(ctx: click.Context) -> dict[str, Any]:
+def explicit_options(ctx: click.Context) -> dict[str, Any]:
     """What the command line says about the question, by flag without dashes, as it was typed."""
     return {
-        label_of(param): ctx.params[param.name]
+        option_name(param): ctx.params[param.name]
         for param in ctx.command.params
         if param.name
         and isinstance(param, click.Option)
@@ -185,12 +185,12 @@ def given_options(ctx: click.Context) -> dict[str, Any]:
     }
 
 
-def label_of(param: click.Parameter) -> str:
+def option_name(param: click.Parameter) -> str:
     """The name a flag or an argument is recorded under."""
     return param.name or "" if isinstance(param, click.Argument) else param.opts[0].lstrip("-")
 
 
-def file_name(name: str) -> str:
+def validated_path(name: str) -> str:
     """The name, refused if no result could carry it or nothing could be read from it."""
     from robolin.io.paths import require_utf8_name
 

@@ -15,7 +15,7 @@ from robolin.core.choices import (
     REFERENCES,
     STATE_FORMS,
 )
-from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS, about_auto
+from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS, describe_auto
 from robolin.io.format_table import extensions, trajectory_formats
 
 _TEXT = (
@@ -79,14 +79,14 @@ _METHOD: dict[str, Any] = {"section": METHOD, "default": "auto", "show_default":
 METHOD_FLAG = flag(
     "--method",
     type=click.Choice(COMMON_METHODS),
-    help=_TEXT + about_auto("linearize-forward", "perturb-forward"),
+    help=_TEXT + describe_auto("linearize-forward", "perturb-forward"),
     **_METHOD,
 )
 FORWARD_METHOD_FLAG = flag(
     "--method",
     type=click.Choice(COMMON_METHODS + FORWARD_METHODS),
     metavar="METHOD",
-    help=f"{_TEXT}{about_auto('forward')}  The recursions come in four ways that agree: "
+    help=f"{_TEXT}{describe_auto('forward')}  The recursions come in four ways that agree: "
     "bias torques first (a, bias-free), with the links' accelerations (b, bias-free-links), "
     "bias forces of the links first (c, three-sweeps), and all biases on the way (d, operator); "
     "and in two more: c with the accelerations of links and tip (three-sweeps-links), and biases "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, file_name, flag
+from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.flags.output_flags import Output, count_flag
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS
@@ -58,7 +58,7 @@ _PART_FLAGS = ("part_rows", "shard", "resume", "cluster")
 
 
 @dataclass(frozen=True)
-class ManyRecordings:
+class RecordingSet:
     """The recordings, where results go, and how the work is divided.
 
     folder: where each part has a file; None for one result of all of them
@@ -72,12 +72,12 @@ class ManyRecordings:
     cluster: str | None = None
 
 
-def many_recordings(ctx: click.Context) -> ManyRecordings | None:
+def recording_set(ctx: click.Context) -> RecordingSet | None:
     """What a command line says about many recordings; None if it asks as ever for one result."""
     given = ctx.params.get("trajectory")
     asked: dict[str, Any] = {name: ctx.params.get(name) for name in _PART_FLAGS}
     folder = _folder(ctx.params.get("path"), any(asked.values()))
-    texts = tuple(map(file_name, given)) if isinstance(given, tuple) else ()
+    texts = tuple(map(validated_path, given)) if isinstance(given, tuple) else ()
     if not texts:
         _require_unasked(asked, "--trajectory says of which recordings")
         return None
@@ -90,15 +90,15 @@ def many_recordings(ctx: click.Context) -> ManyRecordings | None:
     if folder is None and len(texts) == 1 and not names_several(texts[0]):
         return None
     if folder is None:
-        return ManyRecordings(recordings(texts), **asked)
+        return RecordingSet(recordings(texts), **asked)
     from robolin.batch.parts_folder import recordings_for
-    from robolin.io.locations import place_named
+    from robolin.io.locations import parse_location
 
-    found = recordings_for(place_named(folder), texts)
+    found = recordings_for(parse_location(folder), texts)
     if found[0].path == "-":
         hint = "store what comes in a file first, or write to a file"
         raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
-    return ManyRecordings(found, folder, **asked)
+    return RecordingSet(found, folder, **asked)
 
 
 def live_output(ctx: click.Context, out: Output, question: Question) -> Output:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.cli.flags.flag import MODEL, RobotFile, bundled, file_name, flag, given_options
+from robolin.cli.flags.flag import MODEL, RobotFile, bundled, explicit_options, flag, validated_path
 from robolin.core.choices import BASE_JOINTS, WRENCH_MODELS
 from robolin.errors import UsageError
 from robolin.queries.request import ArmSource, arm_source
@@ -120,7 +120,7 @@ _FLAGS = [
 def _model(arm: str, **_: Any) -> ArmSource:
     ctx = click.get_current_context()
     verb = VERBS[ctx.command.name or ""]
-    return arm_source(file_name(arm), given_options(ctx), verb)
+    return arm_source(validated_path(arm), explicit_options(ctx), verb)
 
 
 MODEL_PARAMS: list[click.Parameter] = [ARM_ARGUMENT, *_FLAGS]
@@ -133,8 +133,10 @@ _STRUCTURE = [param for param in _FLAGS if param.name != "joints"]
 def _structure(arm: str | None, **_: Any) -> ArmSource | None:
     ctx = click.get_current_context()
     if arm is not None:
-        texts = {label: value for label, value in given_options(ctx).items() if label != "joints"}
-        return arm_source(file_name(arm), texts, VERBS[ctx.command.name or ""])
+        texts = {
+            label: value for label, value in explicit_options(ctx).items() if label != "joints"
+        }
+        return arm_source(validated_path(arm), texts, VERBS[ctx.command.name or ""])
     for param in _STRUCTURE:
         if ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT:
             hint = "--joints N takes as many joints as should move, and nothing else"
@@ -147,7 +149,7 @@ structure_options = bundled(
 )
 
 
-def read_with(
+def sources_with_options(
     sources: Sequence[str], xacro_arg: Sequence[str], package: Sequence[str]
 ) -> list[tuple[str, ModelOptions]]:
     """Every file with what it is read with: what xacro needs is for xacro files alone."""
@@ -158,4 +160,4 @@ def read_with(
     of_xacro = [source.lower().endswith(".xacro") for source in sources]
     # where there is none, the first file refuses what has no effect
     options = [given if each or not any(of_xacro) else plain for each in of_xacro]
-    return list(zip(map(file_name, sources), options, strict=True))
+    return list(zip(map(validated_path, sources), options, strict=True))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, file_name, flag
+from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.messages import say
 from robolin.errors import FileError, UsageError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
@@ -75,7 +75,7 @@ class Output:
             raise UsageError("a summary is no CSV", where="--summary", hint=hint)
         require_output_is_no_input(self.path, inputs)
 
-    def form_written(self) -> str:
+    def resolved_format(self) -> str:
         """The form the answer will have."""
         from robolin.io.format_table import format_of
 
@@ -83,10 +83,10 @@ class Output:
             return format_of(self.path, self.form)
         return self.form or (TABLE if standard_output().isatty() else PIPED)
 
-    def fills_terminal(self) -> bool:
+    def streams_to_terminal(self) -> bool:
         """Whether rows appear on the terminal as they come, so that nothing else may."""
         on_terminal = self.path is None and standard_output().isatty()
-        return on_terminal and self.form_written() != TABLE
+        return on_terminal and self.resolved_format() != TABLE
 
     def write(self, result: Result | ResultStream, shortened: Shortened = None) -> None:
         """Write the result as a file, a table, a summary or a quick look.
@@ -130,22 +130,22 @@ class Output:
         from robolin.cli.output.report import Report
         from robolin.core.results.result import Result
         from robolin.display.plots.result_panels import panels_of
-        from robolin.display.terminal.text_plot import quick_look
-        from robolin.queries.answer import gathered_result
+        from robolin.display.terminal.text_plot import text_plot
+        from robolin.queries.answer import concat_parts
 
-        whole = result if isinstance(result, Result) else gathered_result(result)
+        whole = result if isinstance(result, Result) else concat_parts(result)
         if self.path is not None:
             self._write(whole, shortened)
         width = shutil.get_terminal_size().columns
-        Report().write_text(quick_look(panels_of(whole), width))
+        Report().write_text(text_plot(panels_of(whole), width))
 
     def _write(self, result: Result | ResultStream, shortened: Shortened) -> None:
         from robolin.core.results.result import Result
-        from robolin.display.terminal.show import write_shown
+        from robolin.display.terminal.show import write_result
 
-        if shortened is not None and self.form_written() == TABLE and isinstance(result, Result):
+        if shortened is not None and self.resolved_format() == TABLE and isinstance(result, Result):
             result = shortened(result)
-        write_shown(
+        write_result(
             result,
             path=self.path,
             fmt=self.form,
@@ -170,7 +170,7 @@ class Output:
             kind = "note"
         self._say(kind, (text,))
 
-    def notify_of_parts(self, kind: str, text: str) -> None:
+    def notify_part(self, kind: str, text: str) -> None:
         """Say a note or a warning; a summary stands in the parts."""
         if kind != "summary":
             self._say(kind, (text,))
@@ -178,7 +178,7 @@ class Output:
     def _shows_contract(self) -> bool:
         """Whether standard output has the contract, in which summaries stand too."""
         in_part = self.path is not None or self.summary or self.plot
-        return not in_part and self.form_written() != "csv"
+        return not in_part and self.resolved_format() != "csv"
 
     def settings(self) -> Settings:
         """How to answer, with notes and warnings said here."""
@@ -292,4 +292,4 @@ def output_of(ctx: click.Context) -> Output:
         hint = f"-o FILE.{said['form']} writes one"
         message = f"only files have the form '{said['form']}'"
         raise UsageError(message, where="--format", hint=hint)
-    return Output(path and file_name(path), **said)
+    return Output(path and validated_path(path), **said)

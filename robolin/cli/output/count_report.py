@@ -9,7 +9,7 @@ from typing import Any
 
 from robolin.analysis.operation_counts import CountedAlgorithm, polynomial_text, value_at
 from robolin.cli.output.report import ReportSection, ReportTable, TextLines
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.engine.parameters import Parameters
 from robolin.engine.run import Cost
 
@@ -43,8 +43,8 @@ def count_sections(
     ]
     below = [
         "placing the links in space, not included above: "
-        f"{counted(placing['multiplication'], 'multiplication')}, "
-        f"{counted(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
+        f"{pluralize(placing['multiplication'], 'multiplication')}, "
+        f"{pluralize(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
         *_folded_kinematics(rows),
         "the papers do not say whether their formulas include this",
     ]
@@ -57,8 +57,8 @@ def _folded_kinematics(rows: Sequence[CountedAlgorithm]) -> list[str]:
         return []
     least = reduce(or_, folded)
     return [
-        f"folded: {counted(least['multiplication'], 'multiplication')}, "
-        f"{counted(least['addition'], 'addition')}"
+        f"folded: {pluralize(least['multiplication'], 'multiplication')}, "
+        f"{pluralize(least['addition'], 'addition')}"
     ]
 
 

@@ -19,7 +19,7 @@ from robolin.checking.outcome import (
 )
 from robolin.checking.tolerance import distinguishing_digits, percent, rounding_of
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines
-from robolin.core.text import counted, printable
+from robolin.core.text import pluralize, printable
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
@@ -50,7 +50,7 @@ def _sections(
 ) -> list[ReportSection]:
     sections: list[ReportSection] = [TextLines(["nothing differs"])]
     if changes:
-        sections = [changes_table(changes), TextLines([counted(len(changes), "difference")])]
+        sections = [changes_table(changes), TextLines([pluralize(len(changes), "difference")])]
     if torques is not None:
         sections += _torque_sections(torques)
     return sections
@@ -152,18 +152,18 @@ def _check_report_sections(
     outcomes: Sequence[CheckOutcome], everything: bool
 ) -> Iterator[ReportSection]:
     for outcome in outcomes:
-        if outcome.status != "same" or everything or list(_asides(outcome)):
+        if outcome.status != "same" or everything or list(_extra_notes(outcome)):
             yield from _details(outcome, everything)
-    yield TextLines([*_one_line_each(outcomes), counted_outcomes(outcomes)])
+    yield TextLines([*_summary_lines(outcomes), counted_outcomes(outcomes)])
 
 
-def _asides(outcome: CheckOutcome) -> Iterator[str]:
+def _extra_notes(outcome: CheckOutcome) -> Iterator[str]:
     """What is worth telling although nothing counts as a difference."""
     if outcome.comparison is not None:
         yield from reasons(outcome.comparison)
 
 
-def _one_line_each(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
+def _summary_lines(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
     names = max((len(outcome.name) for outcome in outcomes), default=0)
     questions = max((len(outcome.question) for outcome in outcomes), default=0)
     for outcome in outcomes:

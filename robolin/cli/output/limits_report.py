@@ -14,12 +14,12 @@ import numpy as np
 from robolin.analysis.limits import ClosestApproach, JointLimits, Margin
 from robolin.cli.flags.output_flags import Output, standard_output
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines
-from robolin.cli.query_command import respond
+from robolin.cli.query_command import run_and_write
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.results.result import Result, ResultStream
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.errors import FOUND_SOMETHING
-from robolin.queries.request import Inquiry
+from robolin.queries.request import Request
 from robolin.queries.values import Values
 
 LIMIT_COLUMNS = (
@@ -99,7 +99,7 @@ def _verdict(found: JointLimits) -> str:
     if not over:
         return "within all limits"
     joints = len({margin.joint for margin in over})
-    return f"EXCEEDED: {counted(len(over), 'limit')} of {counted(joints, 'joint')}"
+    return f"EXCEEDED: {pluralize(len(over), 'limit')} of {pluralize(joints, 'joint')}"
 
 
 def csv_section(found: JointLimits) -> list[ReportSection]:
@@ -142,7 +142,7 @@ def _entry(margin: Margin) -> dict[str, Any]:
     }
 
 
-def respond_with_limits(inquiry: Inquiry, out: Output) -> None:
+def run_with_limits(inquiry: Request, out: Output) -> None:
     """Compute the torques, write them if there is a file for them, and show the margins."""
     arm = inquiry.source.arm()
     approach = ClosestApproach(arm)
@@ -157,16 +157,16 @@ def respond_with_limits(inquiry: Inquiry, out: Output) -> None:
 
     # the form asked for is that of the margins; the extension says that of the torques
     if out.path:
-        respond(inquiry, replace(out, form=None), arm=arm, watch=watch)
+        run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
     else:
-        respond(inquiry, replace(out, form="csv"), _passed_by, arm=arm, watch=watch)
+        run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
     found = approach.found()
     _show(found, out, inquiry.states.trajectory is None)
     if found.exceeded:
         click.get_current_context().exit(FOUND_SOMETHING)
 
 
-def _passed_by(answer: Result | ResultStream) -> None:
+def drain(answer: Result | ResultStream) -> None:
     """Let every part of the answer come and go."""
     if isinstance(answer, ResultStream):
         for _part in answer.parts:

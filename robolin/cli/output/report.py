@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, bundled, file_name, flag
+from robolin.cli.flags.flag import OUTPUT, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import color_flag, standard_output
 from robolin.core.results.summary import Extreme, Summary
-from robolin.core.text import counted, printable, printable_json
+from robolin.core.text import pluralize, printable, printable_json
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Report:
         if self.form == "json":
             text = _json(document)
         elif terminal or self.color == "always":
-            text = drawn_report(sections, _width(terminal), self._colored(terminal))
+            text = render_report(sections, _width(terminal), self._colored(terminal))
         else:
             text = plain_text(sections)
         _write_text(text, terminal)
@@ -126,7 +126,7 @@ _FLAGS = [
 def _report(path: str | None, form: str | None, color: str) -> Report:
     if path is None:
         return Report(None, form or "table", color)
-    extension = PurePath(file_name(path)).suffix.lower()
+    extension = PurePath(validated_path(path)).suffix.lower()
     says = EXTENSIONS.get(extension)
     if says is None:
         hint = f"use {' or '.join(EXTENSIONS)}"
@@ -140,7 +140,7 @@ def _report(path: str | None, form: str | None, color: str) -> Report:
 report_options = bundled("report", _FLAGS, _report)
 
 
-def reports_to(
+def reports_for(
     path: str | None, form: str | None, color: str, extensions: Mapping[str, str]
 ) -> list[Report]:
     """A report for the file, in the form its extension picks, and one for standard output.
@@ -150,7 +150,7 @@ def reports_to(
     shown = [Report(None, form or "table", color)] if form or path is None else []
     if path is None:
         return shown
-    says = extensions.get(PurePath(file_name(path)).suffix.lower())
+    says = extensions.get(PurePath(validated_path(path)).suffix.lower())
     if says is None:
         hint = f"use {', '.join(extensions)}"
         raise UsageError("the extension does not say what to write", where=path, hint=hint)
@@ -193,7 +193,7 @@ def _columns(table: ReportTable) -> list[str]:
     ]
 
 
-def drawn_report(sections: Sequence[ReportSection], width: int, color: bool) -> str:
+def render_report(sections: Sequence[ReportSection], width: int, color: bool) -> str:
     """The sections as a terminal of this width shows them."""
     blocks = [
         _blocks(section, width) if isinstance(section, ReportTable) else [] for section in sections
@@ -242,9 +242,9 @@ def _json(document: Any) -> str:
 
 
 def _write_file(path: str, text: str) -> None:
-    from robolin.io.atomic import replacing
+    from robolin.io.atomic import atomic_write
 
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(text.encode())
 
 
@@ -252,9 +252,9 @@ def _write_text(text: str, terminal: bool) -> None:
     """A terminal gets what it can show, a pipe the same bytes everywhere."""
     stream = standard_output()
     if terminal:
-        from robolin.display.terminal.show import paged
+        from robolin.display.terminal.show import page_text
 
-        if paged(text, stream):
+        if page_text(text, stream):
             return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
@@ -282,7 +282,7 @@ def summary_sections(found: Summary, precision: int) -> list[ReportSection]:
         for array in found.arrays
     ]
     table = ReportTable(_HEADER, rows, frozenset(("smallest", "largest")))
-    return [table] if found.rows is None else [table, TextLines([counted(found.rows, "row")])]
+    return [table] if found.rows is None else [table, TextLines([pluralize(found.rows, "row")])]
 
 
 def _cells(found: Extreme | None, precision: int) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from robolin.checking.annotations import github_command, xml_attribute, xml_lines
 from robolin.checking.validate_settings import KNOWN_IDS
 from robolin.cli.output.report import Report, TextLines
-from robolin.core.text import counted, printable, printable_json
+from robolin.core.text import pluralize, printable, printable_json
 from robolin.description.model import Finding
 from robolin.display.report.shared_findings import shared_finding
 from robolin.io.paths import shared_name
@@ -67,7 +67,7 @@ def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
 
 
 def _summary(file: ValidatedFile) -> str:
-    told = [counted(n, level) for level, n in file.counts.items() if n]
+    told = [pluralize(n, level) for level, n in file.counts.items() if n]
     told = told or ["nothing found"]
     return ", ".join([*told, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
 

@@ -11,7 +11,7 @@ from typing import Any
 from robolin.checking.verification.checks import WHY, YARDSTICK, Check, RightDigits
 from robolin.checking.verification.verify import Verification
 from robolin.cli.output.report import ReportSection, ReportTable, TextLines
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 
 WIDTH = 100
 
@@ -41,7 +41,7 @@ def verify_sections(found: Verification) -> list[ReportSection]:
 def _head(found: Verification) -> str:
     low, high = (_number(float(x)) for x in (found.condition.min(), found.condition.max()))
     return (
-        f"{found.arm}: {counted(len(found.joints), 'joint')}, {len(found.condition)} states inside "
+        f"{found.arm}: {pluralize(len(found.joints), 'joint')}, {len(found.condition)} states inside "
         f"its limits (seed {found.seed}), cond(M) {low} to {high}"
     )
 
@@ -156,7 +156,7 @@ def _verdict(found: Verification) -> list[str]:
         return [f"passed: {done} checks within bounds"]
     summary = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
     if found.defects:
-        summary.append(f"{counted(len(found.defects), 'defect')} of the arm")
+        summary.append(f"{pluralize(len(found.defects), 'defect')} of the arm")
     return [*lines, f"FAILED: {', '.join(summary)}" if out else f"DEFECT: {', '.join(summary)}"]
 
 

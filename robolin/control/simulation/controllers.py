@@ -16,9 +16,9 @@ from robolin.control.simulation.feedback_control import (
     TrackingController,
 )
 from robolin.core.arm import Arm, Frame
-from robolin.core.array_checks import array_of
+from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
@@ -49,7 +49,7 @@ class RateControl:
 
 
 @dataclass(frozen=True, eq=False)
-class PoseControl(Shown):
+class PoseControl(DisplayMixin):
     """Control 8.2, ε = -c ν + m⁻¹ Jᵀ k e: a frame is drawn to a pose while the arm is braked.
 
     e holds the distance to the target, and for each axis of the frame the way of its tip to
@@ -91,10 +91,10 @@ class PoseError(NamedTuple):
 class BrakingController:
     """Torques of control law 8.1."""
 
-    of_state = True
+    depends_on_state = True
 
     def __init__(self, arm: Arm, gain: ArrayLike, how: RunOptions) -> None:
-        values = array_of(arm, "gain", gain)
+        values = as_joint_array(arm, "gain", gain)
         if not (np.isfinite(values).all() and (values >= 0.0).all()):
             raise RobolinError("a gain is negative or not finite", hint="gains are 0 or more")
         self._arm, self._how, self._gain = arm, how, values
@@ -121,7 +121,7 @@ class BrakingController:
 class SteeringController:
     """Torques of control law 8.2 as corrected: those that brake, and J* k e."""
 
-    of_state = True
+    depends_on_state = True
 
     def __init__(self, arm: Arm, law: PoseControl, how: RunOptions) -> None:
         self._braking = BrakingController(arm, law.gain, how)

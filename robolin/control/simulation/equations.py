@@ -17,7 +17,7 @@ from robolin.core.choices import STATE_FORMS, StateForm
 from robolin.core.configuration import coordinates_of, embedded, embedded_rates, has_groups
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
-from robolin.evaluation.quick_calls import quick_call
+from robolin.evaluation.quick_calls import fast_call
 
 # for each form, the algorithms that lead there, back, and forward in time
 _ALGORITHMS = {
@@ -45,7 +45,7 @@ class FreeMotion:
     how: RunOptions
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
-        quick = quick_call(self.arm, "forward", self.how.get("engine", "auto"))
+        quick = fast_call(self.arm, "forward", self.how.get("engine", "auto"))
         found: Floats | None = quick(q, qd, tau)
         if found is not None:
             return found
@@ -103,7 +103,7 @@ class DiagonalizingVelocities:
         return evaluate(self.arm, _ALGORITHMS[self.name][1], given, **self.how)["qd"]
 
     def rates(self, t: float, q: Floats, values: Floats, torque: Torque) -> StateRates:
-        tau = torque(t, q, self.qd(q, values) if torque.of_state else values)
+        tau = torque(t, q, self.qd(q, values) if torque.depends_on_state else values)
         given = {"q": q, self.name: values, "tau": tau}
         found = evaluate(self.arm, _ALGORITHMS[self.name][2], given, **self.how)
         return StateRates(found["qd"], found[f"{self.name}d"], tau)
@@ -222,7 +222,7 @@ class Equations:
 
     def _power(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """What torques and loads do, in W."""
-        quick = quick_call(self.arm, "power", self.how.get("engine", "auto"))
+        quick = fast_call(self.arm, "power", self.how.get("engine", "auto"))
         found: Floats | None = quick(q, qd, tau)
         if found is not None:
             return found
@@ -254,10 +254,10 @@ class Drive:
     prescribed: PrescribedMotion | None = None
 
     @property
-    def of_state(self) -> bool:
+    def depends_on_state(self) -> bool:
         """Whether the state matters."""
-        more = self.disturbance is not None and self.disturbance.of_state
-        return self.wanted.of_state or more or self.prescribed is not None
+        more = self.disturbance is not None and self.disturbance.depends_on_state
+        return self.wanted.depends_on_state or more or self.prescribed is not None
 
     @property
     def only_motors(self) -> bool:

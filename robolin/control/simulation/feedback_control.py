@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 
 from robolin.control.simulation.reference import reference_of
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of
+from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.configuration import change_between
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 
 
 @dataclass(frozen=True, eq=False)
-class FeedbackControl(Shown):
+class FeedbackControl(DisplayMixin):
     """τ = τ₀ - K x at the joints with a motor, x the change of q, then of q̇, from q₀ and q̇₀.
 
     With integral action, integrals z follow in x; they are 0 at first.
@@ -75,7 +75,7 @@ class FeedbackControl(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class PDControl(Shown):
+class PDControl(DisplayMixin):
     """τ = kp (q₀ - q) + kd (q̇₀ - q̇), and the torque that carries weight and loads if `hold`.
 
     Fields:
@@ -102,7 +102,7 @@ class PDControl(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque(Shown):
+class ComputedTorque(DisplayMixin):
     """The torque of inverse dynamics for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
 
     Each joint then follows ë + kd ė + kp e = 0, whatever the others do.
@@ -147,7 +147,7 @@ class StateFeedback:
     dt:     the sample time of torques that are held
     """
 
-    of_state = True
+    depends_on_state = True
 
     def __init__(self, arm: Arm, law: FeedbackControl) -> None:
         names = driven_joints(arm, law)
@@ -263,7 +263,7 @@ class GivenIntegrals:
 
     law: StateFeedback
     integrals: Floats
-    of_state: bool = True
+    depends_on_state: bool = True
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.law.torque(t, q, qd, self.integrals)
@@ -272,7 +272,7 @@ class GivenIntegrals:
 class TrackingController:
     """Torques of PDControl and ComputedTorque."""
 
-    of_state = True
+    depends_on_state = True
 
     def __init__(self, arm: Arm, law: PDControl | ComputedTorque, how: RunOptions) -> None:
         self._arm, self._how, self._law = arm, how, law
@@ -337,7 +337,7 @@ def _quadratic(x: Floats, matrix: Floats) -> Floats:
 
 
 def _gain(arm: Arm, name: str, value: ArrayLike) -> Floats:
-    gain = array_of(arm, name, value)
+    gain = as_joint_array(arm, name, value)
     if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
         raise RobolinError(f"{name} is negative or not finite", hint="gains are 0 or more")
     return gain

@@ -150,10 +150,10 @@ def _solver() -> Any:
 _ROUNDING = 1e-9
 
 
-class HeldTorque:
+class ZeroOrderHold:
     """The torque of the last sample; integrals of the law grow from sample to sample."""
 
-    of_state = False
+    depends_on_state = False
 
     def __init__(self, law: StateFeedback, dt: float, batch: tuple[int, ...]) -> None:
         self._law, self._dt = law, dt
@@ -173,19 +173,19 @@ class HeldTorque:
         """The integrals (..., i) at a time up to the last sample, and after it."""
         return self._integrals[int(t / self._dt + _ROUNDING)]
 
-    def taken(self) -> TakenTorques:
+    def taken(self) -> HeldTorqueHistory:
         """All of them, once the motion is over."""
-        return TakenTorques(self._dt, self._torques, self._integrals)
+        return HeldTorqueHistory(self._dt, self._torques, self._integrals)
 
 
 @dataclass(frozen=True, eq=False)
-class TakenTorques:
+class HeldTorqueHistory:
     """The torques of all samples; the last one also counts for the end of the motion."""
 
     dt: float
     torques: list[Floats]
     integrals: list[Floats]
-    of_state: bool = False
+    depends_on_state: bool = False
 
     def _sample(self, t: float) -> int:
         return int(t / self.dt + _ROUNDING)

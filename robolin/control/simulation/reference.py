@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
 from robolin.core.array_checks import (
-    array_of,
+    as_joint_array,
     joint_arrays,
     require_same_rows,
     require_sound,
@@ -134,7 +134,7 @@ class PrescribedMotion:
 
     def _prescribed_accelerations(self, t: float) -> Floats:
         if not callable(self.qdd):
-            return array_of(self.arm, "qdd", self.qdd)
+            return as_joint_array(self.arm, "qdd", self.qdd)
         return _sound(self.arm, self.driven, self.qdd(t))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.choices import Integrator
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.errors import UsageError
 
 INTEGRATOR_NAMES: Mapping[Integrator, str] = {
@@ -106,7 +106,7 @@ class Schedule:
         """The integrator and its settings in words."""
         name = INTEGRATOR_NAMES[self.integrator]
         if self.fixed:
-            steps = counted(self.steps, "step")
+            steps = pluralize(self.steps, "step")
             return f"{name}, dt = {self.longest:g} s, {steps}"
         return f"{name}, rtol = {self.relative:g}, atol = {self.absolute:g}"
 

@@ -18,7 +18,7 @@ from robolin.control.simulation.equations import (
 )
 from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.control.simulation.integration import Integration, Project
-from robolin.control.simulation.integrators import HeldTorque, fitting_schedule, steps_between
+from robolin.control.simulation.integrators import ZeroOrderHold, fitting_schedule, steps_between
 from robolin.control.simulation.reference import (
     AnyAcceleration,
     PrescribedMotion,
@@ -39,11 +39,17 @@ from robolin.control.simulation.torques import (
     torque_of,
 )
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, batch_of, joint_arrays, require_arm, require_sound
+from robolin.core.array_checks import (
+    as_joint_array,
+    batch_of,
+    joint_arrays,
+    require_arm,
+    require_sound,
+)
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import Integrator, StateForm
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions, unsound_rows
+from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions, nonfinite_input_rows
 from robolin.evaluation.loops.loop_simulation import simulated_loops
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 
@@ -189,7 +195,7 @@ def run_simulation(
 
 def _on_closures(task: SimulationTask, q: Floats, qd: Floats) -> SimulationTask:
     """The task on the tree of an arm with loops, kept on their closures."""
-    how = _how(task, prod(q.shape[:-1]))
+    how = _run_options(task, prod(q.shape[:-1]))
     loops = simulated_loops(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
     return replace(task, arm=loops.tree, accelerations=loops.accelerations, project=loops.project)
 
@@ -198,7 +204,7 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
     if callable(tau) or isinstance(tau, TorqueTable):
         given = True
     else:
-        given = bool(array_of(task.arm, "tau", tau).any())
+        given = bool(as_joint_array(task.arm, "tau", tau).any())
     if task.control is not None and (task.hold or given):
         hint = "a control law gives the torque, weight and losses included"
         raise UsageError("control cannot go together with tau or hold", where="control", hint=hint)
@@ -214,13 +220,13 @@ def _together(
     arrays = joint_arrays(arm, given)
     batch = batch_of(arrays)
     spread = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
-    for row in np.flatnonzero(unsound_rows(arm, arrays, batch)):
+    for row in np.flatnonzero(nonfinite_input_rows(arm, arrays, batch)):
         place = np.unravel_index(row, batch) if batch else ()
         require_sound(arm, {name: values[place] for name, values in spread.items()})
     return spread["q"], spread["qd"], arrays.get("tau", tau)
 
 
-def _how(task: SimulationTask, states: int) -> RunOptions:
+def _run_options(task: SimulationTask, states: int) -> RunOptions:
     """Kernels as soon as they pay; which engine runs changes no bit."""
     worthwhile = task.engine == "auto" and states * task.schedule.steps >= FEW_STATES
     return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
@@ -237,7 +243,7 @@ def _one_by_one(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> 
 
 def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:
     """The motion of all states at once."""
-    arm, how = task.arm, _how(task, prod(q.shape[:-1]))
+    arm, how = task.arm, _run_options(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, how)
     given, prescribed = torque_of(arm, tau), prescribed_motion(arm, task.prescribed, tau, how)
     wanted = controller or (HoldingTorque(arm, given, how) if task.hold else given)
@@ -282,7 +288,7 @@ def _sampled(
     """The motion under torques that are held from sample to sample."""
     assert law.dt is not None, "only laws with a sample time hold their torques"
     batch, between = q.shape[:-1], steps_between(task.schedule, law.dt)
-    held, account = HeldTorque(law, law.dt, batch), _account(task, law, batch)
+    held, account = ZeroOrderHold(law, law.dt, batch), _account(task, law, batch)
     equations = _equations(task, batch, replace(drive, wanted=held), how, None)
 
     def integrals_at(t: float, y: Floats) -> Floats:

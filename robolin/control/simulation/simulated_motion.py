@@ -12,7 +12,7 @@ from robolin.control.simulation.controllers import Controller, Law
 from robolin.control.simulation.equations import Equations
 from robolin.control.simulation.schedule import Schedule
 from robolin.core.arrays import Floats, Mask
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 
@@ -21,7 +21,7 @@ NOT_STORED = {"stored": False}
 
 
 @dataclass(frozen=True, eq=False)
-class FeedbackCost(Shown):
+class FeedbackCost(DisplayMixin):
     """The cost of a motion of the nonlinear arm, and the one that the linear model predicts.
 
     Fields:
@@ -45,7 +45,7 @@ class FeedbackCost(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(Shown):
+class Simulation(DisplayMixin):
     """A motion, row by row, batch axes first.
 
     Fields:

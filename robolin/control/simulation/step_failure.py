@@ -11,7 +11,7 @@ from robolin.control.simulation.schedule import Schedule
 from robolin.core.arrays import Floats
 from robolin.core.units import joint_unit
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import unsound_rows
+from robolin.evaluation.evaluate import nonfinite_input_rows
 
 # a joint that moves farther than this in one step, in rad or m, is not resolved by it
 _FARTHEST_PER_STEP = 0.5
@@ -61,7 +61,7 @@ class StepFailure:
         """Whether y is not finite, or larger than in any plausible motion."""
         x, v, _ = self.equations.parts(y)
         values = {"qd": v} if self.equations.curved else {"q": x, "qd": v}
-        beyond = unsound_rows(self.equations.arm, values, v.shape[:-1]).any()
+        beyond = nonfinite_input_rows(self.equations.arm, values, v.shape[:-1]).any()
         return bool(beyond or not np.isfinite(x).all() or np.abs(v).max() > _FASTEST)
 
     def _divergence(self, t: float, before: Floats, y: Floats) -> RobolinError:

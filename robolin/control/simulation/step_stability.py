@@ -13,7 +13,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes
 from robolin.description.arm_differences import in_words, moving_differences
 from robolin.errors import RobolinError
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import RunOptions
 
 # |λ| dt up to which rk4 lets every decaying mode decay; its bound is 2.6157, near 121°
@@ -50,7 +50,7 @@ def _poles(
     """The poles of the closed loop in 1/s, in every row of its gains until the end."""
     at = feedback.rows(duration)
     values = {name: at[name] for name in ("q", "qd", "tau")}
-    model = evaluate_any_arm(arm, "linearize-forward", values, **how)
+    model = evaluate_arm(arm, "linearize-forward", values, **how)
     kept = np.eye(arm.n) if law.basis is None else np.asarray(law.basis, dtype=float)
     n, motors = kept.shape[-1], feedback.motors
     K, size = at["K"], at["K"].shape[-1]

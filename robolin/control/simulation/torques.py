@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import array_of, require_same_rows, seconds_of
+from robolin.core.array_checks import as_joint_array, require_same_rows, seconds_of
 from robolin.core.arrays import Floats, JointValues, Mask
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 
@@ -25,14 +25,14 @@ class Torque(Protocol):
     """Torques of shape (..., n) or (n,) at a moment t and a state q, q̇ of shape (..., n)."""
 
     @property
-    def of_state(self) -> bool:
+    def depends_on_state(self) -> bool:
         """Whether the state matters."""
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
-class TorqueTable(Shown):
+class TorqueTable(DisplayMixin):
     """Torques at given times, on a straight line between two rows, as in the nearest row outside.
 
     Fields:
@@ -58,7 +58,7 @@ class ConstantTorque:
     """The same torque always."""
 
     values: Floats
-    of_state: bool = False
+    depends_on_state: bool = False
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.values
@@ -70,7 +70,7 @@ class InterpolatedTorque:
 
     time: Floats
     values: Floats
-    of_state: bool = False
+    depends_on_state: bool = False
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         after = int(np.searchsorted(self.time, t, side="right"))
@@ -89,10 +89,10 @@ class FunctionTorque:
 
     arm: Arm
     function: TorqueFunction
-    of_state: bool = True
+    depends_on_state: bool = True
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
-        return array_of(self.arm, "tau", self.function(t, q.copy(), qd.copy()))
+        return as_joint_array(self.arm, "tau", self.function(t, q.copy(), qd.copy()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class HoldingTorque:
     arm: Arm
     more: Torque
     how: RunOptions
-    of_state: bool = True
+    depends_on_state: bool = True
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         still: dict[str, JointValues] = {"q": q, "qd": 0.0, "qdd": 0.0}
@@ -140,7 +140,7 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
         return _interpolated(arm, tau)
     if callable(tau):
         return FunctionTorque(arm, tau)
-    values = array_of(arm, "tau", tau)
+    values = as_joint_array(arm, "tau", tau)
     if not np.isfinite(values).all():
         raise RobolinError("tau is not finite")
     return ConstantTorque(values)
@@ -170,7 +170,7 @@ def effort_limits(arm: Arm) -> EffortLimits:
 
 def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
     require_same_rows({"tau": table.tau}, vectors={"time": table.time})
-    time, values = seconds_of(table.time), array_of(arm, "tau", table.tau)
+    time, values = seconds_of(table.time), as_joint_array(arm, "tau", table.tau)
     if time.ndim != 1 or values.shape != (len(time), arm.n) or not len(time):
         shapes = f"time {time.shape}, tau {values.shape}"
         raise RobolinError(f"a table has (rows,) times and (rows, {arm.n}) torques, not {shapes}")

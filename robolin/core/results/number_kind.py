@@ -49,15 +49,15 @@ COMPLEX = NumberKind("complex", "<c16", ("/re", "/im"))
 INTEGER = NumberKind("integer", "<i8")
 
 # dates with times of day, counted in these units since 1970
-MOMENTS = {unit: NumberKind(f"datetime64[{unit}]", f"<M8[{unit}]") for unit in DECIMALS}
+DATETIMES = {unit: NumberKind(f"datetime64[{unit}]", f"<M8[{unit}]") for unit in DECIMALS}
 
-NUMBER_KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *MOMENTS.values())}
+NUMBER_KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *DATETIMES.values())}
 
 
 def kind_of(values: Numbers) -> NumberKind:
     """The kind of numbers an array holds; whatever is of no other kind is real."""
     if values.dtype.kind == "M":
-        return MOMENTS[np.datetime_data(values.dtype)[0]]
+        return DATETIMES[np.datetime_data(values.dtype)[0]]
     return {"c": COMPLEX, "i": INTEGER}.get(values.dtype.kind, REAL)
 
 
@@ -80,7 +80,7 @@ def is_in_utc(text: str) -> bool:
     return found is not None and found[2] is not None
 
 
-def help_with(text: str) -> str:
+def datetime_hint(text: str) -> str:
     """What helps with a text that was taken for no moment; '' if it is nothing like one."""
     if not _LIKE_A_DATE.match(text):
         return ""
@@ -92,7 +92,7 @@ def unit_for(decimals: int) -> str:
     return next(unit for unit, most in DECIMALS.items() if decimals <= most)
 
 
-def moments_of(texts: Sequence[str], unit: str) -> Integers | None:
+def parse_datetimes(texts: Sequence[str], unit: str) -> Integers | None:
     """The moments that these texts are, counted in the unit; None if one of them is none."""
     first, last = _YEARS.get(unit, (0, 9999))
     plain = [text.strip() for text in texts]
@@ -108,7 +108,7 @@ def moments_of(texts: Sequence[str], unit: str) -> Integers | None:
         return None
 
 
-def moment_texts(values: Numbers) -> list[str]:
+def format_datetimes(values: Numbers) -> list[str]:
     """Moments as texts with all decimals of their unit."""
     return [str(text) for text in np.datetime_as_string(values.reshape(-1)).tolist()]
 

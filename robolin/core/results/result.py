@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.notebook import Shown
+from robolin.core.notebook import DisplayMixin
 from robolin.core.results.number_kind import kind_of
 from robolin.core.results.subtraction import difference_of
 from robolin.core.results.table_columns import dict_of, pandas_of, polars_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Array(Shown):
+class Array(DisplayMixin):
     """One named array of a `Result`: numbers, the names along their axes, and their unit.
 
     Two are equal if they have the same numbers and say the same of them.
@@ -114,7 +114,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Shown):
+class Result(DisplayMixin):
     """The answer of one verb, with everything needed to understand it and to ask again.
 
     `result["tau"]` is the values of the array of that name, a UsageError where there is none, and
@@ -200,12 +200,12 @@ class Result(Shown):
             UsageError: an array that is not there
             RobolinError: nothing that can be drawn, or matplotlib is not installed
         """
-        figure: Figure = shown_by("figure")(self, only)
+        figure: Figure = renderers("figure")(self, only)
         return figure
 
     def _repr_html_(self) -> str:
         """What a notebook shows: tables with names and units, and the contract."""
-        return str(shown_by("html")(self))
+        return str(renderers("html")(self))
 
     @property
     def batch(self) -> int | None:
@@ -307,7 +307,7 @@ SHOWN_BY = {
 }
 
 
-def shown_by(kind: str) -> Callable[..., Any]:
+def renderers(kind: str) -> Callable[..., Any]:
     """The function that makes this of a result."""
     module, _, function = SHOWN_BY[kind].partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
@@ -322,6 +322,6 @@ def is_swept(verb: str) -> bool:
     return verb.partition(" ")[0] == SWEEP
 
 
-def asked_verb(verb: str) -> str:
+def base_verb(verb: str) -> str:
     """The verb that was asked, once or for several values."""
     return verb.removeprefix(f"{SWEEP} ")

@@ -16,7 +16,7 @@ _NUMBERS, _TIMES = "fciubM", "fiuM"
 RESERVED_NAMES = ("time", "joints", "meta")
 
 
-def require_sound_result(result: Result) -> None:
+def validate_result(result: Result) -> None:
     """Arrays of different names with as many rows as each other and as there are times."""
     if not result.arrays:
         raise UsageError("the result has no array")

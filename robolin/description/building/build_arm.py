@@ -24,7 +24,7 @@ from robolin.core.arm import (
     Loop,
     Pose,
     Vector3,
-    as_loaded,
+    with_load_options,
 )
 from robolin.core.rotations import (
     NO_BODY,
@@ -36,7 +36,7 @@ from robolin.core.rotations import (
     unit,
     without_direction,
 )
-from robolin.core.text import quoted
+from robolin.core.text import quote_list
 from robolin.description.building.contract import contract_of
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.building.selection import (
@@ -102,7 +102,7 @@ def build(
         joint_names=joint_names,
         groups=_groups(selection, frames),
         floating_base=options.floating_base,
-        still_joints=_still(tree, selection),
+        locked_joints=_still(tree, selection),
         gravity=_gravity(options.gravity, description.gravity or STANDARD_GRAVITY),
         damping=options.damping,
         springs=options.springs,
@@ -118,7 +118,7 @@ def build(
     )
     # the contract tells about the arm, so the arm has to be there first
     contract |= contract_of(tree, selection, options, arm, notes)
-    return as_loaded(arm, loaded_with)
+    return with_load_options(arm, loaded_with)
 
 
 def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, ...]]:
@@ -327,7 +327,7 @@ def loop_problems(
     for entry in tree.description.loops:
         if through := [name for name in _loop_frames_joints(tree, entry) if name in cut]:
             yield UsageError(
-                f"loop '{entry.name}' goes over {quoted(through)}, which base or tip makes rigid",
+                f"loop '{entry.name}' goes over {quote_list(through)}, which base or tip makes rigid",
                 where=str(entry.place),
                 hint=f"{OPEN_LOOPS}; --lock holds a joint and keeps them",
             )

@@ -8,10 +8,10 @@ from typing import Any
 
 from robolin.core.arm import Arm, Joint, Mimic, Wrench
 from robolin.core.quaternions import FAR_SLID, travelling
-from robolin.core.text import counted, listed
+from robolin.core.text import join_and, pluralize
 from robolin.core.units import joint_unit
 from robolin.description.building.option_texts import ModelOptions, Payload
-from robolin.description.building.selection import Selection, why_stranded
+from robolin.description.building.selection import Selection, why_locked
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
 
@@ -44,7 +44,7 @@ def contract_of(
         "damping": _damping(joints, arm.damping),
         **_springs(joints, arm.springs),
         "friction": _friction(joints, arm.friction_velocity),
-        "armature": grouped_by_value({joint.name: joint.armature for joint in joints}) or "none",
+        "armature": group_by_value({joint.name: joint.armature for joint in joints}) or "none",
         **_passive(arm),
         "payload": "; ".join(map(_payload, options.payload)) or "none",
         "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
@@ -57,12 +57,12 @@ def contract_of(
     }
 
 
-def exact_figure(value: float) -> str:
+def repr_number(value: float) -> str:
     """A number in as few digits as bring it back exactly."""
     return repr(value + 0.0).removesuffix(".0")
 
 
-def grouped_by_value(values: Mapping[str, float]) -> str:
+def group_by_value(values: Mapping[str, float]) -> str:
     """The values that are not zero, joints of one value together; '' when all are zero."""
     groups: dict[float, list[str]] = {}
     for name, value in values.items():
@@ -73,16 +73,16 @@ def grouped_by_value(values: Mapping[str, float]) -> str:
 
 def _group(value: float, names: Sequence[str], count: int) -> str:
     if len(names) == 1:
-        return f"{names[0]} {exact_figure(value)}"
+        return f"{names[0]} {repr_number(value)}"
     if len(names) == count:
-        return f"{exact_figure(value)} on all {count} joints"
+        return f"{repr_number(value)} on all {count} joints"
     if len(names) > NAMED_AT_MOST:
-        return f"{exact_figure(value)} on {len(names)} of {count} joints"
-    return f"{exact_figure(value)} on {listed(names)}"
+        return f"{repr_number(value)} on {len(names)} of {count} joints"
+    return f"{repr_number(value)} on {join_and(names)}"
 
 
 def _figures(values: Sequence[float]) -> str:
-    return ", ".join(map(exact_figure, values))
+    return ", ".join(map(repr_number, values))
 
 
 def _gravity(arm: Arm, floats: bool) -> str:
@@ -121,26 +121,26 @@ def _locked(tree: Tree, selection: Selection) -> str:
 
 def _standing(joint: JointEntry, position: float, mimic: Mapping[str, Mimic]) -> str:
     text = (
-        f"{joint.name} {exact_figure(position)} {joint_unit('position', joint.kind != 'prismatic')}"
+        f"{joint.name} {repr_number(position)} {joint_unit('position', joint.kind != 'prismatic')}"
     )
     return f"{text} (follows {mimic[joint.name].leader})" if joint.name in mimic else text
 
 
 def _rule(follower: str, rule: Mimic) -> str:
     factors = {1.0: "", -1.0: "-"}
-    text = f"{follower} = {factors.get(rule.ratio, f'{exact_figure(rule.ratio)} · ')}{rule.leader}"
+    text = f"{follower} = {factors.get(rule.ratio, f'{repr_number(rule.ratio)} · ')}{rule.leader}"
     if rule.offset:
-        text += f" {'+' if rule.offset > 0 else '-'} {exact_figure(abs(rule.offset))}"
+        text += f" {'+' if rule.offset > 0 else '-'} {repr_number(abs(rule.offset))}"
     return text
 
 
 def _fixed(tree: Tree) -> str:
     count = sum(joint.kind == "fixed" for joint in tree.joints)
-    return f"{counted(count, 'fixed joint')} merged" if count else "none"
+    return f"{pluralize(count, 'fixed joint')} merged" if count else "none"
 
 
 def _damping(joints: Sequence[Joint], applied: bool) -> str:
-    values = grouped_by_value({joint.name: joint.damping for joint in joints})
+    values = group_by_value({joint.name: joint.damping for joint in joints})
     if not values:
         return "none in the description"
     return f"applied: {values}" if applied else f"ignored (asked for): {values}"
@@ -151,8 +151,8 @@ def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
     sprung = [joint for joint in joints if joint.stiffness]
     if not sprung:
         return {}
-    text = f"stiffness {grouped_by_value({joint.name: joint.stiffness for joint in joints})}"
-    if rests := grouped_by_value({joint.name: joint.rest for joint in sprung}):
+    text = f"stiffness {group_by_value({joint.name: joint.stiffness for joint in joints})}"
+    if rests := group_by_value({joint.name: joint.rest for joint in sprung}):
         text += f"; relaxed at {rests}"
         if not all(joint.rest for joint in sprung):
             text += ", the others at 0"
@@ -164,21 +164,21 @@ def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
 def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
     same = {joint.name: joint.friction for joint in joints if joint.friction_negative is None}
     sides = [_friction_sides(joint) for joint in joints if joint.friction_negative is not None]
-    values = ", ".join(filter(None, [grouped_by_value(same), *sides]))
+    values = ", ".join(filter(None, [group_by_value(same), *sides]))
     if not values:
         return "none in the description"
     if velocity is None:
         return (
             f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
         )
-    smoothed = f"μ tanh(q̇/{exact_figure(velocity)})"
+    smoothed = f"μ tanh(q̇/{repr_number(velocity)})"
     if sides:
         smoothed += " with μ = (μ₊ + μ₋)/2 + (μ₊ - μ₋)/2 · tanh"
     return f"applied, smoothed as {smoothed}: {values}"
 
 
 def _friction_sides(joint: Joint) -> str:
-    positive, negative = map(exact_figure, joint.friction_sides)
+    positive, negative = map(repr_number, joint.friction_sides)
     return f"{joint.name} {positive} for q̇ > 0 and {negative} for q̇ < 0"
 
 
@@ -192,7 +192,7 @@ def _passive(arm: Arm) -> dict[str, str]:
 
 def _payload(payload: Payload) -> str:
     place = f" at {_figures(payload.position)} m" if any(payload.position) else ""
-    return f"{exact_figure(payload.mass)} kg on link '{payload.frame}'{place}"
+    return f"{repr_number(payload.mass)} kg on link '{payload.frame}'{place}"
 
 
 def _wrench(wrench: Wrench, arm: Arm) -> str:
@@ -268,12 +268,12 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
         below = limits.lower is not None and position < limits.lower
         above = limits.upper is not None and position > limits.upper
         if tree.by_name[name].kind != "continuous" and (below or above):
-            yield f"joint '{name}' is locked at {exact_figure(position)}, outside its limits"
+            yield f"joint '{name}' is locked at {repr_number(position)}, outside its limits"
     for name in selection.off_chain:
         if name in tree.mimic and tree.mimic[name].leader in moving:
             leader = tree.mimic[name].leader
             yield f"joint '{name}' follows '{leader}' but is off the chain: it stands still"
-    yield from (why_stranded(tree, name) for name in selection.stranded)
+    yield from (why_locked(tree, name) for name in selection.stranded)
     for name in options.armature:
         if name not in moving and name not in arm.joint_names:
             yield f"the armature given for joint '{name}' has no effect: it stands still"

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from robolin.core.arm import ORIGIN, Vector3, Wrench, WrenchModel
 from robolin.core.choices import WRENCH_MODELS
-from robolin.core.text import did_you_mean, quoted
+from robolin.core.text import did_you_mean, quote_list
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError, raise_all
@@ -137,7 +137,7 @@ def _wrenches(
     wrench: Mapping[str, Sequence[float]] | None, model: WrenchModel
 ) -> tuple[Wrench, ...]:
     if not isinstance(model, str) or model not in WRENCH_MODELS:
-        message = f"wrench_frame: {model!r} is not one of {quoted(WRENCH_MODELS)}"
+        message = f"wrench_frame: {model!r} is not one of {quote_list(WRENCH_MODELS)}"
         raise UsageError(message, hint=did_you_mean(str(model), WRENCH_MODELS))
     hint = "fx, fy, fz, tx, ty, tz"
     wrenches = []

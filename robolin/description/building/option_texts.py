@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robolin.core.arm import ORIGIN, GroupKind, Vector3, Wrench
-from robolin.core.number_parsing import Figure, FlagText, named, number, numbers, text_of
+from robolin.core.number_parsing import (
+    FlagText,
+    ParsedNumber,
+    number,
+    numbers,
+    parse_named_numbers,
+    text_of,
+)
 from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError
 
@@ -100,13 +107,13 @@ def _gravity(typed: FlagText) -> Vector3 | float:
     return x, y, z
 
 
-def _entries(label: str, texts: Mapping[str, Any]) -> dict[str, Figure]:
+def _entries(label: str, texts: Mapping[str, Any]) -> dict[str, ParsedNumber]:
     """JOINT=VALUE from a repeatable flag."""
-    entries: dict[str, Figure] = {}
+    entries: dict[str, ParsedNumber] = {}
     listed: Sequence[str] = texts.get(label, ())
     for text in listed:
         typed = FlagText(f"--{label}", text)
-        for joint, value in named(typed).items():
+        for joint, value in parse_named_numbers(typed).items():
             if joint in entries:
                 raise typed.wrong(f"joint '{joint}' is there twice", "keep one of them")
             entries[joint] = value

@@ -9,7 +9,7 @@ from math import isfinite
 
 from robolin.core.arm import Wrench
 from robolin.core.choices import WRENCH_MODELS
-from robolin.core.text import did_you_mean, quoted
+from robolin.core.text import did_you_mean, quote_list
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.model import JointEntry
 from robolin.description.structure import ONE_NUMBER
@@ -53,7 +53,7 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
     return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
 
 
-def why_stranded(tree: Tree, name: str) -> str:
+def why_locked(tree: Tree, name: str) -> str:
     """Why a joint on the chain stands still although nobody locked it."""
     leader = tree.mimic[name].leader
     return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
@@ -89,7 +89,7 @@ def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinErr
             yield RobolinError(
                 f"tip: link '{options.tip}' is not outboard of the base '{options.base}'",
                 where=tree.description.source,
-                hint=f"from '{options.tip}' the way to the root goes over {quoted(ancestors)}",
+                hint=f"from '{options.tip}' the way to the root goes over {quote_list(ancestors)}",
             )
 
 
@@ -128,12 +128,12 @@ def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> R
         why = "every joint is fixed"
         hint = "an arm has at least one joint that moves, or floats: --floating-base"
     elif selection.stranded:
-        why = why_stranded(tree, selection.stranded[0])
+        why = why_locked(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
         hint = f"leave base or tip out, or choose them so that '{leader}' moves as well"
     elif options.lock:
         why = "every joint stands still"
-        hint = f"unlock one of {quoted(list(options.lock))}"
+        hint = f"unlock one of {quote_list(list(options.lock))}"
         hint += ", or choose another base or tip" if options.base or options.tip else ""
     else:
         why = "there is no moving joint between base and tip"
@@ -168,10 +168,10 @@ def public_order(
     ]
     if twice := [name for name in dict.fromkeys(asked) if list(asked).count(name) > 1]:
         hint = "name every joint once"
-        message = f"joints: {quoted(twice)} more than once"
+        message = f"joints: {quote_list(twice)} more than once"
         problems.append(UsageError(message, where=source, hint=hint))
     if missing := [name for name in independent if name not in asked]:
-        message = f"joints: {quoted(missing)} missing"
+        message = f"joints: {quote_list(missing)} missing"
         hint = "name every moving joint; one that should stand still is for lock"
         problems.append(UsageError(message, where=source, hint=hint))
     return tuple(asked), problems
@@ -183,7 +183,7 @@ def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> Robol
         return unknown_joint(tree, "joints", name, independent)
     rule = tree.mimic.get(name)
     why = f"follows '{rule.leader}'" if rule else "does not move here"
-    hint = f"the joints to name are {quoted(independent)}"
+    hint = f"the joints to name are {quote_list(independent)}"
     return UsageError(f"joints: joint '{name}' {why}", where=str(joint.place), hint=hint)
 
 
@@ -195,7 +195,7 @@ def unknown_joint(
     message, hint = f"{option}: there is no joint '{name}'", ""
     if parts := [each for each in tree.by_name if each.startswith(f"{name}:")]:
         message = f"{option}: joint '{name}' has several freedoms"
-        hint = f"name them one by one: {quoted(parts)}"
+        hint = f"name them one by one: {quote_list(parts)}"
     elif whole and name in coordinate_names(whole):
         hint = f"'{name}' is a freedom of joint '{whole.name}', which moves as a whole"
     elif name in tree.links:

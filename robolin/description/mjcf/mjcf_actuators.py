@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import Finding
 
@@ -34,7 +34,7 @@ def actuator_notes(model: Mapping[str, Any]) -> Iterator[str]:
     """A note on actuators whose armature or damping their joints have."""
     acting = [each for each in _acting(model) if each["trntype"] in _ON_JOINTS]
     if acting:
-        yield f"armature and damping of {counted(len(acting), 'actuator')} added to their joints"
+        yield f"armature and damping of {pluralize(len(acting), 'actuator')} added to their joints"
 
 
 def actuator_findings(model: Mapping[str, Any], files: ModelFiles) -> Iterator[Finding]:

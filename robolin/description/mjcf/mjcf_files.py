@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robolin.core.arm import NO_TURN, Mimic, Pose
-from robolin.description.model import Finding, LoopEnd, LoopEntry, Place
+from robolin.description.model import Finding, LoopEnd, LoopEntry, SourceLocation
 from robolin.description.xacro.ros_packages import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
@@ -48,7 +48,7 @@ class ModelFiles:
     folder: str
     roots: tuple[str, ...]
     findings: list[Finding] = field(default_factory=list)
-    places: dict[tuple[str, str], Place] = field(default_factory=dict)
+    places: dict[tuple[str, str], SourceLocation] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     # of the main model and of those it attaches, the elements of included files inside <include>
     trees: list[Element] = field(default_factory=list)
@@ -62,9 +62,9 @@ class ModelFiles:
         listed = "\n".join(f"{name} {self.digests[name]}" for name in sorted(self.digests))
         return sha256(listed.encode()).hexdigest()
 
-    def at(self, tag: str, name: str) -> Place:
+    def at(self, tag: str, name: str) -> SourceLocation:
         """Where a part stands; the file alone where it has no name there."""
-        return self.places.get((tag, name), Place(self.shown))
+        return self.places.get((tag, name), SourceLocation(self.shown))
 
 
 class _Origin(NamedTuple):
@@ -106,7 +106,7 @@ def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth
     if root.tag.lower() != "mujoco":
         message = f"the outermost element is <{root.tag}>, not <mujoco>"
         hint = "a URDF file ends in .urdf; MJCF attaches other MJCF files only"
-        place = Place(origin.shown, root.line)
+        place = SourceLocation(origin.shown, root.line)
         files.findings.append(Finding("not-a-robot", "error", place, message, hint))
         return
     model = _Model(origin.folder, depth)
@@ -172,7 +172,7 @@ def _parsed(files: ModelFiles, text: bytes, origin: _Origin, key: str) -> Elemen
     files.digests[key] = sha256(text).hexdigest()
     for part in _walk(root) if root is not None else ():
         if "name" in part.attributes:
-            place = Place(origin.shown, part.line)
+            place = SourceLocation(origin.shown, part.line)
             files.places.setdefault((part.tag, part.attributes["name"]), place)
     return root
 

@@ -51,9 +51,9 @@ from robolin.description.model import (
     Finding,
     JointEntry,
     LinkEntry,
-    Place,
     Reading,
-    first_findings,
+    SourceLocation,
+    limit_findings,
     sorted_counts,
 )
 from robolin.description.robot_source import RobotText
@@ -93,12 +93,12 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
         return Reading(None, files.findings)
     model = _compiled(found, files)
     if wrong_numbers := list(not_finite(model, files)):
-        return Reading(None, first_findings([*files.findings, *wrong_numbers]))
+        return Reading(None, limit_findings([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
     description, more = _description(model, files, findings)
     findings += more
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, first_findings(findings))
+    return Reading(None if wrong else description, limit_findings(findings))
 
 
 def _compiled(found: RobotText, files: ModelFiles) -> Row:
@@ -171,7 +171,7 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
             yield Finding("mjcf-left-out", "warning", place, message)
 
 
-def _of_several_freedoms(model: Row, joint: Row, place: Place) -> Iterator[Finding]:
+def _of_several_freedoms(model: Row, joint: Row, place: SourceLocation) -> Iterator[Finding]:
     """What a ball or a free joint has that a joint with several freedoms has not."""
     if joint["type"] == _BALL and joint["limited"]:
         what = "turns no further than its range, which is left out"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
 
-from robolin.core.text import counted, printable, quoted
+from robolin.core.text import pluralize, printable, quote_list
 from robolin.description.model import JointEntry, sorted_counts
 from robolin.description.urdf.urdf_fields import Notes, number_attribute, shown
 from robolin.description.xml_tree import Element
@@ -51,7 +51,7 @@ def read_transmissions(
     rotors, named = _Rotors(), {joint.name: joint for joint in joints}
     for transmission in transmissions:
         _read_rotor(transmission, named, rotors, notes)
-    count = counted(len(rotors.armature), "joint")
+    count = pluralize(len(rotors.armature), "joint")
     read = (f"armature of {count} is {_RATIO}² · {_ROTOR}",) if rotors.armature else ()
     driven = _driven(transmissions, named)
     return Drives(
@@ -219,7 +219,7 @@ def _reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
 def _on(joints: Sequence[str]) -> str:
     if not joints:
         return ""
-    return f" on {quoted(joints) if len(joints) <= NAMED_AT_MOST else f'{len(joints)} joints'}"
+    return f" on {quote_list(joints) if len(joints) <= NAMED_AT_MOST else f'{len(joints)} joints'}"
 
 
 def _is_one(text: str) -> bool:

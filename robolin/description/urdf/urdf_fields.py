@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import islice
 
 from robolin.core.arm import Vector3
-from robolin.description.model import MOST_KINDS, Finding, Level, Place
+from robolin.description.model import MOST_KINDS, Finding, Level, SourceLocation
 from robolin.description.xml_tree import Element
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -66,8 +66,8 @@ class Notes:
         self.findings: list[Finding] = []
         self.ignored: Counter[str] = Counter()
 
-    def at(self, element: Element) -> Place:
-        return Place(self.source, element.line)
+    def at(self, element: Element) -> SourceLocation:
+        return SourceLocation(self.source, element.line)
 
     def add(self, what: str, level: Level, element: Element, message: str, hint: str = "") -> None:
         self.findings.append(Finding(what, level, self.at(element), message, hint))
@@ -87,7 +87,7 @@ def children(
     for child in element.children:
         if child.tag not in known:
             note_unknown(child, child.tag, f"<{child.tag}> in {owner}", known, notes)
-        elif child.tag in found and _says_the_same(child, found[child.tag]):
+        elif child.tag in found and _same_element(child, found[child.tag]):
             message = f"{owner} has its <{child.tag}> twice; the first is on line "
             message += str(found[child.tag].line)
             notes.add("repeated-element", "note", child, message, "they agree; keep one of them")
@@ -100,13 +100,13 @@ def children(
     return found
 
 
-def _says_the_same(one: Element, other: Element) -> bool:
+def _same_element(one: Element, other: Element) -> bool:
     """Whether two elements have the same attributes and children, however they are spaced."""
     return (
         one.tag == other.tag
         and len(one.children) == len(other.children)
         and _words(one) == _words(other)
-        and all(map(_says_the_same, one.children, other.children))
+        and all(map(_same_element, one.children, other.children))
     )
 
 

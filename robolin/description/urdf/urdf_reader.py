@@ -22,12 +22,17 @@ from robolin.description.model import (
     Finding,
     JointEntry,
     LinkEntry,
-    Place,
     Reading,
-    first_findings,
+    SourceLocation,
+    limit_findings,
     sorted_counts,
 )
-from robolin.description.structure import PAIR_PARTS, check_structure, parallel_axes, taken_in_two
+from robolin.description.structure import (
+    PAIR_PARTS,
+    check_structure,
+    parallel_axes,
+    split_joint_pairs,
+)
 from robolin.description.urdf.transmissions import read_transmissions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
@@ -69,7 +74,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
     description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
     findings = sorted(notes.findings, key=lambda finding: finding.place.line)
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, first_findings(findings))
+    return Reading(None if wrong else description, limit_findings(findings))
 
 
 def _is_urdf(robot: Element, notes: Notes) -> bool:
@@ -104,7 +109,7 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
     frames: list[LinkEntry] = []
     if any(joint.kind in PAIR_PARTS for joint in joints):
         notes.findings += parallel_axes(joints)
-        frames, joints = taken_in_two(joints)
+        frames, joints = split_joint_pairs(joints)
     return Description(
         name=name,
         links=(*links, *frames),
@@ -211,7 +216,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
     check_attributes(element, owner, ("name", "type"), notes)
     kind = _kind(element, owner, notes)
     parts = children(element, owner, JOINT_PARTS, notes)
-    places: dict[str, Place] = {tag: notes.at(part) for tag, part in parts.items()}
+    places: dict[str, SourceLocation] = {tag: notes.at(part) for tag, part in parts.items()}
     useless = USELESS.get(kind, ()) if kind == "universal" else (*USELESS.get(kind, ()), "axis2")
     for tag in [tag for tag in useless if tag in parts]:
         notes.ignore(f"{tag} of a {kind} joint")

@@ -15,14 +15,14 @@ from typing import Any
 
 from robolin.core.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
 from robolin.core.rotations import turned_rotary, without_direction
-from robolin.core.text import quoted
+from robolin.core.text import quote_list
 from robolin.description.model import (
     Description,
     Finding,
     JointEntry,
     LinkEntry,
-    Place,
     Reading,
+    SourceLocation,
     sorted_counts,
 )
 from robolin.description.structure import check_structure
@@ -37,7 +37,7 @@ def read_urdfpy(urdf: Any) -> Reading:
     """The description of a loaded `urdfpy.URDF` or `urchin.URDF`; places name the object only."""
     library = type(urdf).__module__.partition(".")[0]
     try:
-        place = Place(f"{library} object '{urdf.name}'")
+        place = SourceLocation(f"{library} object '{urdf.name}'")
         links = [_link(link, place) for link in urdf.links]
         joints = [_joint(joint, place) for joint in urdf.joints]
     except (AttributeError, TypeError, ValueError) as error:
@@ -77,7 +77,7 @@ def _unused(urdf: Any) -> Counter[str]:
     return +counts
 
 
-def _link(link: Any, place: Place) -> LinkEntry:
+def _link(link: Any, place: SourceLocation) -> LinkEntry:
     inertial = link.inertial
     if inertial is None:
         return LinkEntry(link.name, place)
@@ -90,7 +90,7 @@ def _link(link: Any, place: Place) -> LinkEntry:
     return LinkEntry(link.name, place, inertia, place)
 
 
-def _joint(joint: Any, place: Place) -> JointEntry:
+def _joint(joint: Any, place: SourceLocation) -> JointEntry:
     kind = joint.joint_type
     if kind not in MOVING:
         pose = _pose(joint.origin)
@@ -133,18 +133,18 @@ def _pose(matrix: Any) -> Pose:
     return Pose((a, b, c, d, e, f, g, h, i), (x, y, z))
 
 
-def _invented(links: Sequence[LinkEntry], place: Place) -> list[Finding]:
+def _invented(links: Sequence[LinkEntry], place: SourceLocation) -> list[Finding]:
     """A warning that names the links whose inertia nobody may have written."""
     names = [link.name for link in links if link.inertia == INVENTED]
     if not names:
         return []
-    message = f"the library that loaded this robot may have invented 1 kg for {quoted(names)}"
+    message = f"the library that loaded this robot may have invented 1 kg for {quote_list(names)}"
     hint = "load the URDF file itself: a link without <inertial> then has no mass"
     return [Finding("invented-inertia", "warning", place, message, hint)]
 
 
 def _unusable_numbers(
-    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: Place
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
 ) -> list[Finding]:
     """Numbers that the libraries let through and a file would have been refused for."""
     findings = []

@@ -8,9 +8,9 @@ from typing import Any
 
 from robolin.core.arm import Arm, Inertia, Link, Rotary, Vector3
 from robolin.core.rotations import inertia_about, merged_inertia, placed
-from robolin.core.text import quoted
+from robolin.core.text import quote_list
 from robolin.description.building.build_arm import build
-from robolin.description.building.contract import exact_figure
+from robolin.description.building.contract import repr_number
 from robolin.description.building.selection import spring_of_several
 from robolin.description.finding_ids import finding
 from robolin.description.model import (
@@ -18,9 +18,9 @@ from robolin.description.model import (
     Finding,
     JointEntry,
     LinkEntry,
-    Place,
     Reading,
-    first_findings,
+    SourceLocation,
+    limit_findings,
 )
 from robolin.description.tree import group_kind
 from robolin.errors import RobolinError
@@ -37,7 +37,7 @@ def validate(reading: Reading) -> list[Finding]:
     """The reader's findings and the physical ones, by line; the latter only if the file loads."""
     findings = list(reading.findings)
     if reading.description is not None:
-        findings += first_findings(
+        findings += limit_findings(
             list(physical_findings(reading.description, plain_arm(reading.description)))
         )
     return sorted(findings, key=lambda found: (found.place.line, found.place.column))
@@ -54,7 +54,7 @@ def physical_findings(description: Description, arm: Arm | None) -> Iterator[Fin
     if arm:
         yield from motion_findings(description, arm)
     elif all(joint.kind == "fixed" for joint in description.joints):
-        place = description.places.get("robot", Place(description.source))
+        place = description.places.get("robot", SourceLocation(description.source))
         hint = "an arm has at least one joint that moves, or floats: --floating-base"
         yield finding("nothing-moves", place, "no joint of this robot moves", hint)
 
@@ -97,12 +97,12 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
     if lower is not None and upper is not None and joint.kind != "continuous":
         if lower > upper:
             message = (
-                f"joint '{joint.name}': the lower limit {exact_figure(lower)} is above the upper "
+                f"joint '{joint.name}': the lower limit {repr_number(lower)} is above the upper "
             )
-            hint = f"swap them, or check the sign of {exact_figure(lower)}"
-            yield finding("limits-inverted", place, message + exact_figure(upper), hint)
+            hint = f"swap them, or check the sign of {repr_number(lower)}"
+            yield finding("limits-inverted", place, message + repr_number(upper), hint)
         elif lower == upper:
-            message = f"joint '{joint.name}': both limits are {exact_figure(lower)}"
+            message = f"joint '{joint.name}': both limits are {repr_number(lower)}"
             hint = "give its range, or make it a fixed joint; no verb applies the limits"
             yield finding("limits-zero-range", place, message, hint)
     no_effort = joint.limits.effort_range == (0.0, 0.0)
@@ -119,9 +119,9 @@ def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
     for part, value in (*((part, getattr(joint, part)) for part in parts), *sides):
         if value < 0.0:
             place = joint.places.get(part, joint.at("dynamics"))
-            message = f"joint '{joint.name}': {part} {exact_figure(value)} is below zero"
+            message = f"joint '{joint.name}': {part} {repr_number(value)} is below zero"
             yield finding(
-                f"negative-{part}", place, message, f"did you mean {exact_figure(-value)}?"
+                f"negative-{part}", place, message, f"did you mean {repr_number(-value)}?"
             )
 
 
@@ -156,7 +156,7 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
     resisted = {arm.coordinates[k - 1] for k in range(1, arm.base) if k not in idle}
     for k in range(arm.base - 1, 0, -1):
         link, joint = arm.link(k), entries[arm.joint_of(k)]
-        if k in arm.stand_ins:
+        if k in arm.virtual_links:
             continue
         if k in idle and arm.coordinates[k - 1] not in resisted:
             yield _no_inertia(joint, carried[k - 1])
@@ -239,21 +239,21 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
     yield from _radius_findings(link.name, body, place, size)
 
 
-def _mass_findings(name: str, body: Inertia, place: Place) -> Iterator[Finding]:
+def _mass_findings(name: str, body: Inertia, place: SourceLocation) -> Iterator[Finding]:
     if body.mass < 0.0:
-        message = f"link '{name}': the mass {exact_figure(body.mass)} kg is below zero"
-        yield finding("negative-mass", place, message, f"did you mean {exact_figure(-body.mass)}?")
+        message = f"link '{name}': the mass {repr_number(body.mass)} kg is below zero"
+        yield finding("negative-mass", place, message, f"did you mean {repr_number(-body.mass)}?")
     elif body.mass == 0.0 and any(body.rotary):
         message = f"link '{name}' has a moment of inertia but no mass"
         hint = "give its mass, or set the inertia to zero if it is only a frame"
         yield finding("inertia-without-mass", place, message, hint)
     elif body.mass and not any(body.rotary):
-        message = f"link '{name}': {exact_figure(body.mass)} kg without a moment of inertia"
+        message = f"link '{name}': {repr_number(body.mass)} kg without a moment of inertia"
         hint = "fine for a point mass; otherwise give the inertia about the centre of mass"
         yield finding("mass-without-inertia", place, message, hint)
 
 
-def _inertia_findings(name: str, body: Inertia, place: Place) -> Iterator[Finding]:
+def _inertia_findings(name: str, body: Inertia, place: SourceLocation) -> Iterator[Finding]:
     """At most one finding: an inertia that is not positive breaks the triangle as well."""
     moments = principal_moments(body.rotary)
     shown = ", ".join(f"{moment:.4g}" for moment in moments)
@@ -279,7 +279,7 @@ def _repair(body: Inertia, otherwise: str) -> str:
 
 
 def _radius_findings(
-    name: str, body: Inertia, place: Place, size: float | None
+    name: str, body: Inertia, place: SourceLocation, size: float | None
 ) -> Iterator[Finding]:
     """A radius no link of an arm has, or one far beyond everything attached to the link.
 
@@ -307,7 +307,7 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
     for group in groups.values():
         if len(group) >= REPEATED_AT_LEAST:
             place = group[0].inertia_place or group[0].place
-            message = f"{len(group)} links have the same inertial: " + quoted(
+            message = f"{len(group)} links have the same inertial: " + quote_list(
                 [link.name for link in group]
             )
             hint = "fine for parts that are the same; otherwise give each link its own figures"

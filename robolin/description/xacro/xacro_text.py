@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robolin.core.text import counted, did_you_mean, printable, quoted
-from robolin.description.model import Finding, Place, Reading
+from robolin.core.text import did_you_mean, pluralize, printable, quote_list
+from robolin.description.model import Finding, Reading, SourceLocation
 from robolin.description.robot_source import RobotText
 from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
@@ -95,8 +95,10 @@ def _shown(file: str, path: Path) -> str:
 def _unused(path: Path, answer: Mapping[str, Any]) -> UsageError:
     unused: list[str] = answer["unused"]
     known = [name for name in answer["known"] if name not in unused]
-    message = f"{counted(len(unused), 'argument')} that the file never asks for: {quoted(unused)}"
-    otherwise = f"it has {quoted(known)}" if known else "it has no arguments"
+    message = (
+        f"{pluralize(len(unused), 'argument')} that the file never asks for: {quote_list(unused)}"
+    )
+    otherwise = f"it has {quote_list(known)}" if known else "it has no arguments"
     hint = did_you_mean(unused[0], known, otherwise)
     return UsageError(message, where=str(path), hint=hint)
 
@@ -110,7 +112,7 @@ def read_xacro(
         raise UsageError("xacro is not read from standard input", where="-", hint=hint)
     expansion = expanded_xacro(found.path, arguments, packages)
     reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
-    place, description = Place(found.shown), reading.description
+    place, description = SourceLocation(found.shown), reading.description
     warnings = [Finding("xacro-warning", "warning", place, text) for text in expansion.warnings]
     if description is not None:
         description = replace(description, source=found.shown)

@@ -26,7 +26,7 @@ from typing import cast
 
 from robolin.core.arm import Inertia, Vector3
 from robolin.core.rotations import without_direction
-from robolin.core.text import closest
+from robolin.core.text import closest_match
 from robolin.description.model import (
     UNREAD,
     Description,
@@ -34,11 +34,11 @@ from robolin.description.model import (
     Finding,
     JointEntry,
     LinkEntry,
-    Place,
     Reading,
-    first_findings,
+    SourceLocation,
+    limit_findings,
 )
-from robolin.description.structure import check_structure, parallel_axes, taken_in_two
+from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
 from robolin.description.yaml.dh import DH_KEYS, read_table
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number, shaped_inertia
 from robolin.description.yaml.yaml_joint import (
@@ -66,7 +66,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     node, findings = read_nodes(text, source)
     arm = fields_of(node, "the arm", ARM_KEYS, findings) if node else None
     if arm is None:
-        return Reading(None, first_findings(findings))
+        return Reading(None, limit_findings(findings))
     _check_version(arm)
     arm.need("name")
     links = _read_links(arm)
@@ -76,7 +76,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     if arm.has("links") and (arm.has("joints") or arm.has("dh")):
         root, structural = check_structure(links, written.joints, arm.node.place)
         findings += [*structural, *parallel_axes(written.joints)]
-    frames, joints = taken_in_two(written.joints)
+    frames, joints = split_joint_pairs(written.joints)
     loops = read_loops(arm)
     findings += check_loops(loops, links)
     prose = {key: arm.text(key) for key in PROSE_KEYS}
@@ -95,7 +95,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     )
     findings.sort(key=_position)
     sound = not any(finding.level == "error" for finding in findings)
-    return Reading(description if sound else None, first_findings(findings))
+    return Reading(description if sound else None, limit_findings(findings))
 
 
 def _check_version(arm: Fields) -> None:
@@ -199,10 +199,10 @@ def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[Li
     return [
         LinkEntry(name, place)
         for name, place in frames.items()
-        if name and name not in listed and closest(name, uncarried) is None
+        if name and name not in listed and closest_match(name, uncarried) is None
     ]
 
 
 def _position(finding: Finding) -> tuple[int, int]:
-    place: Place = finding.place
+    place: SourceLocation = finding.place
     return place.line, place.column

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from robolin.core.arm import ORIGIN, Inertia, Rotary, Vector3
 from robolin.core.rotations import rotation_from_rpy, turned_rotary
-from robolin.core.text import did_you_mean, quoted
-from robolin.description.model import Finding, Level, Place
+from robolin.core.text import did_you_mean, quote_list
+from robolin.description.model import Finding, Level, SourceLocation
 from robolin.description.yaml.yaml_nodes import Node, shown
 
 _UNSIGNED = r"(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -38,15 +38,15 @@ class Fields:
     def has(self, key: str) -> bool:
         return self.node.get(key) is not None
 
-    def place(self, key: str) -> Place:
+    def place(self, key: str) -> SourceLocation:
         """Where the value at a key stands, or the mapping itself if the key is not there."""
         value = self.node.get(key)
         return value.place if value else self.node.place
 
-    def error(self, rule: str, place: Place, message: str, hint: str = "") -> None:
+    def error(self, rule: str, place: SourceLocation, message: str, hint: str = "") -> None:
         self._note(rule, "error", place, message, hint)
 
-    def warning(self, rule: str, place: Place, message: str, hint: str = "") -> None:
+    def warning(self, rule: str, place: SourceLocation, message: str, hint: str = "") -> None:
         self._note(rule, "warning", place, message, hint)
 
     def need(self, *keys: str, hint: str = "") -> None:
@@ -131,7 +131,9 @@ class Fields:
         word = self.text(key)
         if not word or word in choices:
             return word
-        message = f"{self.what}: {self.prefix}{key} is {shown(word)}, not one of {quoted(choices)}"
+        message = (
+            f"{self.what}: {self.prefix}{key} is {shown(word)}, not one of {quote_list(choices)}"
+        )
         self.error(rule, self.place(key), message, did_you_mean(word, choices))
         return ""
 
@@ -182,7 +184,9 @@ class Fields:
             self.error("number-malformed", value.place, f"{message}, not a decimal number", hint)
         return None
 
-    def _note(self, rule: str, level: Level, place: Place, message: str, hint: str) -> None:
+    def _note(
+        self, rule: str, level: Level, place: SourceLocation, message: str, hint: str
+    ) -> None:
         self.findings.append(Finding(rule, level, place, message, hint))
 
 

@@ -10,7 +10,14 @@ from typing import Any, cast, get_args
 from robolin.core.arm import HERE, NO_TURN, Limits, LoopKind, Mimic, Pose, effort_ends
 from robolin.core.rotations import rotation_from_rpy
 from robolin.core.text import did_you_mean
-from robolin.description.model import Finding, JointEntry, LinkEntry, LoopEnd, LoopEntry, Place
+from robolin.description.model import (
+    Finding,
+    JointEntry,
+    LinkEntry,
+    LoopEnd,
+    LoopEntry,
+    SourceLocation,
+)
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
 
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
@@ -48,20 +55,20 @@ def pose_of(fields: Fields) -> Pose:
 def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> JointEntry:
     """The joint with its limits, damping, friction, armature, spring, mimic rule and motor."""
     if joint.kind == "fixed":
-        _set_aside(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
+        _ignore_keys(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
         return joint
     if joint.kind == "floating":
-        _set_aside(fields, ("axis",), "a floating joint moves along and about all axes", written)
+        _ignore_keys(fields, ("axis",), "a floating joint moves along and about all axes", written)
     if joint.kind == "spherical":
-        _set_aside(fields, ("axis",), "a spherical joint turns about all axes", written)
+        _ignore_keys(fields, ("axis",), "a spherical joint turns about all axes", written)
     if joint.kind != "universal":
-        _set_aside(fields, ("axis2",), "only a universal joint has a second axis", written)
+        _ignore_keys(fields, ("axis2",), "only a universal joint has a second axis", written)
     if joint.kind == "cylindrical":
         why = "one number cannot limit both metres and radians"
-        _set_aside(fields, ("limits",), why, written)
+        _ignore_keys(fields, ("limits",), why, written)
     if fields.has("mimic"):
         why = "a joint that mimics another has no motor of its own"
-        _set_aside(fields, ("actuated",), why, written)
+        _ignore_keys(fields, ("actuated",), why, written)
     return replace(
         joint,
         limits=_limits(fields, joint.kind, written),
@@ -85,7 +92,7 @@ def _limits(fields: Fields, kind: str, written: YamlJoints) -> Limits:
     effort, effort_lower = _effort(limits)
     if kind == "continuous":
         why = "a continuous joint turns without end; type revolute has limits"
-        _set_aside(limits, ("lower", "upper"), why, written)
+        _ignore_keys(limits, ("lower", "upper"), why, written)
         lower = upper = None
     return Limits(lower, upper, velocity, effort, effort_lower)
 
@@ -147,7 +154,7 @@ def _rest(fields: Fields, kind: str, written: YamlJoints) -> float:
     """The position at which the spring is relaxed."""
     rest = fields.number("rest", angle=kind in TURNING_KINDS)
     if not fields.has("stiffness"):
-        _set_aside(fields, ("rest",), "a joint without stiffness has no spring", written)
+        _ignore_keys(fields, ("rest",), "a joint without stiffness has no spring", written)
         return 0.0
     if rest and kind == "cylindrical":
         message = f"{fields.what} slides and turns, and one rest position cannot be in m and in rad"
@@ -164,14 +171,14 @@ def _mimic(fields: Fields, turns: bool) -> Mimic | None:
     return Mimic(rule.text("joint"), rule.number("ratio", 1.0), rule.number("offset", angle=turns))
 
 
-def _motion_places(fields: Fields) -> dict[str, Place]:
+def _motion_places(fields: Fields) -> dict[str, SourceLocation]:
     keys = [key for key in MOTION_KEYS if fields.has(key)]
     dynamics = [key for key in DYNAMICS_KEYS if key in keys]
     places = {{"limits": "limit"}.get(key, key): fields.place(key) for key in keys}
     return {"dynamics": fields.place(dynamics[0]), **places} if dynamics else places
 
 
-def _set_aside(fields: Fields, keys: tuple[str, ...], why: str, written: YamlJoints) -> None:
+def _ignore_keys(fields: Fields, keys: tuple[str, ...], why: str, written: YamlJoints) -> None:
     """Warn about keys that have no meaning here, and list them as ignored."""
     for key in filter(fields.has, keys):
         name = fields.prefix + key

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from robolin.core.text import printable
-from robolin.description.model import Finding, Place
+from robolin.description.model import Finding, SourceLocation
 
 if TYPE_CHECKING:
     from yaml import Event, YAMLError, events
@@ -37,7 +37,7 @@ class Node:
     """
 
     kind: NodeKind
-    place: Place
+    place: SourceLocation
     text: str = ""
     quoted: bool = False
     children: tuple[Node, ...] = ()
@@ -67,17 +67,21 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
     """The document in a file, or None if it has no readable one, and all that was refused."""
     if len(data) > MAX_BYTES:
         message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
-        return None, [_finding("file-too-large", Place(source), message, "is this an arm?")]
+        return None, [
+            _finding("file-too-large", SourceLocation(source), message, "is this an arm?")
+        ]
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         hint = "save the file as UTF-8"
-        return None, [_finding("encoding", Place(source, line), message, hint)]
+        return None, [_finding("encoding", SourceLocation(source, line), message, hint)]
     if _XML.match(text):
         hint = "a URDF file ends in .urdf or .xml"
-        return None, [_finding("yaml-malformed", Place(source, 1), "this is XML, not YAML", hint)]
+        return None, [
+            _finding("yaml-malformed", SourceLocation(source, 1), "this is XML, not YAML", hint)
+        ]
     root, findings = _composed(text, source)
     return root, list(findings)
 
@@ -87,7 +91,7 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
 def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]:
     from yaml import SafeLoader, YAMLError, parse
 
-    tree = _Tree(source, Place(source, 1))
+    tree = _Tree(source, SourceLocation(source, 1))
     try:
         for event in parse(text, SafeLoader):
             tree.take(event)
@@ -101,7 +105,7 @@ def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]
         return None, (*tree.findings, _finding("yaml-malformed", tree.reached, message, hint))
     if tree.root is None and not tree.findings:
         hint = "an arm starts with 'robolin: 1'"
-        return None, (_finding("file-empty", Place(source, 1), "the file is empty", hint),)
+        return None, (_finding("file-empty", SourceLocation(source, 1), "the file is empty", hint),)
     return tree.root, tuple(tree.findings)
 
 
@@ -110,9 +114,9 @@ class _Open:
     """A list or mapping whose end has not come yet."""
 
     kind: NodeKind
-    place: Place
+    place: SourceLocation
     children: list[Node] = field(default_factory=list)
-    keys: dict[str, Place] = field(default_factory=dict)
+    keys: dict[str, SourceLocation] = field(default_factory=dict)
 
     @property
     def awaits_key(self) -> bool:
@@ -124,7 +128,7 @@ class _Tree:
     """The nodes so far: finished ones hang in the last one still open."""
 
     source: str
-    reached: Place
+    reached: SourceLocation
     root: Node | None = None
     done: bool = False
     documents: int = 0
@@ -155,12 +159,14 @@ class _Tree:
         if self.done:
             self.root = None
 
-    def _begin_document(self, place: Place) -> None:
+    def _begin_document(self, place: SourceLocation) -> None:
         self.documents += 1
         if self.documents > 1:
             self._stop("yaml-documents", place, "a second document begins", "one arm per file")
 
-    def _begin(self, event: events.CollectionStartEvent, kind: NodeKind, place: Place) -> None:
+    def _begin(
+        self, event: events.CollectionStartEvent, kind: NodeKind, place: SourceLocation
+    ) -> None:
         self._refuse_extras(event, place)
         if len(self.open) == MAX_DEPTH:
             message = f"values are nested more than {MAX_DEPTH} deep"
@@ -203,7 +209,7 @@ class _Tree:
         return Node("refused", key.place)
 
     def _refuse_extras(
-        self, event: events.ScalarEvent | events.CollectionStartEvent, place: Place
+        self, event: events.ScalarEvent | events.CollectionStartEvent, place: SourceLocation
     ) -> None:
         if event.anchor:
             self._refuse_alias(place, f"anchor '&{event.anchor}' is refused")
@@ -211,35 +217,37 @@ class _Tree:
             message = f"tag {shown(event.tag)} is refused"
             self._complain("yaml-tag", place, message, "remove it: every key knows its type")
 
-    def _refuse_alias(self, place: Place, message: str) -> None:
+    def _refuse_alias(self, place: SourceLocation, message: str) -> None:
         self._complain("yaml-alias", place, message, "write the values out where they belong")
 
-    def _stop(self, rule: str, place: Place, message: str, hint: str) -> None:
+    def _stop(self, rule: str, place: SourceLocation, message: str, hint: str) -> None:
         self._complain(rule, place, message, hint)
         self.root, self.done = None, True
 
-    def _complain(self, rule: str, place: Place, message: str, hint: str) -> None:
+    def _complain(self, rule: str, place: SourceLocation, message: str, hint: str) -> None:
         self.findings.append(_finding(rule, place, message, hint))
         if len(self.findings) > MAX_FINDINGS:
             self.root, self.done = None, True
 
 
-def _finding(rule: str, place: Place, message: str, hint: str) -> Finding:
+def _finding(rule: str, place: SourceLocation, message: str, hint: str) -> Finding:
     return Finding(rule, "error", place, message, hint)
 
 
-def _place(mark: Any, source: str) -> Place:
+def _place(mark: Any, source: str) -> SourceLocation:
     """Where a mark of the parser stands; it counts from 0 and may be missing."""
-    return Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)
+    return (
+        SourceLocation(source, mark.line + 1, mark.column + 1) if mark else SourceLocation(source)
+    )
 
 
 def _syntax_finding(error: YAMLError, text: str, source: str) -> Finding:
     from yaml import MarkedYAMLError
     from yaml.reader import ReaderError
 
-    place, problem = Place(source), "the text cannot be read"
+    place, problem = SourceLocation(source), "the text cannot be read"
     if isinstance(error, ReaderError):
-        place = Place(source, text.count("\n", 0, error.position) + 1)
+        place = SourceLocation(source, text.count("\n", 0, error.position) + 1)
         problem = f"character {text[error.position]!a} is not allowed"
     elif isinstance(error, MarkedYAMLError):
         place = _place(error.problem_mark or error.context_mark, source)

@@ -57,7 +57,7 @@ def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def room_for_names(panel: Panel) -> tuple[float, float]:
+def min_figure_size(panel: Panel) -> tuple[float, float]:
     """The least width and height in inches with which no name stands on another."""
     under: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -280,7 +280,7 @@ def drawn_panels(panels: Sequence[Panel], title: str) -> Figure:
 
     columns = next(c for c, most in ((1, 1), (2, 4), (3, 9), (4, 1 << 30)) if len(panels) <= most)
     rows = -(-len(panels) // columns)
-    needed = [_PANEL, *(room_for_names(panel) for panel in panels)]
+    needed = [_PANEL, *(min_figure_size(panel) for panel in panels)]
     width, height = (max(each) for each in zip(*needed, strict=True))
     with _drawing():
         figure = Figure(

@@ -208,7 +208,7 @@ Panel = CurvePanel | BarPanel | MatrixPanel | PlanePanel
 MOST_POINTS = 2000
 
 
-def kept_rows(values: Numbers, most: int = MOST_POINTS) -> Numbers:
+def decimate_keep_extremes(values: Numbers, most: int = MOST_POINTS) -> Numbers:
     """The rows to draw, ascending: at most so many, with the extremes of every stretch of rows.
 
     What is drawn are rows of the data themselves, so every number in a picture is one of them.

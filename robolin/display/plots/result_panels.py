@@ -25,8 +25,8 @@ from robolin.display.plots.panels import (
     Rounding,
     array_rounding,
     closest_approach,
+    decimate_keep_extremes,
     joint_bounds,
-    kept_rows,
     motion_scales,
 )
 from robolin.errors import UsageError
@@ -100,7 +100,7 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
         values, rounding = array.values[:, None], _rounding(array, result)
         yield _curves(array.name, array, axis, [array.name], values, rounding=rounding)
     elif array.values.dtype.kind == "c" and array.rank == 1:
-        kept = kept_rows(array.values.real, MOST_POINTS)
+        kept = decimate_keep_extremes(array.values.real, MOST_POINTS)
         x, rounding = np.asarray(axis.x)[kept], _rounding(array, result)
         yield PlanePanel(array.name, array.unit, array.values[kept], axis.label, x, rounding)
     elif array.rank == 1:
@@ -182,7 +182,7 @@ def _curves(
     closest = closest_approach(values[:, 0], bounds) if bounds.given else None
     curves = []
     for name, column in zip(names, values.T, strict=True):
-        kept = kept_rows(column)
+        kept = decimate_keep_extremes(column)
         curves.append(Curve(name, np.asarray(axis.x)[kept], column[kept]))
     return CurvePanel(
         title,

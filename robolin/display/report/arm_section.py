@@ -149,7 +149,7 @@ def _axes(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
     length = 0.04 * float(np.ptp(origins, axis=0).max() or 1.0)
     found = []
     for i, pose in enumerate(poses):
-        if len(arm.links) - i not in arm.stand_ins:
+        if len(arm.links) - i not in arm.virtual_links:
             x, y, z = arm.links[i].joint.axis
             ends = ((-length * x, -length * y, -length * z), (length * x, length * y, length * z))
             found.append(np.array([apply(pose, end) for end in ends]))

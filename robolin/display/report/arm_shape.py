@@ -108,7 +108,7 @@ def _segment_ends(arm: Arm, number: int) -> list[Vector3]:
     """To every joint and closure on a link; where none is, to its frames, or to its centre."""
     ends = [link.joint.pose.translation for link in arm.links if link.parent == number]
     ends += [end.pose.translation for end in drawn_closure_ends(arm) if end.link == number]
-    if number in arm.stand_ins or (number == arm.base and ends):
+    if number in arm.virtual_links or (number == arm.base and ends):
         return ends
     frames = [f.pose.translation for f in arm.frames.values() if f.link == number]
     far = max(frames, key=lambda p: float_sum(x * x for x in p), default=ORIGIN)

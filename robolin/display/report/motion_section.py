@@ -10,7 +10,7 @@ import numpy as np
 from robolin.analysis.limits import Margin
 from robolin.core.arm_parts import Joint
 from robolin.core.arrays import Numbers
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.core.units import joint_unit
 from robolin.display.plots.panels import array_rounding
 from robolin.display.report.page_markup import (
@@ -209,7 +209,7 @@ def _openness(told: ReportedArm, closures: ReportedClosures) -> str:
     worst = np.nan_to_num(closures.open_by)
     row = int(np.argmax(worst))
     return (
-        f"{counted(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations are "
+        f"{pluralize(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations are "
         f"independent, which leaves {free} of {told.arm.n} motions free; they stand open by at "
         f"most {worst[row]:.2g} m or rad, in row {row + 1}."
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.text import printable, range_text
-from robolin.display.plots.panels import NO_ROUNDING, Rounding, kept_rows
+from robolin.display.plots.panels import NO_ROUNDING, Rounding, decimate_keep_extremes
 
 # a longer name would push everything else off the page
 LONGEST_NAME = 80
@@ -189,7 +189,7 @@ def curve_figure(
     largest = float(max(sizes, default=0.0))
     if rounding.covers(largest):
         more["reach"] = rounding.beside
-    rows = kept_rows(np.stack(list(curves.values()), axis=1))
+    rows = decimate_keep_extremes(np.stack(list(curves.values()), axis=1))
     number = figures.add(time[rows], {k: y[rows] for k, y in curves.items()}, **more)
     told = "; ".join(_extremes(label, y) for label, y in curves.items())
     if rounding.covers(largest):

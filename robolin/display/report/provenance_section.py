@@ -11,7 +11,7 @@ import numpy as np
 from robolin.checking.model_changes import model_changes
 from robolin.checking.tolerance import distinguishing_digits, percent
 from robolin.checking.verification.verify import Verification
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.core.units import joint_unit
 from robolin.description.model import Finding
 from robolin.display.report.page_markup import (
@@ -28,7 +28,7 @@ from robolin.display.report.page_markup import (
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.display.report.shared_findings import shared_finding
 from robolin.errors import RobolinError
-from robolin.io.paths import last_name
+from robolin.io.paths import base_name
 
 _MOST_FINDINGS = 200
 
@@ -63,9 +63,9 @@ def _findings(told: ReportedArm) -> Iterator[Element]:
     if not told.findings:
         yield element("p", f"{name}: ", element("span", "nothing found", class_="good"))
         return
-    rows = [_finding(shared_finding(each, last_name)) for each in told.findings[:_MOST_FINDINGS]]
+    rows = [_finding(shared_finding(each, base_name)) for each in told.findings[:_MOST_FINDINGS]]
     more = len(told.findings) - len(rows)
-    title = f"{counted(len(told.findings), 'finding')} in {name}"
+    title = f"{pluralize(len(told.findings), 'finding')} in {name}"
     yield table(PageTable(title, ("finding", "level", "where", "what", "hint"), rows))
     if more:
         yield paragraph(f"{more} more: `robolin validate` lists them all.")
@@ -88,14 +88,14 @@ def _verified(told: ReportedArm) -> Iterator[Element]:
         return
     verdict = "passed" if found.passed else "failed"
     word = element("span", verdict, class_="good" if found.passed else "bad")
-    states = counted(len(found.condition), "state")
+    states = pluralize(len(found.condition), "state")
     yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
     yield from (paragraph(cell_text(defect), "bad") for defect in found.defects)
     header = ("check", "verdict", "error", "bound")
     rows = list(_checks(found))
     title = f"Checks of {name}, the nearest to their bounds first"
     shown = table(PageTable(title, header, rows, frozenset(header[2:])))
-    yield element("details", element("summary", counted(len(rows), "check")), shown)
+    yield element("details", element("summary", pluralize(len(rows), "check")), shown)
 
 
 def _checks(found: Verification) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.display.report.arm_section import arm_section
 from robolin.display.report.arm_shape import shape
 from robolin.display.report.model_section import model_section
@@ -35,7 +35,7 @@ from robolin.display.report.provenance_section import (
     verify_section,
 )
 from robolin.display.report.reported_arm import ReportedArm
-from robolin.display.report.reported_motion import ReportedMotion, spread_rows, telling_rows
+from robolin.display.report.reported_motion import ReportedMotion, notable_rows, spread_rows
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError
 from robolin.version import __version__
@@ -113,7 +113,7 @@ def _frame_rows(arms: Sequence[ReportedArm]) -> Any:
     motions = _motions(arms)
     if not motions:
         return np.zeros(1, np.int64)
-    telling = [row for motion in motions for row in telling_rows(motion)]
+    telling = [row for motion in motions for row in notable_rows(motion)]
     return spread_rows(motions[0].rows, MOST_FRAMES, np.array(telling))
 
 
@@ -155,11 +155,11 @@ def _arm(told: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
 
 def _summary(arms: Sequence[ReportedArm]) -> str:
     parts = [
-        f"{shown_name(each.name)}: {counted(each.arm.n, 'joint')}, "
+        f"{shown_name(each.name)}: {pluralize(each.arm.n, 'joint')}, "
         f"{float_sum(link.inertia.mass for link in each.arm.links):.4g} kg moving"
         for each in arms
     ]
     motions = _motions(arms)
     if motions:
-        parts.append(counted(motions[0].rows, "row" if motions[0].rows > 1 else "state"))
+        parts.append(pluralize(motions[0].rows, "row" if motions[0].rows > 1 else "state"))
     return "; ".join(parts) + "."

@@ -23,17 +23,17 @@ from robolin.display.report.reported_motion import (
     ReportedModel,
     ReportedMotion,
     condition_of,
+    notable_rows,
     reported_model,
     reported_motion,
     seconds_from_first,
-    telling_rows,
 )
 from robolin.errors import RobolinError
 from robolin.evaluation.loops.loop_dynamics import without_closures
 from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
 from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
-from robolin.queries.query_context import Notify
+from robolin.queries.query_context import MessageCallback
 from robolin.queries.question import Question
 from robolin.queries.states import States
 from robolin.queries.values import Values
@@ -76,7 +76,7 @@ class ReportOptions:
 
     states: States
     verify_states: int
-    notify: Notify
+    notify: MessageCallback
     close: str | None = None
 
 
@@ -88,7 +88,7 @@ def reported_arm(
     if isinstance(motion, RobolinError):
         model: ReportedModel | RobolinError = motion
     else:
-        model = reported_model(arm, motion, telling_rows(motion))
+        model = reported_model(arm, motion, notable_rows(motion))
     states = options.verify_states
     verified = verify(arm, samples=states) if states else None
     return ReportedArm(name, arm, findings, motion, model, verified)
@@ -112,7 +112,9 @@ def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
 AnswerPart = tuple[dict[str, Floats], Numbers | None]
 
 
-def closed_motion(arm: Arm, states: States, close: str | None, notify: Notify) -> ReportedMotion:
+def closed_motion(
+    arm: Arm, states: States, close: str | None, notify: MessageCallback
+) -> ReportedMotion:
     """Torques as given, else those of the open tree; and what the closures bear under them."""
     approach, parts = ClosestApproach(arm), []
 

@@ -20,7 +20,7 @@ from robolin.core.results.result import Result
 from robolin.display.plots.panels import motion_scales
 from robolin.errors import RobolinError
 from robolin.queries.answer import answer_stream
-from robolin.queries.query_context import Notify
+from robolin.queries.query_context import MessageCallback
 from robolin.queries.states import States
 from robolin.queries.values import Values
 
@@ -71,7 +71,7 @@ class ReportedMotion:
         return len(self.time)
 
 
-def reported_motion(arm: Arm, states: States, notify: Notify) -> ReportedMotion:
+def reported_motion(arm: Arm, states: States, notify: MessageCallback) -> ReportedMotion:
     """Torques of all rows, kept in memory with the state they belong to."""
     approach, parts = ClosestApproach(arm), []
 
@@ -129,7 +129,7 @@ def condition_of(M: Floats) -> Floats:
     return found
 
 
-def telling_rows(motion: ReportedMotion) -> list[int]:
+def notable_rows(motion: ReportedMotion) -> list[int]:
     """The rows worth a look: nearest to a limit, largest torque, worst condition."""
     tau, condition = motion.values["tau"], motion.condition
     rows = [margin.row for margin in motion.margins.margins]

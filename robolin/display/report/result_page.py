@@ -14,7 +14,7 @@ from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.outcome import shown_entries
 from robolin.checking.tolerance import Tolerances
 from robolin.core.arrays import Floats
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.core.units import entry_units, slides_in
 from robolin.display.plots.panels import (
     NO_ROUNDING,
@@ -73,8 +73,8 @@ def compared_files(first: str, second: str) -> Comparison:
 def _summary(results: Sequence[ReportedResult]) -> str:
     told = (
         f"{shown_name(each.name)}: {each.verb}, "
-        f"{counted(each.rows, 'row') if each.rows is not None else 'one state'}, "
-        f"{counted(len(each.columns), 'column')}"
+        f"{pluralize(each.rows, 'row') if each.rows is not None else 'one state'}, "
+        f"{pluralize(len(each.columns), 'column')}"
         for each in results
     )
     return "; ".join(told) + "."

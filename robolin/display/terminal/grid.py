@@ -29,7 +29,7 @@ class Grid:
     note: str = ""
 
 
-def pieces_of(grid: Grid, width: int | None) -> Iterator[Grid]:
+def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
     """The grid cut into groups of columns that fit, each with all row names."""
     if width is None or grid_width(grid) <= width:
         yield grid
@@ -58,7 +58,7 @@ def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
 
 def _cost(grid: Grid, width: int) -> tuple[bool, int]:
     """Whether the grid does not fit even in pieces, and how many of them there are."""
-    pieces = list(pieces_of(grid, width))
+    pieces = list(split_grid(grid, width))
     return max(map(grid_width, pieces)) > width, len(pieces)
 
 

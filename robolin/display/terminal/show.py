@@ -14,12 +14,12 @@ import numpy as np
 
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
 from robolin.core.results.sound_arrays import require_finite
-from robolin.io.atomic import replacing
+from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, PIPED, TABLE, format_of
 from robolin.io.stored import write_into
 
 
-def write_shown(
+def write_result(
     answer: Result | ResultStream,
     *,
     path: str | None,
@@ -52,7 +52,7 @@ def write_shown(
 
 def _write_file(result: ResultStream, path: str, form: str, precision: int) -> None:
     if form == TABLE:
-        with replacing(path) as stream:
+        with atomic_write(path) as stream:
             stream.write(_table(result, None, False, precision).encode())
     else:
         FORMATS[form].write(result, path)
@@ -62,13 +62,13 @@ def _table(result: ResultStream, width: int | None, color: bool, precision: int)
     # files of numbers need nothing of this
     from robolin.display.terminal.table import render_table
 
-    top, rows = top_rows(result)
+    top, rows = head_rows(result)
     return render_table(top, width, color, precision, rows)
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
     if terminal:
-        if paged(text, stream):
+        if page_text(text, stream):
             return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
@@ -90,7 +90,7 @@ def _colored(color: str, terminal: bool) -> bool:
 SHOWN = 10
 
 
-def top_rows(result: ResultStream) -> tuple[Result, int | None]:
+def head_rows(result: ResultStream) -> tuple[Result, int | None]:
     """The first rows, and how many there were altogether; None for one state."""
     held: list[Result] = []
     rows = 0
@@ -113,7 +113,7 @@ def _joined(parts: list[Result]) -> Result:
     return replace(first, arrays=arrays, time=values.get("time"))
 
 
-def some_rows(result: Result) -> Result:
+def sample_rows(result: Result) -> Result:
     """Some rows, evenly spread from the first to the last."""
     total = result.batch or 0
     if total <= SHOWN:
@@ -129,7 +129,7 @@ def some_rows(result: Result) -> Result:
 _LESS = "FRX"
 
 
-def paged(text: str, stream: TextIO) -> bool:
+def page_text(text: str, stream: TextIO) -> bool:
     """Show the text page by page; False where nobody turns pages, or it fits on the screen."""
     if not _somebody_watches(stream):
         return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding, phrase
 from robolin.core.quantity_table import QUANTITIES
-from robolin.core.results.number_kind import moment_texts
+from robolin.core.results.number_kind import format_datetimes
 from robolin.core.results.result import Array, Result, is_swept
 from robolin.core.text import printable
 from robolin.core.units import entry_units, has_units_by_label, slides_in
@@ -23,7 +23,7 @@ from robolin.display.terminal.grid import (
     drawn_grid,
     grid_width,
     numbered,
-    pieces_of,
+    split_grid,
 )
 from robolin.display.terminal.show import SHOWN
 
@@ -80,7 +80,7 @@ def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list
     legends: dict[str, None] = {}
     for grid in grids:
         shown, legend = numbered(grid, width)
-        pieces += pieces_of(shown, width)
+        pieces += split_grid(shown, width)
         if legend:
             legends[legend] = None
     return pieces, list(legends)
@@ -215,7 +215,7 @@ def _row_names(result: Result) -> tuple[str, ...]:
     if result.time is None:
         return tuple(str(row + 1) for row in range(count))
     if result.time.dtype.kind == "M":
-        return tuple(moment_texts(result.time[:count]))
+        return tuple(format_datetimes(result.time[:count]))
     moments = result.time[:count].tolist()
     return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in moments)
 

@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 _TALL_CURVES = 3
 
 
-def quick_look(panels: tuple[Panel, ...], width: int) -> str:
+def text_plot(panels: tuple[Panel, ...], width: int) -> str:
     """Every panel as lines of at most this width."""
     drawn = ([_cut(line, width).rstrip() for line in _lines(panel, width)] for panel in panels)
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in drawn)
@@ -42,7 +42,7 @@ def _cut(line: str, width: int) -> str:
 def _lines(panel: Panel, width: int) -> list[str]:
     match panel:
         case CurvePanel() if len(panel.curves) > _TALL_CURVES:
-            return _one_line_each(panel, width)
+            return _summary_lines(panel, width)
         case CurvePanel():
             return [line for curve in panel.curves for line in _curve(panel, curve, width)]
         case BarPanel():
@@ -75,7 +75,7 @@ def _level(values: Numbers, rounding: Rounding) -> Numbers:
     return values * 0.0 if rounding.covers(largest) else values
 
 
-def _one_line_each(panel: CurvePanel, width: int) -> list[str]:
+def _summary_lines(panel: CurvePanel, width: int) -> list[str]:
     """Every curve as one line of blocks, behind its name and how far it goes."""
     names = [printable(in_short(curve.name)) for curve in panel.curves]
     room = min(max(map(len, names)), _NAME)

@@ -44,7 +44,7 @@ class Scalars(Protocol):
 
 class Sums(Protocol):
     def __getitem__(self, k: LinkNumber) -> Vector: ...
-    def hand_inboard(self, k: LinkNumber, values: Vector) -> None:
+    def add_to_parent(self, k: LinkNumber, values: Vector) -> None:
         """Add `values` to what the link inboard of k has been handed."""
 
 
@@ -126,7 +126,7 @@ class Groups(Protocol):
     def carrier(self, k: LinkNumber) -> LinkNumber:
         """The link, or the base, that the joint of k sits on with all its freedoms."""
 
-    def partners_outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
+    def same_joint_outboard(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """The links outboard of k that stand for the same joint, in falling order."""
 
     def with_partners(self) -> Iterable[LinkNumber]:
@@ -322,7 +322,7 @@ _phase = ContextVar("phase", default="algorithm")
 current_phase: Callable[[], str] = _phase.get
 
 
-def counted_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def counted_phase(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """All that the decorated function does belongs to this phase; it changes nothing else."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

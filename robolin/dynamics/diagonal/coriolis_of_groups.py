@@ -42,7 +42,7 @@ def coriolis_of_groups(
         along = dot(H, z)
         if rotors is not None:
             along = along + gyroscopic_torque(chain, links, rotors, k)
-        z_plus.hand_inboard(k, sub(z, scale(art.G[k], along)))
+        z_plus.add_to_parent(k, sub(z, scale(art.G[k], along)))
 
         # and what the hinge's own gain G changes by
         turned = articulated_times(rate[k], H)

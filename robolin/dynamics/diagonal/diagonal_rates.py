@@ -20,7 +20,7 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
         # the body is turned by hinge k, and so are those outboard of it, through free hinges
         turn = scale(links.H[k], qd[k])
         rate[k] = add(handed[k], _turned(turn, art.P[k]))
-        handed.hand_inboard(k, _through_hinge(rate[k], links.H[k], art.G[k]))
+        handed.add_to_parent(k, _through_hinge(rate[k], links.H[k], art.G[k]))
     return rate
 
 
@@ -42,7 +42,7 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
             P[ENTRY_PLACE[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
         )
         turn = sub(W[k], W[chain.inboard(k)])
-        handed.hand_inboard(k, add(_through_hinge(rate[k], links.H[k], G), _turned(turn, freed)))
+        handed.add_to_parent(k, add(_through_hinge(rate[k], links.H[k], G), _turned(turn, freed)))
     return rate
 
 

@@ -53,7 +53,7 @@ def effort_to_epsilon(
     z_plus = chain.sums(6)
     for k in chain.tip_to_base():
         kappa = effort[k] - dot(links.H[k], z_plus[k])
-        z_plus.hand_inboard(k, add(z_plus[k], scale(art.G[k], kappa)))
+        z_plus.add_to_parent(k, add(z_plus[k], scale(art.G[k], kappa)))
         chain.out(name, (k,), kappa / root[k] if root else kappa)
 
 
@@ -66,20 +66,20 @@ def epsilon_to_effort(
     for k in chain.tip_to_base():
         kappa = epsilon[k] * root[k] if root else epsilon[k]
         effort[k] = kappa + dot(links.H[k], z_plus[k])
-        z_plus.hand_inboard(k, add(z_plus[k], scale(art.G[k], kappa)))
+        z_plus.add_to_parent(k, add(z_plus[k], scale(art.G[k], kappa)))
     return effort
 
 
-def free_effort(chain: Chain, links: Links) -> Scalars:
+def net_effort(chain: Chain, links: Links) -> Scalars:
     """The torque that is left for motion: τ less weight, loads and friction."""
-    qd, tau, standing = chain.given("qd"), chain.given("tau"), standing_effort(chain, links)
+    qd, tau, standing = chain.given("qd"), chain.given("tau"), gravity_effort(chain, links)
     effort = chain.scalars()
     for k in chain.tip_to_base():
         effort[k] = tau[k] - standing[k] - friction_loss(chain, k, qd[k])
     return effort
 
 
-def standing_effort(chain: Chain, links: Links) -> Column:
+def gravity_effort(chain: Chain, links: Links) -> Column:
     """The torque that keeps the arm still against weight and loads."""
     tau, still = chain.column(), chain.zeros()
     torques(chain, links, still, still, tau)

@@ -11,22 +11,22 @@ from robolin.dynamics.algebra.scalar import sqrt
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
 from robolin.dynamics.diagonal.coriolis_of_groups import coriolis_of_groups
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
-from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu
+from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, net_effort, velocity_to_nu
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 
 def diagonalize(chain: Chain) -> None:
     """ν, ε, C(q, ν), the factor m and D from q, q̇ and τ."""
     # the factors of 𝓜
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     qd, root = chain.given("qd"), root_of_D(chain, art)
 
     # velocities, forces and Coriolis forces in the new coordinates
     xi = velocity_to_nu(chain, links, art, root, qd, "nu")
-    effort_to_epsilon(chain, links, art, root, free_effort(chain, links), "epsilon")
+    effort_to_epsilon(chain, links, art, root, net_effort(chain, links), "epsilon")
     if chain.groups:
         felt = coriolis_of_groups(chain, links, art, xi, qd)
         for k in chain.tip_to_base():
@@ -80,5 +80,5 @@ def coriolis_of_nu(
         # what is left of those outboard; half of it is felt along the hinge
         y = add(y_plus[k], own)
         passed = add(y, articulated_times(rate[k], V[k]))
-        y_plus.hand_inboard(k, sub(passed, scale(G, dot(H, passed))))
+        y_plus.add_to_parent(k, sub(passed, scale(G, dot(H, passed))))
         chain.out("coriolis", (k,), dot(H, y) * 0.5 / root[k])

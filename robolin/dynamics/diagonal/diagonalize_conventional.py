@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, Scalars
-from robolin.dynamics.diagonal.diagonal_tables import standing_effort
+from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
 from robolin.dynamics.diagonal.elimination_terms import (
     coriolis_forces,
     free_torque,
@@ -14,7 +14,7 @@ from robolin.dynamics.diagonal.elimination_terms import (
     roots,
 )
 from robolin.dynamics.forward.conventional import factored_mass_matrix
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.triangular import (
     of_leaders,
     solved,
@@ -35,7 +35,7 @@ def diagonalize_unnormalized_conventional(chain: Chain) -> None:
 
 
 def _diagonalize(chain: Chain, names: tuple[str, str, str], *, normalized: bool) -> None:
-    links, qd = place_links(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.given("qd")
     L = factored_mass_matrix(chain, links).L
     root = roots(chain, L) if normalized else None
 
@@ -67,7 +67,7 @@ def undiagonalize_unnormalized_conventional(chain: Chain) -> None:
 
 def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> None:
     """q̇ = L⁻* ξ,   τ = L κ + weight + loads + friction."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     L = factored_mass_matrix(chain, links).L
     xi, kappa = of_leaders(chain, nu), of_leaders(chain, epsilon)
     if normalized:
@@ -77,7 +77,7 @@ def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> N
 
     # velocities, and forces with what keeps the arm up and moving
     qd, effort = solved_transposed(chain, L, xi), times(chain, L, kappa)
-    standing, lost = standing_effort(chain, links), losses(chain, qd.on_links())
+    standing, lost = gravity_effort(chain, links), losses(chain, qd.on_links())
     velocity, tau = chain.result("qd"), chain.result("tau")
     for j in chain.coordinates():
         velocity[j] = qd[j]

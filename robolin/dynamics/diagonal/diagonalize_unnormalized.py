@@ -7,22 +7,22 @@ from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.coriolis_of_groups import coriolis_of_groups
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
-from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu
+from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, net_effort, velocity_to_nu
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 
 def diagonalize_unnormalized(chain: Chain) -> None:
     """ξ, κ, C(q, ξ), the factor I + HφK and D from q, q̇ and τ."""
     # the factors of 𝓜
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     qd = chain.given("qd")
 
     # velocities, forces and Coriolis forces in the new coordinates
     xi = velocity_to_nu(chain, links, art, None, qd, "xi")
-    effort_to_epsilon(chain, links, art, None, free_effort(chain, links), "kappa")
+    effort_to_epsilon(chain, links, art, None, net_effort(chain, links), "kappa")
     if chain.groups:
         felt = coriolis_of_groups(chain, links, art, xi, qd)
         for k in chain.tip_to_base():
@@ -57,5 +57,5 @@ def coriolis_of_xi(chain: Chain, links: Links, art: Articulated, xi: Scalars, qd
 
         # with those outboard, of which a free hinge hands on the rest
         y = add(y_plus[k], add(changed, sub(gyro, turned)))
-        y_plus.hand_inboard(k, sub(y, scale(G, dot(H, y))))
+        y_plus.add_to_parent(k, sub(y, scale(G, dot(H, y))))
         chain.out("coriolis", (k,), dot(H, y))

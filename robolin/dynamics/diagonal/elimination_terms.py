@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars, Table
 from robolin.dynamics.algebra.scalar import sqrt
-from robolin.dynamics.diagonal.diagonal_tables import standing_effort
+from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_entries
-from robolin.dynamics.mass_matrix.elimination import gathered
+from robolin.dynamics.mass_matrix.elimination import to_coordinates
 from robolin.dynamics.mass_matrix.triangular import congruent, of_leaders, solved
 
 
@@ -22,7 +22,7 @@ def roots(chain: Chain, L: Table) -> Column:
 
 def free_torque(chain: Chain, links: Links, qd: Scalars) -> Column:
     """The torque that is left for motion: τ less weight, loads and friction."""
-    tau, standing = gathered(chain, chain.given("tau")), standing_effort(chain, links)
+    tau, standing = to_coordinates(chain, chain.given("tau")), gravity_effort(chain, links)
     lost = losses(chain, qd)
     for j in chain.coordinates():
         tau[j] = tau[j] - standing[j] - lost[j]

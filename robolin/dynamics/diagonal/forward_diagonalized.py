@@ -13,8 +13,8 @@ from robolin.dynamics.diagonal.diagonal_tables import nu_to_velocity
 from robolin.dynamics.diagonal.diagonalize import root_of_D
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 
@@ -23,7 +23,7 @@ def forward_diagonalized(chain: Chain) -> None:
 
     ν̇ = D^½ ξ̇ + ½ D^-½ Ḋ ξ        Ḋ = H λ̇ H*
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     nu, root, xi = chain.given("nu"), root_of_D(chain, art), chain.scalars()
     for k in chain.tip_to_base():
@@ -35,7 +35,7 @@ def forward_diagonalized(chain: Chain) -> None:
 
 def forward_diagonalized_unnormalized(chain: Chain) -> None:
     """q̇ and ξ̇ from q, ξ and τ."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     push, _ = _pushes(chain, links, art, chain.given("xi"))
     for k in chain.tip_to_base():
@@ -56,7 +56,7 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
     qd = nu_to_velocity(chain, links, art, None, xi)
     tau, moving, a0 = chain.given("tau"), velocities(chain, links, qd), base_acceleration(chain)
     rate = _rates(chain, links, art, moving, qd)
-    f0, needed = outside_forces(chain, links), conserving_torques(chain, links, qd)
+    f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
     push, Dd, z_plus = chain.scalars(), chain.scalars(), chain.sums(6)
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
@@ -64,9 +64,9 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
         # everything that weighs on link k once the hinges outboard are free
         own = add(force_cross(V, rigid_times(M, V)), rigid_times(M, a0))
         sped = articulated_times(art.P[k], scale(moving.Hd[k], qd[k]))
-        z = add(add(z_plus[k], with_outside(f0, k, own)), sped)
+        z = add(add(z_plus[k], plus_external(f0, k, own)), sped)
         kappa = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
-        z_plus.hand_inboard(k, add(z, scale(art.G[k], kappa)))
+        z_plus.add_to_parent(k, add(z, scale(art.G[k], kappa)))
 
         # and what the hinge's own gain G changes by
         turned = articulated_times(rate[k], H)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain
-from robolin.dynamics.diagonal.diagonal_tables import standing_effort
+from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
 from robolin.dynamics.diagonal.elimination_terms import (
     coriolis_forces,
     free_torque,
@@ -14,7 +14,7 @@ from robolin.dynamics.diagonal.elimination_terms import (
     roots,
 )
 from robolin.dynamics.forward.conventional import factored_mass_matrix
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.triangular import (
     of_leaders,
     solved,
@@ -36,7 +36,7 @@ def forward_diagonalized_unnormalized_conventional(chain: Chain) -> None:
 
 def _forward(chain: Chain, given: str, gives: str, *, normalized: bool) -> None:
     """q̇ = L⁻* ξ,   ξ̇ = D⁻¹ (L⁻¹ (τ - weight - loads - friction) - C(q, ξ))."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     factors = factored_mass_matrix(chain, links)
     L, xi = factors.L, of_leaders(chain, chain.given(given))
     root = roots(chain, L) if normalized else None
@@ -62,7 +62,7 @@ def rate_control_conventional(chain: Chain) -> None:
 
     ν = m* q̇        ε = -c ν        τ = m ε + weight + loads + losses
     """
-    links, qd = place_links(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.given("qd")
     L = factored_mass_matrix(chain, links).L
 
     # brake every diagonalizing velocity by itself
@@ -76,7 +76,7 @@ def rate_control_conventional(chain: Chain) -> None:
     # as torques of the joints, and what keeps the arm up besides
     effort, standing, lost = (
         times(chain, L, kappa),
-        standing_effort(chain, links),
+        gravity_effort(chain, links),
         losses(chain, qd),
     )
     tau = chain.result("tau")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.diagonal.diagonal_tables import (
     epsilon_to_effort,
-    standing_effort,
+    gravity_effort,
     velocity_to_nu,
 )
 from robolin.dynamics.diagonal.diagonalize import root_of_D
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.joint_friction import friction_loss
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
@@ -20,7 +20,7 @@ def rate_control(chain: Chain) -> None:
 
     ν = m* q̇        ε = -c ν        τ = m ε + weight + loads + losses
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
 
     # brake every diagonalizing velocity by itself
@@ -31,7 +31,7 @@ def rate_control(chain: Chain) -> None:
 
     # as torques of the joints, and what keeps the arm up besides
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
-    standing = standing_effort(chain, links)
+    standing = gravity_effort(chain, links)
     for k in chain.tip_to_base():
         chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))
 
@@ -43,7 +43,7 @@ def inverse_from_rest(chain: Chain) -> None:
 
     With q̈ = -c q̇ and one c for all joints this is control law 8.1, for m m* = 𝓜.
     """
-    links, qd, tau = place_links(chain), chain.given("qd"), chain.result("tau")
+    links, qd, tau = forward_kinematics(chain), chain.given("qd"), chain.result("tau")
 
     # accelerate from rest, then make up for the losses of the motion there is
     torques(chain, links, chain.zeros(), chain.given("qdd"), tau)

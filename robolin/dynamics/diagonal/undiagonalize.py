@@ -5,12 +5,12 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Scalars
 from robolin.dynamics.diagonal.diagonal_tables import (
     epsilon_to_effort,
+    gravity_effort,
     nu_to_velocity,
-    standing_effort,
 )
 from robolin.dynamics.diagonal.diagonalize import root_of_D
 from robolin.dynamics.links.joint_friction import friction_loss
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
@@ -25,7 +25,7 @@ def undiagonalize_unnormalized(chain: Chain) -> None:
 
 
 def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> None:
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     root = root_of_D(chain, art) if normalized else None
 
@@ -34,6 +34,6 @@ def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> N
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
 
     # what keeps the arm up was taken away on the way there
-    standing = standing_effort(chain, links)
+    standing = gravity_effort(chain, links)
     for k in chain.tip_to_base():
         chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))

@@ -48,7 +48,7 @@ def articulated_gyroscopics(
         Phat = add(Phat_plus[k], half_of(one.Mhat[k]))
         HPhat = times_half(H, Phat)
         Ghat[k] = scale(HPhat, art.Dinv[k])
-        Phat_plus.hand_inboard(k, sub(Phat, outer_half(art.G[k], HPhat)))
+        Phat_plus.add_to_parent(k, sub(Phat, outer_half(art.G[k], HPhat)))
 
         # forces that unit perturbations of hinge k need
         YA[k] = add(half_times(Phat, twice(angular(H))), articulated_times(P, Hd2[k]))

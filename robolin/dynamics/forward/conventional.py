@@ -5,15 +5,15 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.elimination import (
     EliminationFactors,
     eliminate,
-    gathered,
     invert,
     solve_difference,
     solve_matrices,
+    to_coordinates,
 )
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
 
@@ -25,7 +25,7 @@ def forward_conventional(chain: Chain) -> None:
 
 def nominal_conventional(chain: Chain) -> tuple[Links, Column, EliminationFactors]:
     """The same, and the links and factors that a linearization goes on with."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     qdd, factors = accelerations_conventional(chain, links)
     out = chain.result("qdd")
     for j in chain.coordinates():
@@ -36,7 +36,7 @@ def nominal_conventional(chain: Chain) -> tuple[Links, Column, EliminationFactor
 def accelerations_conventional(chain: Chain, links: Links) -> tuple[Column, EliminationFactors]:
     """q̈ = 𝓜⁻¹ (τ - τ(q, q̇, q̈ = 0)) of the independent coordinates, and the factors of 𝓜."""
     # what the torques are, and what it takes to move on without accelerating
-    tau, bias = gathered(chain, chain.given("tau")), chain.column()
+    tau, bias = to_coordinates(chain, chain.given("tau")), chain.column()
     torques(chain, links, chain.given("qd"), chain.zeros(), bias)
 
     # what is left over accelerates
@@ -53,13 +53,13 @@ def factored_mass_matrix(chain: Chain, links: Links) -> EliminationFactors:
 
 def inverse_conventional(chain: Chain) -> None:
     """𝓜⁻¹ by elimination."""
-    factors = factored_mass_matrix(chain, place_links(chain))
+    factors = factored_mass_matrix(chain, forward_kinematics(chain))
     invert(chain, factors, chain.result("mass_matrix_inverse"))
 
 
 def factors_conventional(chain: Chain) -> None:
     """L, D and L⁻¹ of 𝓜 = L D L*, a column of L⁻¹ at a time."""
-    L = factored_mass_matrix(chain, place_links(chain)).L
+    L = factored_mass_matrix(chain, forward_kinematics(chain)).L
     factor, D, inverse = (chain.result(name) for name in ("factor", "D", "factor_inverse"))
     for c in chain.coordinates():
         D[c] = L[c, c]

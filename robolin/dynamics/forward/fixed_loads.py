@@ -5,20 +5,20 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import dot
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.loads import excess_turn
+from robolin.dynamics.links.loads import nonfollower_correction
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
-def correct_for_steady_loads(chain: Chain, links: Links, art: Articulated) -> None:
-    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) excess_turn(H*(c))], for a and c between the load and the base."""
+def correct_for_fixed_loads(chain: Chain, links: Links, art: Articulated) -> None:
+    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) nonfollower_correction(H*(c))], for a and c between the load and the base."""
     dqdd_dq = chain.result("dqdd_dq")
     for load in chain.loads:
         if load.model == "follower":
             continue
         for c in chain.path_of(load.link):
             # what moving hinge c turned too much, felt by every hinge inboard of the load
-            excess = excess_turn(load, links, links.H[c])
+            excess = nonfollower_correction(load, links, links.H[c])
             push = chain.zeros()
             for a in chain.path_of(load.link):
                 push[a] = dot(links.H[a], excess)

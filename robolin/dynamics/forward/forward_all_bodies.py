@@ -29,8 +29,8 @@ from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 
 BodyColumns = Sequence[Vector]
 
@@ -55,7 +55,7 @@ class EliminatedBodies(NamedTuple):
 
 def forward_all_bodies(chain: Chain) -> None:
     """q̈ from q, q̇ and τ."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     done = eliminated_bodies(chain, links, velocities(chain, links, chain.given("qd")))
 
     a = chain.slots(6)
@@ -79,7 +79,7 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
     Y = S⁻¹ X_T*       β₀ = -S⁻¹ T* A⁻¹ r
     F = E W X* + X_T Y                    g = F c + drive τ - E W E* A⁻¹ r + X_T β₀
     """
-    qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
+    qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
     done = EliminatedBodies(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
     F, g, needed = chain.sums(21), chain.sums(6), conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
@@ -88,7 +88,7 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
         felt = add(F[k], articulated_from(M))
         W = (chain.armature(k), *(_size(felt) * STIFF,) * 5)
         drive = scale(E[0], tau[k] - resisting_torque(chain, needed, k, qd[k]))
-        r = sub(drive, add(with_outside(f0, k, force_cross(V, rigid_times(M, V))), g[k]))
+        r = sub(drive, add(plus_external(f0, k, force_cross(V, rigid_times(M, V))), g[k]))
         body = _factored(chain, k, _stiffened(felt, E, W))
         a, K = solved_symmetric(body, r), [solved_symmetric(body, e) for e in E]
 
@@ -101,9 +101,9 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
 
         # what both leave at the link inboard
         c, stiff = scale(moving.Hd[k], qd[k]), _stiffness(E, W, X, Y)
-        F.hand_inboard(k, stiff)
+        F.add_to_parent(k, stiff)
         force = add(drive, _left_of_forces(E, W, X, a, beta))
-        g.hand_inboard(k, add(articulated_times(stiff, c), force))
+        g.add_to_parent(k, add(articulated_times(stiff, c), force))
         known = (c, beta, _whole(Y), a, _whole(K), _whole(E), W)
         for slots, value in zip(done, known, strict=True):
             slots[k] = value

@@ -10,14 +10,14 @@ from robolin.dynamics.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import at_point
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.apply_inverse_mass import response
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
 def forward_bias_free(chain: Chain) -> None:
     """A: q̈ from q, q̇ and τ."""
-    bias_free(chain, place_links(chain))
+    bias_free(chain, forward_kinematics(chain))
 
 
 def forward_bias_free_links(chain: Chain) -> None:
@@ -27,7 +27,7 @@ def forward_bias_free_links(chain: Chain) -> None:
 
     The base stands still, so that these are the accelerations seen from it; weight is in λ.
     """
-    links, qd = place_links(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.given("qd")
     lam = bias_free(chain, links)
 
     # what the links accelerate by without the joints doing so

@@ -30,8 +30,8 @@ from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 
 UNIT = [tuple(float(i == j) for j in range(6)) for i in range(6)]
 ZERO36: Vector = (0.0,) * 36
@@ -54,7 +54,7 @@ def forward_constraint_forces(chain: Chain) -> None:
                   a(k) = a₀ - M⁻¹ E x(k-1) + M⁻¹ (E + E Y(k-1)) φ(k)
     base to tip   q̈(k) = drive · (a(k) - a(k+1) - c)
     """
-    bodies = _bodies(chain, place_links(chain))
+    bodies = _bodies(chain, forward_kinematics(chain))
     x, Y, own, give = chain.slots(6), chain.slots(36), chain.slots(6), chain.slots(36)
     pull, passed = chain.sums(6), chain.sums(36)
     for k in chain.tip_to_base():
@@ -72,8 +72,8 @@ def forward_constraint_forces(chain: Chain) -> None:
         r = add(row.r, flat(_weighed(chain, k, [(y,) for y in times_vector(E, moved)])))
         found = divided(D, [(*u, y) for u, y in zip(row.U, r, strict=True)])
         x[k], Y[k] = tuple(line[6] for line in found), flat([line[:6] for line in found])
-        pull.hand_inboard(k, times_vector(transposed(E), x[k]))
-        passed.hand_inboard(k, flat(matrix_times(transposed(E), matrix_rows(Y[k], 6))))
+        pull.add_to_parent(k, times_vector(transposed(E), x[k]))
+        passed.add_to_parent(k, flat(matrix_times(transposed(E), matrix_rows(Y[k], 6))))
     _go_back(chain, bodies, (x, Y, own, give))
 
 
@@ -95,7 +95,7 @@ def forward_by_reduction(chain: Chain) -> int:
 
     Blocks far from each other meet, which no loop over neighbours can say; so there is no kernel.
     """
-    bodies = _bodies(chain, place_links(chain))
+    bodies = _bodies(chain, forward_kinematics(chain))
     links = list(chain.tip_to_base())
     rows = [block_row(chain, bodies, k, k - 1 if k > 1 else None) for k in links]
     found, steps = by_cyclic_reduction(rows)
@@ -144,7 +144,7 @@ def _weighed(chain: Chain, k: LinkNumber, rows: Matrix) -> list[Vector]:
 
 
 def _bodies(chain: Chain, links: Links) -> Bodies:
-    qd, f0 = chain.given("qd"), outside_forces(chain, links)
+    qd, f0 = chain.given("qd"), external_forces(chain, links)
     moving = velocities(chain, links, qd)
     needed = conserving_torques(chain, links, qd)
     bodies = Bodies(chain.slots(36), chain.slots(6), chain.slots(36), chain.slots(6), needed)
@@ -152,7 +152,7 @@ def _bodies(chain: Chain, links: Links) -> Bodies:
     bodies.N[base], bodies.E[base], bodies.free[base] = ZERO36, ZERO36, base_acceleration(chain)
     for k in chain.tip_to_base():
         M, V = links.M[k], moving.V[k]
-        own = with_outside(f0, k, force_cross(V, rigid_times(M, V)))
+        own = plus_external(f0, k, force_cross(V, rigid_times(M, V)))
         N = _inverse(chain, k, articulated_from(M))
         bodies.N[k], bodies.E[k] = flat(N), flat(transmitted(chain, links, k))
         bodies.free[k] = tuple(-x for x in times_vector(N, own))

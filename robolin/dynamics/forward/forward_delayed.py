@@ -11,8 +11,8 @@ from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 
@@ -21,7 +21,7 @@ def forward_delayed(chain: Chain) -> None:
 
     V here stands for what a simulation keeps; in it nothing is computed twice.
     """
-    links, qd, change = place_links(chain), chain.given("qd"), chain.given("dqd")
+    links, qd, change = forward_kinematics(chain), chain.given("qd"), chain.given("dqd")
     before = chain.scalars()
     for k in chain.tip_to_base():
         before[k] = qd[k] - change[k]
@@ -37,7 +37,7 @@ def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slot
     base to tip   V(k) = V(k+1) + H* q̇                  for the next time
                   q̈(k) = ε/D - G* (λ(k+1) + c)          λ(k) = λ(k+1) + H* q̈ + c
     """
-    qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
+    qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
     epsilon, c, z_plus = chain.scalars(), chain.slots(6), chain.sums(6)
     needed = conserving_torques(chain, links, qd)
 
@@ -46,10 +46,10 @@ def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slot
         H, body = links.H[k], chain.groups.outermost(k) if chain.groups else k
         c[k] = scale(motion_cross(old[body], H), qd[k])
         gyro = force_cross(old[k], rigid_times(links.M[k], old[k]))
-        z = add(z_plus[k], with_outside(f0, k, gyro))
+        z = add(z_plus[k], plus_external(f0, k, gyro))
         epsilon[k] = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
-        z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))
+        z_plus.add_to_parent(k, add(add(z, articulated_times(art.P[k], c[k])), share))
 
     # velocities and accelerations in one go
     V, lam = chain.slots(6), chain.slots(6)

@@ -7,8 +7,8 @@ from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 
@@ -19,7 +19,7 @@ def forward_dynamics(chain: Chain) -> None:
 
 def nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
     """The same, and the links and articulated bodies that a linearization goes on with."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     qdd = hinge_accelerations(chain, links, art)
     for k in chain.tip_to_base():
@@ -36,7 +36,7 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
     """
     qd, tau = chain.given("qd"), chain.given("tau")
     moving = velocities(chain, links, qd)
-    f0, needed = outside_forces(chain, links), conserving_torques(chain, links, qd)
+    f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
     epsilon, qdd, c = chain.scalars(), chain.scalars(), chain.slots(6)
 
     # innovations: the torque left over once everything outboard has taken its share
@@ -45,10 +45,10 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
         V, H, M = moving.V[k], links.H[k], links.M[k]
         c[k] = scale(moving.Hd[k], qd[k])
         gyro = force_cross(V, rigid_times(M, V))
-        z = add(z_plus[k], with_outside(f0, k, gyro))
+        z = add(z_plus[k], plus_external(f0, k, gyro))
         epsilon[k] = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
-        z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))
+        z_plus.add_to_parent(k, add(add(z, articulated_times(art.P[k], c[k])), share))
 
     # accelerations, each hinge relieved of what the link inboard already does
     lam = chain.slots(6)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Table
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
@@ -36,7 +36,7 @@ class DrivenMotion(NamedTuple):
 
 
 def _nominal(chain: Chain) -> DrivenMotion:
-    links, driven = place_links(chain), chain.given("prescribed")
+    links, driven = forward_kinematics(chain), chain.given("prescribed")
     qd, tau, told = (chain.given(name) for name in ("qd", "tau", "qdd"))
 
     # what it takes to move on as told, the free joints without accelerating

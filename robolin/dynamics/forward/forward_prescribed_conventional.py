@@ -11,13 +11,13 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.elimination import (
     EliminationFactors,
     eliminate,
-    gathered,
     solve,
+    to_coordinates,
 )
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
 from robolin.dynamics.mass_matrix.triangular import of_leaders
@@ -42,9 +42,9 @@ class DrivenElimination(NamedTuple):
 
 
 def _nominal(chain: Chain) -> DrivenElimination:
-    links, qd = place_links(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.given("qd")
     driven, told = (of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
-    tau, bias = gathered(chain, chain.given("tau")), chain.column()
+    tau, bias = to_coordinates(chain, chain.given("tau")), chain.column()
     rigid, free = chain.column(), chain.column()
 
     # what it takes to move on as told, the free joints without accelerating

@@ -8,14 +8,14 @@ from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, scale
 from robolin.dynamics.frames.tip_frame import at_point, out_spatial, tip_frame
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Motion, base_acceleration, motion
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
 def forward_three_sweeps(chain: Chain) -> None:
     """C: q̈ from q, q̇ and τ."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     three_sweeps(chain, links, motion(chain, links, chain.given("qd"), chain.zeros()))
 
 
@@ -26,7 +26,7 @@ def forward_three_sweeps_links(chain: Chain) -> None:
 
     The base stands still, so that these are the accelerations seen from it; weight is in ζ.
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     moving = motion(chain, links, chain.given("qd"), chain.zeros())
     lam, weight = three_sweeps(chain, links, moving), base_acceleration(chain)
 
@@ -58,7 +58,7 @@ def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
         y = add(z[k], zeta[k])
         left = tau[k] - resisting_torque(chain, needed, k, qd[k])
         epsilon[k] = left - dot(links.H[k], y)
-        z.hand_inboard(k, add(y, scale(art.G[k], epsilon[k])))
+        z.add_to_parent(k, add(y, scale(art.G[k], epsilon[k])))
 
     # accelerations, each hinge relieved of what the link inboard already does
     lam[chain.base] = ZERO6
@@ -73,9 +73,9 @@ def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
 def bias_forces(chain: Chain, links: Links, moving: Motion) -> Slots:
     """The force each link needs to move on while no joint accelerates."""
     zeta = chain.slots(6)
-    f0 = outside_forces(chain, links)
+    f0 = external_forces(chain, links)
     for k in chain.base_to_tip():
         M, V = links.M[k], moving.V[k]
         inertial = add(rigid_times(M, moving.alpha[k]), force_cross(V, rigid_times(M, V)))
-        zeta[k] = with_outside(f0, k, inertial)
+        zeta[k] = plus_external(f0, k, inertial)
     return zeta

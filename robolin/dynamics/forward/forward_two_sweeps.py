@@ -23,8 +23,8 @@ from robolin.dynamics.algebra.velocity_polynomials import (
 )
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 
@@ -37,7 +37,7 @@ def forward_two_sweeps(chain: Chain) -> None:
     base to tip            V(k) = V(k+1) + H* q̇
                            q̈(k) = ε/D - G* (λ(k+1) + c)         λ(k) = λ(k+1) + H* q̈ + c
     """
-    links, qd = place_links(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.given("qd")
     art = articulated_bodies(chain, links)
     left = left_over(chain, links, art)
 
@@ -57,13 +57,13 @@ def forward_two_sweeps(chain: Chain) -> None:
 
 def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
     """ε of every link for any velocity of it."""
-    qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
+    qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
     left, handed = chain.slots(COUNT), chain.sums(6 * COUNT)
     needed = conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
         H = links.H[k]
         own = gyroscopic_force(links.M[k])
-        own[0] = with_outside(f0, k, own[0])
+        own[0] = plus_external(f0, k, own[0])
         z = [add(a, b) for a, b in zip(polynomial_columns(handed[k]), own, strict=True)]
 
         # the torque that is left once everything outboard has taken its share
@@ -73,7 +73,7 @@ def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
 
         # through the hinge, and seen from the link inboard
         z_plus = _through(z, left[k], _drift(chain, links, k), art.P[k], art.G[k], art.PH[k])
-        handed.hand_inboard(k, stored(shifted(z_plus, scale(H, qd[k]))))
+        handed.add_to_parent(k, stored(shifted(z_plus, scale(H, qd[k]))))
     return left
 
 
@@ -103,6 +103,6 @@ def _beyond(chain: Chain, links: Links, k: LinkNumber) -> Vector:
     """How much faster the body of a joint with several freedoms is than the link of freedom k."""
     twist = chain.cell(ZERO6)
     if chain.groups:
-        for c in chain.groups.partners_outboard_of(k):
+        for c in chain.groups.same_joint_outboard(k):
             twist.value = add(twist.value, scale(links.H[c], chain.given("qd")[c]))
     return twist.value

@@ -12,7 +12,7 @@ from robolin.dynamics.algebra.inertias import (
 )
 from robolin.dynamics.algebra.vectors import add, angular, dot, scale, sub, twice
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
-from robolin.dynamics.forward.fixed_loads import correct_for_steady_loads
+from robolin.dynamics.forward.fixed_loads import correct_for_fixed_loads
 from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
@@ -95,6 +95,6 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
             articulated_times(Lam[k], gyros.YB[k]),
         )
 
-    correct_for_steady_loads(chain, links, art)
+    correct_for_fixed_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
     correct_for_rotors(chain, links, art)

@@ -12,7 +12,7 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, ZERO6, add, angular, dot, scale, twice
 from robolin.dynamics.forward.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
-from robolin.dynamics.forward.fixed_loads import correct_for_steady_loads
+from robolin.dynamics.forward.fixed_loads import correct_for_fixed_loads
 from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
@@ -60,7 +60,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
             for k in chain.tip_to_base():
                 chain.out(name, (k, c), column[k])
 
-    correct_for_steady_loads(chain, links, art)
+    correct_for_fixed_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
     correct_for_rotors(chain, links, art)
 

@@ -13,7 +13,7 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
 from robolin.dynamics.algebra.inertias import half_times, outer_half, times_half
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
 from robolin.dynamics.forward.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
-from robolin.dynamics.forward.fixed_loads import correct_for_steady_loads
+from robolin.dynamics.forward.fixed_loads import correct_for_fixed_loads
 from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
@@ -58,7 +58,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
             dqdd_dq.add((k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
-    correct_for_steady_loads(chain, links, art)
+    correct_for_fixed_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
     correct_for_rotors(chain, links, art)
 

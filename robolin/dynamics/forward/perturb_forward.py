@@ -9,11 +9,11 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import articulated_times, gyroscopic_times
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
-from robolin.dynamics.links.groups import own_turns, without_own
+from robolin.dynamics.links.groups import same_joint_terms, without_same_joint
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.joint_springs import conserving_changes
-from robolin.dynamics.links.link_poses import place_links
-from robolin.dynamics.links.loads import excess_turns, without_excess
+from robolin.dynamics.links.link_poses import forward_kinematics
+from robolin.dynamics.links.loads import apply_nonfollower_correction, excess_turns
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
@@ -26,7 +26,7 @@ def perturb_forward(chain: Chain) -> None:
                   ε(k) = δτ - H z                          z⁺(k) = z + G ε
     base to tip   δq̈(k) = ε/D - G* λ(k+1)                  λ(k) = λ(k+1) + H* δq̈ + c
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     one = nominal_terms(chain, links, chain.given("qdd"))
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
@@ -38,7 +38,7 @@ def perturb_forward(chain: Chain) -> None:
         up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
         v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
         c[k] = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
-    excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
+    excess, own = excess_turns(chain, links, dq), same_joint_terms(chain, links, one.f, dq)
     needed = conserving_changes(chain, links, qd, dq, dqd)
 
     # innovations
@@ -48,12 +48,12 @@ def perturb_forward(chain: Chain) -> None:
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
         turned = force_cross(scale(H, dq[k]), one.f[k])
         z = add(z_plus[k], add(add(gyro, articulated_times(art.P[k], c[k])), turned))
-        z = without_excess(excess, k, z)
+        z = apply_nonfollower_correction(excess, k, z)
         lost = friction_slope(chain, k, qd[k]) * dqd[k]
         if needed is not None:
             lost = lost + needed[k]
-        epsilon[k] = dtau[k] - lost - without_own(own, k, dot(H, z))
-        z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
+        epsilon[k] = dtau[k] - lost - without_same_joint(own, k, dot(H, z))
+        z_plus.add_to_parent(k, add(z, scale(art.G[k], epsilon[k])))
 
     # perturbed accelerations
     lam = chain.slots(6)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, scale
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
-from robolin.dynamics.links.groups import own_turns, without_own
+from robolin.dynamics.links.groups import same_joint_terms, without_same_joint
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.joint_springs import conserving_changes
-from robolin.dynamics.links.link_poses import place_links
-from robolin.dynamics.links.loads import excess_turns, without_excess
+from robolin.dynamics.links.link_poses import forward_kinematics
+from robolin.dynamics.links.loads import apply_nonfollower_correction, excess_turns
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
@@ -22,27 +22,27 @@ def perturb_forward_articulated(chain: Chain) -> None:
                   λ(k) = λ(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq
                   v(k) = v(k+1) + H* δq̇ + Ḣ* δq
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     one = nominal_terms(chain, links, chain.given("qdd"))
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
 
-    excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
+    excess, own = excess_turns(chain, links, dq), same_joint_terms(chain, links, one.f, dq)
     needed = conserving_changes(chain, links, qd, dq, dqd)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
     for k in chain.tip_to_base():
         z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
-        z = without_excess(excess, k, z)
+        z = apply_nonfollower_correction(excess, k, z)
         slope = friction_slope(chain, k, qd[k])
-        felt = without_own(own, k, dot(links.H[k], z))
+        felt = without_same_joint(own, k, dot(links.H[k], z))
         left = dtau[k] - slope * dqd[k]
         if needed is not None:
             left = left - needed[k]
         epsilon[k] = left - felt
-        z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
+        z_plus.add_to_parent(k, add(z, scale(art.G[k], epsilon[k])))
 
     # perturbed accelerations
     lam, v = chain.slots(6), chain.slots(6)

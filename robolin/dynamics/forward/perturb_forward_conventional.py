@@ -5,15 +5,15 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.forward.conventional import factored_mass_matrix
 from robolin.dynamics.inverse.perturb_inverse import perturbed_torques
-from robolin.dynamics.links.link_poses import place_links
-from robolin.dynamics.mass_matrix.elimination import gathered, solve_difference
+from robolin.dynamics.links.link_poses import forward_kinematics
+from robolin.dynamics.mass_matrix.elimination import solve_difference, to_coordinates
 
 
 def perturb_forward_conventional(chain: Chain) -> None:
     """δq̈ = 𝓜⁻¹ (δτ - (A_D δq̇ + B_D δq))."""
     # the change that is applied, and the one that it takes not to accelerate otherwise
-    links = place_links(chain)
-    applied, needed = gathered(chain, chain.given("dtau")), chain.column()
+    links = forward_kinematics(chain)
+    applied, needed = to_coordinates(chain, chain.given("dtau")), chain.column()
     perturbed_torques(chain, links, chain.zeros(), needed)
 
     # what is left over accelerates

@@ -8,10 +8,10 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, LinkNumber
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import add, cross, motion_cross, sub
-from robolin.dynamics.frames.frame_motion import motion_at_tip, weightless_motion
+from robolin.dynamics.frames.frame_motion import motion_at_tip, motion_without_gravity
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, tip_frame
 from robolin.dynamics.links.link_motion import Motion
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 def frame_derivatives(chain: Chain) -> None:
@@ -26,8 +26,8 @@ def frame_derivatives(chain: Chain) -> None:
         δv = δV_lin + δV_ang x r + w x δr
         δr̈ = δa_lin + δa_ang x r + ẇ x δr + δw x v + w x δv
     """
-    links = place_links(chain, weighed=False)
-    moving, tip = weightless_motion(chain, links), tip_frame(chain, links)
+    links = forward_kinematics(chain, weighed=False)
+    moving, tip = motion_without_gravity(chain, links), tip_frame(chain, links)
     V, a = motion_at_tip(moving, tip)
 
     for k in chain.path_of(tip.link):

@@ -19,15 +19,15 @@ from robolin.dynamics.frames.tip_frame import (
     tip_frame,
 )
 from robolin.dynamics.links.link_motion import Motion, velocities
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 def frame_motion(chain: Chain) -> None:
     """Pose, twist and both accelerations of the frame from q, q̇ and q̈."""
     # where the frame is, and how its link moves
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     tip = tip_frame(chain, links)
-    V, a = motion_at_tip(weightless_motion(chain, links), tip)
+    V, a = motion_at_tip(motion_without_gravity(chain, links), tip)
     out_pose(chain, links, tip)
     out_spatial(chain, "twist", V)
     out_spatial(chain, "spatial_acceleration", a)
@@ -36,16 +36,16 @@ def frame_motion(chain: Chain) -> None:
 
 def tip_acceleration(chain: Chain) -> None:
     """Both accelerations of the frame alone."""
-    links = place_links(chain)
-    V, a = motion_at_tip(weightless_motion(chain, links), tip_frame(chain, links))
+    links = forward_kinematics(chain)
+    V, a = motion_at_tip(motion_without_gravity(chain, links), tip_frame(chain, links))
     out_spatial(chain, "tip_acceleration", a)
     out_spatial(chain, "tip_classical_acceleration", classical(V, a))
 
 
 def link_accelerations(chain: Chain) -> None:
     """Both accelerations of every link at its own origin: [ẇ; a + ẇ x p] and [ẇ; p̈]."""
-    links = place_links(chain)
-    moving = weightless_motion(chain, links)
+    links = forward_kinematics(chain)
+    moving = motion_without_gravity(chain, links)
 
     # from the inertial frame's origin to each link's own
     for k in chain.base_to_tip():
@@ -62,7 +62,7 @@ def motion_at_tip(moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
     return at_point(moving.V[tip.link], tip.r), at_point(moving.alpha[tip.link], tip.r)
 
 
-def weightless_motion(chain: Chain, links: Links) -> Motion:
+def motion_without_gravity(chain: Chain, links: Links) -> Motion:
     """V, Ḣ* and a of every link from a base that stands still: a(k) = a(k+1) + H* q̈ + Ḣ* q̇."""
     qd, qdd = chain.given("qd"), chain.given("qdd")
     moving, a = velocities(chain, links, qd), chain.slots(6)

@@ -6,7 +6,7 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import at_point, classical, out_pose, out_spatial, tip_frame
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 
 
 def jacobian(chain: Chain) -> None:
@@ -16,7 +16,7 @@ def jacobian(chain: Chain) -> None:
     [w; v] = J q̇
     J̇ q̇   = [ẇ; a_lin + ẇ x r + w x v],   [ẇ; a_lin] = Σ Ḣ* q̇
     """
-    links, qd = place_links(chain, weighed=False), chain.given("qd")
+    links, qd = forward_kinematics(chain, weighed=False), chain.given("qd")
     moving, tip = velocities(chain, links, qd), tip_frame(chain, links)
 
     # a column for every hinge that moves the frame, and the sum of what they drift by

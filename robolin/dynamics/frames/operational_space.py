@@ -25,7 +25,7 @@ from robolin.dynamics.frames.tip_frame import (
     tip_frame,
 )
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
 # a pivot below this share of what it was before elimination is a direction the arm cannot move in
@@ -66,7 +66,7 @@ def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
 
     Λ⁻¹ = T Λ(k) T*, with Λ(k) of the frame's link and T what brings a motion to its point.
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art, tip = articulated_bodies(chain, links), tip_frame(chain, links)
     Lam = link_responses(chain, links, art)[tip.link]
 

@@ -11,7 +11,7 @@ from robolin.dynamics.algebra.vectors import add, scale, sub
 from robolin.dynamics.forward.conventional import accelerations_conventional
 from robolin.dynamics.frames.operational_space import free_acceleration, out_inertia, out_inverse
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, tip_frame
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.elimination import EliminationFactors
 
 
@@ -27,7 +27,7 @@ def operational_space_conventional(chain: Chain) -> None:
 
 def _inverse(chain: Chain) -> tuple[Vector, Vector]:
     """Λ⁻¹ (21) and the free acceleration (6), given out and for further use."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     tip = tip_frame(chain, links)
     qdd, factors = accelerations_conventional(chain, links)
     Y = _transposed_jacobian(chain, links, tip)

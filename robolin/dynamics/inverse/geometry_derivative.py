@@ -26,8 +26,8 @@ from robolin.dynamics.algebra.vectors import (
     twice,
 )
 from robolin.dynamics.links.link_motion import Motion, motion
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import excess_turn, outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, nonfollower_correction, plus_external
 
 # the columns of a link: its joint turned, slid on the link inboard; itself on its joint likewise
 JOINT, BODY = 0, 6
@@ -43,7 +43,7 @@ def geometry_derivative(chain: Chain) -> None:
         ∂τ(j) = H(j) [R(k) T̈ + 2 R̂(k) Ṫ + S[T] f(k)]        hinges j inboard of the placement
         ∂τ(j) = [R(j) H*(j)]* T̈ + [2 R̂(j)* H*(j)]* Ṫ         hinges j outboard, which it moves
     """
-    links, qd, qdd = place_links(chain), chain.given("qd"), chain.given("qdd")
+    links, qd, qdd = forward_kinematics(chain), chain.given("qd"), chain.given("qdd")
     moving = motion(chain, links, qd, qdd)
     bodies = _composite_terms(chain, links, moving)
 
@@ -76,17 +76,17 @@ def _composite_terms(chain: Chain, links: Links, moving: Motion) -> CompositeTer
     """What composite bodies weigh and transmit, from the tip inward."""
     bodies = CompositeTerms(*(chain.slots(size) for size in (10, 12, 6, 6, 3)))
     R, Rhat, f = chain.sums(10), chain.sums(12), chain.sums(6)
-    f0 = outside_forces(chain, links)
+    f0 = external_forces(chain, links)
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
         Mhat = gyroscopic(M, V)
         own = add(rigid_times(M, alpha), gyroscopic_times(Mhat, angular(V)))
         bodies.R[k], bodies.Rhat[k] = add(R[k], M), add(Rhat[k], Mhat)
-        bodies.f[k] = add(f[k], with_outside(f0, k, own))
+        bodies.f[k] = add(f[k], plus_external(f0, k, own))
         bodies.X[k] = rigid_times(bodies.R[k], H)
         bodies.Xhat[k] = twice(gyroscopic_transpose_times(bodies.Rhat[k], H))
         for sums, slots in ((R, bodies.R), (Rhat, bodies.Rhat), (f, bodies.f)):
-            sums.hand_inboard(k, slots[k])
+            sums.add_to_parent(k, slots[k])
     return bodies
 
 
@@ -155,6 +155,6 @@ def _loads_that_do_not_turn(chain: Chain, links: Links) -> None:
             axes, place = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
             twists = [*_twists(axes, place), *_twists(links.R[k], links.p[k])]
             for i, T in enumerate(twists):
-                excess = excess_turn(load, links, T)
+                excess = nonfollower_correction(load, links, T)
                 for j in chain.path_of(load.link):
                     derivative.add((j, k, i), -dot(links.H[j], excess))

@@ -10,13 +10,13 @@ from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import add, dot, force_cross
 from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import motion
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import external_forces, plus_external
 
 
 def inverse_dynamics(chain: Chain) -> None:
     """τ from q, q̇ and q̈; each body is looked at in its own axes, which needs no M(k)."""
-    links, qd, qdd = place_links(chain, weighed=False), chain.given("qd"), chain.given("qdd")
+    links, qd, qdd = forward_kinematics(chain, weighed=False), chain.given("qd"), chain.given("qdd")
     moving = motion(chain, links, qd, qdd)
 
     def inertial(k: LinkNumber) -> Vector:
@@ -49,13 +49,13 @@ def _sum_up(
     f(k) = f(k-1) + M(k) a(k) + S[V(k)] M(k) V(k) + f0(k)
     τ(k) = H(k) f(k) + armature q̈(k) + friction + spring
     """
-    f0, needed = outside_forces(chain, links), conserving_torques(chain, links, qd)
+    f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
     f = chain.sums(6)
 
     for k in chain.tip_to_base():
         # what link k itself needs, and everything it carries
-        transmitted = add(f[k], with_outside(f0, k, inertial(k)))
-        f.hand_inboard(k, transmitted)
+        transmitted = add(f[k], plus_external(f0, k, inertial(k)))
+        f.add_to_parent(k, transmitted)
 
         # only the part along the hinge is the motor's
         along = dot(links.H[k], transmitted)

@@ -12,17 +12,17 @@ from robolin.dynamics.algebra.inertias import (
 )
 from robolin.dynamics.algebra.vectors import add, angular, dot, force_cross, twice
 from robolin.dynamics.links.group_rotors import add_rotor_slopes
-from robolin.dynamics.links.groups import take_back_own
+from robolin.dynamics.links.groups import subtract_same_joint
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.joint_springs import with_stiffness
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import excess_turn
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import nonfollower_correction
 from robolin.dynamics.links.nominal_terms import NominalTerms, doubled, nominal_terms
 
 
 def linearize_inverse(chain: Chain) -> None:
     """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     model = InverseModel(*map(chain.result, ("mass_matrix", "dtau_dqd", "dtau_dq")))
     inverse_model(chain, links, nominal_terms(chain, links, chain.given("qdd")), model)
 
@@ -53,8 +53,8 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
     for k in chain.tip_to_base():
         H, Hdd = links.H[k], one.Hdd[k]
         composite, gyro = add(R[k], links.M[k]), add(Rhat[k], one.Mhat[k])
-        R.hand_inboard(k, composite)
-        Rhat.hand_inboard(k, gyro)
+        R.add_to_parent(k, composite)
+        Rhat.add_to_parent(k, gyro)
 
         # forces that unit perturbations of hinge k need
         X[k] = rigid_times(composite, H)
@@ -86,15 +86,15 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
         BD.put((k, j), dot(X[k], one.Hdd[j]) + dot(Xhat[k], angular(one.Pd[j])))
 
     _loads_that_do_not_turn(chain, links, BD)
-    take_back_own(chain, links, one.f, BD)
+    subtract_same_joint(chain, links, one.f, BD)
     add_rotor_slopes(chain, links, AD)
 
 
 def _loads_that_do_not_turn(chain: Chain, links: Links, BD: Sink) -> None:
-    """Take back what the recursion turned too much: B_D(a,c) -= H(a) excess_turn(H*(c))."""
+    """Take back what the recursion turned too much: B_D(a,c) -= H(a) nonfollower_correction(H*(c))."""
     for load in chain.loads:
         if load.model != "follower":
             for c in chain.path_of(load.link):
-                excess = excess_turn(load, links, links.H[c])
+                excess = nonfollower_correction(load, links, links.H[c])
                 for a in chain.path_of(load.link):
                     BD.add((a, c), -dot(links.H[a], excess))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Scalars, Sink
 from robolin.dynamics.algebra.inertias import gyroscopic_times, rigid_times
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
-from robolin.dynamics.links.groups import own_turns, without_own
+from robolin.dynamics.links.groups import same_joint_terms, without_same_joint
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.joint_springs import conserving_changes
-from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.loads import excess_turns, without_excess
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
+from robolin.dynamics.links.loads import apply_nonfollower_correction, excess_turns
 from robolin.dynamics.links.nominal_terms import nominal_terms
 
 
 def perturb_inverse(chain: Chain) -> None:
     """δτ from q, q̇, q̈ and small changes of them."""
-    perturbed_torques(chain, place_links(chain), chain.given("dqdd"), chain.result("dtau"))
+    perturbed_torques(chain, forward_kinematics(chain), chain.given("dqdd"), chain.result("dtau"))
 
 
 def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> None:
@@ -38,17 +38,17 @@ def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> 
 
     # perturbed forces
     e, excess = chain.sums(6), excess_turns(chain, links, dq)
-    own = own_turns(chain, links, one.f, dq)
+    own = same_joint_terms(chain, links, one.f, dq)
     needed = conserving_changes(chain, links, qd, dq, dqd)
     for k in chain.tip_to_base():
         H = links.H[k]
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
         turned = force_cross(scale(H, dq[k]), one.f[k])
         change = add(e[k], add(add(rigid_times(links.M[k], z[k]), gyro), turned))
-        change = without_excess(excess, k, change)
-        e.hand_inboard(k, change)
+        change = apply_nonfollower_correction(excess, k, change)
+        e.add_to_parent(k, change)
         slope = friction_slope(chain, k, qd[k])
         felt = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]
         if needed is not None:
             felt = felt + needed[k]
-        dtau.put((k,), without_own(own, k, felt))
+        dtau.put((k,), without_same_joint(own, k, felt))

@@ -7,7 +7,7 @@ from robolin.dynamics.algebra.scalar import Vector, tanh
 from robolin.dynamics.algebra.vectors import add, cross, dot, motion_cross
 from robolin.dynamics.links.group_rotors import relative_twists, unit_force
 from robolin.dynamics.links.link_motion import motion
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 # the columns of a link begin with its mass, first moment (3) and J (6), in its frame
 DAMPING_COLUMN, ARMATURE_COLUMN, FRICTION_COLUMN = 10, 11, 12
@@ -27,7 +27,7 @@ def regressor(chain: Chain) -> None:
         s   c x e + x x α + (x x w) x w
         J   e* J α + (e x w)* J w
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     qd, qdd = chain.given("qd"), chain.given("qdd")
     moving = motion(chain, links, qd, qdd)
 
@@ -69,7 +69,7 @@ def _turning_rotors(chain: Chain, links: Links, qd: Scalars) -> None:
     X = relative_twists(chain, links, qd)
     for k in chain.groups.with_partners():
         twist = X[chain.groups.outermost(k)]
-        for c in chain.groups.partners_outboard_of(k):
+        for c in chain.groups.same_joint_outboard(k):
             for j, moved in ((c, k), (k, c)):
                 turned = dot(motion_cross(links.H[j], twist), unit_force(chain, links, moved))
                 chain.out("regressor", (j, moved, ARMATURE_COLUMN), turned * qd[moved])

@@ -7,8 +7,8 @@ from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.vectors import add, dot, scale
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import frame_origin, place_links
-from robolin.dynamics.links.loads import outside_forces
+from robolin.dynamics.links.link_poses import forward_kinematics, frame_origin
+from robolin.dynamics.links.loads import external_forces
 
 
 def energy(chain: Chain) -> None:
@@ -17,7 +17,7 @@ def energy(chain: Chain) -> None:
     kinetic    ½ Σ V* M V + ½ Σ armature q̇²
     potential  - Σ m g·c + ½ Σ k (q - rest)²
     """
-    links, q, qd = place_links(chain), chain.given("q"), chain.given("qd")
+    links, q, qd = forward_kinematics(chain), chain.given("q"), chain.given("qd")
     V = velocities(chain, links, qd).V
     sums = chain.cell((0.0, 0.0))
 
@@ -53,8 +53,8 @@ def power(chain: Chain) -> None:
 
     # what leaves through the loads
     if chain.loads:
-        links = place_links(chain)
-        V, f0 = velocities(chain, links, qd).V, outside_forces(chain, links)
+        links = forward_kinematics(chain)
+        V, f0 = velocities(chain, links, qd).V, external_forces(chain, links)
         assert f0 is not None, "there are loads"
         for k in chain.tip_to_base():
             fed.value = (fed.value[0] - dot(V[k], f0[k]),)

@@ -92,7 +92,7 @@ def add_rotor_slopes(chain: Chain, links: Links, AD: Sink) -> None:
     rotors = carried_rotors(chain, links, chain.given("qd"))
     if rotors is not None:
         for k in chain.groups.with_partners():
-            for c in chain.groups.partners_outboard_of(k):
+            for c in chain.groups.same_joint_outboard(k):
                 AD.add((k, c), gyroscopic_slope(chain, links, rotors, k, c))
                 AD.add((c, k), gyroscopic_slope(chain, links, rotors, c, k))
 
@@ -103,7 +103,7 @@ def add_rotor_coriolis(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None
     if rotors is not None:
         for k in chain.groups.with_partners():
             L = rotors.L[chain.groups.outermost(k)]
-            for c in chain.groups.partners_outboard_of(k):
+            for c in chain.groups.same_joint_outboard(k):
                 entry = dot(motion_cross(links.H[k], links.H[c]), L)
                 C.add((k, c), entry)
                 C.add((c, k), -entry)

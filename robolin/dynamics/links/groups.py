@@ -51,7 +51,7 @@ def carried_rates(chain: Chain, links: Links, V: Slots, Hd: Slots, alpha: Slots)
     return Rates(mean, Pd, Pdd)
 
 
-def own_turns(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scalars | None:
+def same_joint_terms(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scalars | None:
     """H(k) S[Σ H*(c) δq(c)] f for the partners c outboard of k; None if no joint has any."""
     if not chain.groups:
         return None
@@ -59,22 +59,22 @@ def own_turns(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scalars | No
     for k in chain.tip_to_base():
         # all that the partners turn the body by, and what that would do to hinge k
         twist = chain.cell(ZERO6)
-        for c in chain.groups.partners_outboard_of(k):
+        for c in chain.groups.same_joint_outboard(k):
             twist.value = add(twist.value, scale(links.H[c], dq[c]))
         own[k] = dot(links.H[k], force_cross(twist.value, f[k]))
     return own
 
 
-def without_own(own: Scalars | None, k: LinkNumber, torque: Scalar) -> Scalar:
+def without_same_joint(own: Scalars | None, k: LinkNumber, torque: Scalar) -> Scalar:
     """The change of torque at k, less what only its own joint's turning made of it."""
     return torque if own is None else torque - own[k]
 
 
-def take_back_own(chain: Chain, links: Links, f: Slots, BD: Sink) -> None:
+def subtract_same_joint(chain: Chain, links: Links, f: Slots, BD: Sink) -> None:
     """B_D(k,c) -= H(k) S[H*(c)] f, for the partners c outboard of k."""
     if chain.groups:
         for k in chain.groups.with_partners():
-            for c in chain.groups.partners_outboard_of(k):
+            for c in chain.groups.same_joint_outboard(k):
                 BD.add((k, c), -dot(links.H[k], force_cross(links.H[c], f[k])))
 
 
@@ -90,7 +90,7 @@ def correct_for_groups(chain: Chain, links: Links, art: Articulated, f: Slots) -
         column = apply_inverse_mass(chain, links, art, push)
 
         # to which every partner did too much
-        for c in chain.groups.partners_outboard_of(k):
+        for c in chain.groups.same_joint_outboard(k):
             own = dot(links.H[k], force_cross(links.H[c], f[k]))
             for j in chain.tip_to_base():
                 dqdd_dq.add((j, c), column[j] * own)

@@ -71,7 +71,7 @@ def _motion_of_groups(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> 
     return Motion(V, Hd, alpha)
 
 
-def coasting(chain: Chain, links: Links, qd: Scalars) -> Motion:
+def bias_motion(chain: Chain, links: Links, qd: Scalars) -> Motion:
     """V, Ḣ* and a of every link without q̈ and weight: a(k) = a(k+1) + Ḣ*(k) q̇(k)."""
     moving, a = velocities(chain, links, qd), chain.slots(6)
     a[chain.base] = ZERO6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots, counted_as
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots, counted_phase
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.inertias import rigid_inertia
 from robolin.dynamics.algebra.scalar import Vector, sin_cos, where
@@ -33,8 +33,8 @@ class Links(NamedTuple):
     away: Vector | None = None
 
 
-@counted_as("kinematics")
-def place_links(chain: Chain, weighed: bool = True) -> Links:
+@counted_phase("kinematics")
+def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
     """Place every link, from the base outward; joint frames have their axis along z.
 
     R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           turning
@@ -54,7 +54,7 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
         turn[k] = sin_cos(q[k])
 
     # where the inertial frame goes along with links, it is the base that is away from it
-    away = gone_along(chain, turn)
+    away = frame_shift(chain, turn)
     if away is not None:
         p[chain.base] = sub(ZERO3, away)
 
@@ -82,7 +82,7 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     return Links(R, p, H, M, away)
 
 
-def gone_along(chain: Chain, turn: Slots) -> Vector | None:
+def frame_shift(chain: Chain, turn: Slots) -> Vector | None:
     """How far the inertial frame goes, None where it never does.
 
     Rounding grows with the square of the distance between links and that frame.  Every choice of it
@@ -90,7 +90,7 @@ def gone_along(chain: Chain, turn: Slots) -> Vector | None:
     """
     if chain.seat is not None:
         return seat_position(chain, turn, chain.seat)
-    return None if chain.far is None else slid_away(chain, turn, chain.far)
+    return None if chain.far is None else prismatic_shift(chain, turn, chain.far)
 
 
 def seat_position(chain: Chain, turn: Slots, seat: LinkNumber) -> Vector:
@@ -107,7 +107,7 @@ def seat_position(chain: Chain, turn: Slots, seat: LinkNumber) -> Vector:
     return p[seat]
 
 
-def slid_away(chain: Chain, turn: Slots, far: float) -> Vector:
+def prismatic_shift(chain: Chain, turn: Slots, far: float) -> Vector:
     """Σ h q over the links that travel, where |q| > far."""
     q, R, away = chain.given("q"), chain.slots(9), chain.cell(ZERO3)
     R[chain.base] = IDENTITY

@@ -10,7 +10,7 @@ its moment and force in world axes and r the point they act at,
     world      f0 itself stays as it is
 
 The recursions let every force of a link turn with it.  Dead and world loads are steady: for them
-this is too much, and when the link moves by a small twist X = [h; …] `excess_turn` says by how
+this is too much, and when the link moves by a small twist X = [h; …] `nonfollower_correction` says by how
 much.
 """
 
@@ -22,7 +22,7 @@ from robolin.dynamics.algebra.vectors import ZERO6, add, cross, force_cross, rot
 from robolin.dynamics.links.link_poses import Links
 
 
-def outside_forces(chain: Chain, links: Links) -> Slots | None:
+def external_forces(chain: Chain, links: Links) -> Slots | None:
     """f0 of every link, zero where nothing pulls; None if nothing pulls anywhere."""
     if not chain.loads:
         return None
@@ -36,7 +36,7 @@ def outside_forces(chain: Chain, links: Links) -> Slots | None:
     return f0
 
 
-def with_outside(f0: Slots | None, k: LinkNumber, force: Vector) -> Vector:
+def plus_external(f0: Slots | None, k: LinkNumber, force: Vector) -> Vector:
     """The force on link k with its share of the loads."""
     return force if f0 is None else add(force, f0[k])
 
@@ -56,17 +56,17 @@ def excess_turns(chain: Chain, links: Links, dq: Scalars) -> Slots | None:
     # and what that turned too much
     for load in chain.loads:
         if load.model != "follower":
-            change = excess_turn(load, links, shift[load.link])
+            change = nonfollower_correction(load, links, shift[load.link])
             excess[load.link] = add(excess[load.link], change)
     return excess
 
 
-def without_excess(excess: Slots | None, k: LinkNumber, force: Vector) -> Vector:
+def apply_nonfollower_correction(excess: Slots | None, k: LinkNumber, force: Vector) -> Vector:
     """The change of force on link k, with what its loads turned too much taken back."""
     return force if excess is None else sub(force, excess[k])
 
 
-def excess_turn(load: Load, links: Links, X: Vector) -> Vector:
+def nonfollower_correction(load: Load, links: Links, X: Vector) -> Vector:
     """What a follower would change by under the twist X, less what this load changes by."""
     if load.model == "world":
         return force_cross(X, _wrench(load, links))

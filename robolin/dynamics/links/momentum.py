@@ -8,8 +8,8 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO6, add, cross, force_cross, scale, sub
-from robolin.dynamics.links.link_motion import coasting
-from robolin.dynamics.links.link_poses import Links, frame_origin, place_links
+from robolin.dynamics.links.link_motion import bias_motion
+from robolin.dynamics.links.link_poses import Links, forward_kinematics, frame_origin
 
 
 class ArmMomentum(NamedTuple):
@@ -32,7 +32,7 @@ def momentum(chain: Chain) -> None:
     R(k) = R(k-1) + M(k)                                      all that hinge k carries
     A(k) = R(k) H*(k) brought to c,  J_c(k) = F(k) / m        so that h = A q̇ and ċ = J_c q̇
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     whole = _arm_momentum(chain, links)
     shrink = 1.0 / whole.mass
     chain.out("mass", (), whole.mass)
@@ -46,7 +46,7 @@ def momentum(chain: Chain) -> None:
     R = chain.sums(10)
     for k in chain.tip_to_base():
         carried = add(R[k], links.M[k])
-        R.hand_inboard(k, carried)
+        R.add_to_parent(k, carried)
         A = _about(rigid_times(carried, links.H[k]), whole.c)
         for i in range(6):
             chain.out("momentum_matrix", (i, k), A[i])
@@ -56,7 +56,7 @@ def momentum(chain: Chain) -> None:
 
 def _arm_momentum(chain: Chain, links: Links) -> ArmMomentum:
     """All links added up."""
-    moving = coasting(chain, links, chain.given("qd"))
+    moving = bias_motion(chain, links, chain.given("qd"))
     first, h, rate = chain.cell((0.0,) * 4), chain.cell(ZERO6), chain.cell(ZERO6)
     for k in chain.tip_to_base():
         M, V = links.M[k], moving.V[k]

@@ -10,7 +10,7 @@ from robolin.dynamics.algebra.vectors import add, angular, motion_cross, twice
 from robolin.dynamics.links.groups import carried_rates
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.links.loads import external_forces, plus_external
 
 
 class NominalTerms(NamedTuple):
@@ -35,7 +35,7 @@ def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
     """
     moving = motion(chain, links, chain.given("qd"), qdd)
     Hdd, Mhat, f = chain.slots(6), chain.slots(12), chain.slots(6)
-    f0, handed = outside_forces(chain, links), chain.sums(6)
+    f0, handed = external_forces(chain, links), chain.sums(6)
 
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
@@ -47,8 +47,8 @@ def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
         # what the link needs for its motion, and everything it carries
         Mhat[k] = gyroscopic(M, V)
         own = add(rigid_times(M, alpha), gyroscopic_times(Mhat[k], angular(V)))
-        f[k] = add(handed[k], with_outside(f0, k, own))
-        handed.hand_inboard(k, f[k])
+        f[k] = add(handed[k], plus_external(f0, k, own))
+        handed.add_to_parent(k, f[k])
 
     if chain.groups:
         return NominalTerms(*carried_rates(chain, links, *moving), Mhat, f)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import dot
-from robolin.dynamics.links.link_motion import coasting
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_motion import bias_motion
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.loops.closures import (
     by_coordinates,
     closure_columns,
@@ -21,8 +21,8 @@ from robolin.dynamics.loops.independent_rows import independent_rows, least_solu
 def closing_step(chain: Chain) -> None:
     """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇: taken away, they close the loops."""
     # how far and how fast the loops stand open
-    links, qd, count = place_links(chain, weighed=False), chain.given("qd"), row_count(chain)
-    ends, moving = closure_ends(chain, links), coasting(chain, links, qd)
+    links, qd, count = forward_kinematics(chain, weighed=False), chain.given("qd"), row_count(chain)
+    ends, moving = closure_ends(chain, links), bias_motion(chain, links, qd)
     out_gaps(chain, ends)
 
     # the equations that are independent, and the shortest changes that meet them

@@ -12,8 +12,8 @@ from robolin.dynamics.algebra.chain import Chain, Closure, Slots
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate_rotation, scale, sub
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, classical, placed_frame
-from robolin.dynamics.links.link_motion import Motion, coasting
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_motion import Motion, bias_motion
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 class Ends(NamedTuple):
@@ -32,12 +32,12 @@ def closures(chain: Chain) -> None:
     L̇ q̇   = [r̈₁ - r̈₂; ẇ₁ - ẇ₂]    for q̈ = 0
     """
     # how far the loops stand open where the links are now
-    links, qd = place_links(chain, weighed=False), chain.given("qd")
+    links, qd = forward_kinematics(chain, weighed=False), chain.given("qd")
     ends = closure_ends(chain, links)
     out_gaps(chain, ends)
 
     # how fast they open, and how that changes while nothing accelerates
-    moving = coasting(chain, links, qd)
+    moving = bias_motion(chain, links, qd)
     out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
     out_rows(chain, "closure_jacobian_rate_qd", closure_acceleration(chain, ends, moving))
 

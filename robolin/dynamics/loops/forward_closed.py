@@ -14,8 +14,8 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots, Ta
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import dot, scale, sub
 from robolin.dynamics.inverse.inverse_dynamics import torques
-from robolin.dynamics.links.link_motion import coasting
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_motion import bias_motion
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.loops.closures import (
     by_coordinates,
     closure_acceleration,
@@ -34,7 +34,7 @@ from robolin.dynamics.loops.independent_rows import (
     least_solution,
     summed,
 )
-from robolin.dynamics.mass_matrix.elimination import eliminate_with, gathered, solve
+from robolin.dynamics.mass_matrix.elimination import eliminate_with, solve, to_coordinates
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
 
 # inertia against free motion below this share of the trace of 𝓜 is left to LAPACK
@@ -51,8 +51,8 @@ def forward_closed(chain: Chain) -> None:
     q̈     = x₀ + P A⁻¹ P (τ - C - 𝓜 x₀)                A = P 𝓜 P + tr(𝓜) Q* Q
     λ     from (L* λ) · q(s) = (𝓜 q̈ + C - τ) · q(s)
     """
-    links, qd, count = place_links(chain), chain.given("qd"), row_count(chain)
-    ends, moving = closure_ends(chain, links), coasting(chain, links, qd)
+    links, qd, count = forward_kinematics(chain), chain.given("qd"), row_count(chain)
+    ends, moving = closure_ends(chain, links), bias_motion(chain, links, qd)
     out_gaps(chain, ends)
     out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
 
@@ -70,7 +70,7 @@ def forward_closed(chain: Chain) -> None:
         chain, count, lambda j: sub(scale(free.U[j], qdd[j]), scale(basis.Q[j], top[j]))
     )
     driven = summed(chain, 1, lambda j: (top[j] * top[j],))[0]
-    require_agreement(chain, L, qdd, c, driven)
+    check_consistency(chain, L, qdd, c, driven)
     out = chain.result("qdd")
     for j in chain.coordinates():
         out[j] = qdd[j]
@@ -80,7 +80,7 @@ def forward_closed(chain: Chain) -> None:
 
 def _driving(chain: Chain, links: Links) -> tuple[Scalars, Table]:
     """τ - C of every coordinate, and 𝓜."""
-    tau, bias, mass = gathered(chain, chain.given("tau")), chain.column(), chain.table()
+    tau, bias, mass = to_coordinates(chain, chain.given("tau")), chain.column(), chain.table()
     torques(chain, links, chain.given("qd"), chain.zeros(), bias)
     composite_bodies(chain, links, mass)
     top = chain.scalars()
@@ -129,23 +129,23 @@ def _accelerations(
     Q, least, x, qdd = basis.Q, free.trace * SMALL_INERTIA, chain.slots(1), chain.scalars()
     for j in chain.coordinates():
         x[j] = (top[j] - dot(free.U[j], y),)
-    _leave_free(chain, Q, x, len(y))
+    project_to_nullspace(chain, Q, x, len(y))
     factors = eliminate_with(chain, free.A, lambda j, D: chain.regular("qdd", D, least))
     solve(chain, factors, x)
-    _leave_free(chain, Q, x, len(y))
+    project_to_nullspace(chain, Q, x, len(y))
     for j in chain.coordinates():
         qdd[j] = dot(y, Q[j]) + x[j][0]
     return qdd
 
 
-def _leave_free(chain: Chain, Q: Slots, x: Slots, count: int) -> None:
+def project_to_nullspace(chain: Chain, Q: Slots, x: Slots, count: int) -> None:
     """x ← P x."""
     along = summed(chain, count, lambda j: scale(Q[j], x[j][0]))
     for j in chain.coordinates():
         x[j] = (x[j][0] - dot(along, Q[j]),)
 
 
-def require_agreement(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: Scalar) -> None:
+def check_consistency(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: Scalar) -> None:
     """Rows that were left out ask for no other accelerations than those kept allow, or hardly.
 
     driven: the square of what drives the arm, which its rounding follows

@@ -13,8 +13,8 @@ from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.small_matrices import factored, solved_symmetric
 from robolin.dynamics.algebra.vectors import dot, scale
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
-from robolin.dynamics.links.link_motion import coasting
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_motion import bias_motion
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.loops.closures import (
     by_coordinates,
     closure_acceleration,
@@ -22,7 +22,7 @@ from robolin.dynamics.loops.closures import (
     closure_ends,
     row_count,
 )
-from robolin.dynamics.loops.forward_closed import require_agreement
+from robolin.dynamics.loops.forward_closed import check_consistency
 from robolin.dynamics.loops.independent_rows import (
     Basis,
     added_up,
@@ -45,8 +45,8 @@ def forward_closed_recursive(chain: Chain) -> None:
     S     = Q 𝓜⁻¹ Q*,  S μ = y - Q q̈₀                  q̈₀ as it would be with the loops open
     q̈     = q̈₀ + Σ u(s) μ(s)                           λ from (L* λ) · q(s) = μ(s)
     """
-    links, count = place_links(chain), row_count(chain)
-    ends, moving = closure_ends(chain, links), coasting(chain, links, chain.given("qd"))
+    links, count = forward_kinematics(chain), row_count(chain)
+    ends, moving = closure_ends(chain, links), bias_motion(chain, links, chain.given("qd"))
     c = tuple(-x for x in closure_acceleration(chain, ends, moving))
     L = by_coordinates(chain, closure_columns(chain, links, ends), count)
     basis = independent_rows(chain, L, count)
@@ -69,7 +69,7 @@ def forward_closed_recursive(chain: Chain) -> None:
     for row, force in enumerate(forces(basis, mu)):
         chain.out("lam", (row,), force)
     driven = summed(chain, 1, lambda j: (free[j] * free[j],))[0]
-    require_agreement(chain, L, qdd, c, driven)
+    check_consistency(chain, L, qdd, c, driven)
 
 
 def _answer(chain: Chain, links: Links, art: Articulated, basis: Basis, s: int) -> Scalars:

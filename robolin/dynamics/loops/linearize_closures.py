@@ -6,9 +6,9 @@ from robolin.dynamics.algebra.chain import Chain, Closure, LinkNumber
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import ZERO3, cross
 from robolin.dynamics.frames.frame_derivatives import classical_changes, spatial_changes
-from robolin.dynamics.frames.frame_motion import motion_at_tip, weightless_motion
+from robolin.dynamics.frames.frame_motion import motion_at_tip, motion_without_gravity
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.loops.closures import Ends, added_to_rows, closure_ends, in_rows, row_count
 
 RESULTS = ("dclosure_velocity_dq", "dclosure_acceleration_dqd", "dclosure_acceleration_dq")
@@ -20,7 +20,7 @@ def linearize_closures(chain: Chain) -> None:
     The first three are differences of what the two frames of a closure do, as their points move
     along; the last, contracted with λ, is ∂(L* λ)/∂q for forces that keep their direction.
     """
-    links = place_links(chain, weighed=False)
+    links = forward_kinematics(chain, weighed=False)
     ends = closure_ends(chain, links)
     _motion_changes(chain, links, ends)
 
@@ -36,7 +36,7 @@ def linearize_closures(chain: Chain) -> None:
 
 def _motion_changes(chain: Chain, links: Links, ends: list[Ends]) -> None:
     """Derivatives of velocity and acceleration, added up in a slot per joint."""
-    moving, count = weightless_motion(chain, links), row_count(chain)
+    moving, count = motion_without_gravity(chain, links), row_count(chain)
     totals = [chain.slots(count) for _ in RESULTS]
     for k in chain.tip_to_base():
         for total in totals:

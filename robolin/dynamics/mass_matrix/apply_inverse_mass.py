@@ -25,7 +25,7 @@ def response(chain: Chain, links: Links, art: Articulated, push: Scalars) -> tup
     # innovations: (I - HψK) x
     for k in chain.tip_to_base():
         epsilon[k] = push[k] - dot(links.H[k], z_plus[k])
-        z_plus.hand_inboard(k, add(z_plus[k], scale(art.G[k], epsilon[k])))
+        z_plus.add_to_parent(k, add(z_plus[k], scale(art.G[k], epsilon[k])))
 
     # accelerations: (I - HψK)* D⁻¹ ε
     lam[chain.base] = ZERO6

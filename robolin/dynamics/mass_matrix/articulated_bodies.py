@@ -44,22 +44,22 @@ def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None
 
         # inertia about the hinge itself; without any, a torque would accelerate it without bound
         frozen = add(R[k], links.M[k])
-        R.hand_inboard(k, frozen)
+        R.add_to_parent(k, frozen)
         about_hinge = dot(H, PH[k]) + chain.armature(k)
         if driven is not None:
             # needs none to move as it is told
             about_hinge = about_hinge + driven[k] * driven[k]
-        D[k] = chain.positive(k, about_hinge, partial(without_cancellation, frozen, H))
+        D[k] = chain.positive(k, about_hinge, partial(pivot_scale, frozen, H))
 
         # free the hinge: what it gives way by is felt no further inboard
         Dinv[k] = 1.0 / D[k] if driven is None else (1.0 - driven[k]) / D[k]
         G[k] = scale(PH[k], Dinv[k])
-        P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
+        P_plus.add_to_parent(k, sub(P[k], rank_one(G[k], PH[k])))
 
     return Articulated(P, PH, D, Dinv, G)
 
 
-def without_cancellation(frozen: Vector, H: Vector) -> Scalar:
+def pivot_scale(frozen: Vector, H: Vector) -> Scalar:
     """The size D would have if the hinges outboard were frozen and nothing cancelled.
 
     Everything that D is computed from has this size, so rounding leaves errors in proportion.

@@ -17,13 +17,13 @@ from robolin.dynamics.algebra.inertias import (
 from robolin.dynamics.algebra.vectors import add, angular, dot
 from robolin.dynamics.links.group_rotors import add_rotor_coriolis
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 def coriolis_matrix(chain: Chain) -> None:
     """C from q and q̇."""
     qd, C = chain.given("qd"), chain.result("coriolis_matrix")
-    coriolis_entries(chain, place_links(chain), qd, C)
+    coriolis_entries(chain, forward_kinematics(chain), qd, C)
 
 
 def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
@@ -39,8 +39,8 @@ def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
         H = links.H[k]
         composite = add(R[k], links.M[k])
         gyro = add(Rhat[k], gyroscopic(links.M[k], moving.V[k]))
-        R.hand_inboard(k, composite)
-        Rhat.hand_inboard(k, gyro)
+        R.add_to_parent(k, composite)
+        Rhat.add_to_parent(k, gyro)
 
         # forces that unit motions of hinge k need
         X, Xhat = rigid_times(composite, H), gyroscopic_transpose_times(gyro, H)

@@ -15,7 +15,7 @@ from robolin.dynamics.algebra.chain import Chain, Column, LinkNumber, Scalars, S
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.vectors import add, scale, sub
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.mass_matrix.articulated_bodies import without_cancellation
+from robolin.dynamics.mass_matrix.articulated_bodies import pivot_scale
 
 # columns that are solved at once: so many keep a processor busy
 AT_ONCE = 4
@@ -68,8 +68,8 @@ def _sizes(chain: Chain, links: Links) -> Column:
     sizes, R = chain.column(), chain.sums(10)
     for k in chain.tip_to_base():
         frozen = add(R[k], links.M[k])
-        R.hand_inboard(k, frozen)
-        sizes.put((k,), without_cancellation(frozen, links.H[k]))
+        R.add_to_parent(k, frozen)
+        sizes.put((k,), pivot_scale(frozen, links.H[k]))
     return sizes
 
 
@@ -155,7 +155,7 @@ def _inverse_column(chain: Chain, factors: EliminationFactors, c: LinkNumber) ->
     return x
 
 
-def gathered(chain: Chain, values: Scalars) -> Column:
+def to_coordinates(chain: Chain, values: Scalars) -> Column:
     """What the joints of all links have, as what the independent coordinates have."""
     column = chain.column()
     for k in chain.tip_to_base():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import add, dot, scale
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
@@ -15,7 +15,7 @@ def innovations_factors(chain: Chain) -> None:
     [HφK](k,j) =  H(k) G(j)                      for k inboard of j
     [HψK](k,j) =  H(k) x,   x = G(j) at first,   x = τ̄(k) x after every hinge k passed
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     for j in chain.tip_to_base():
         # the diagonal
@@ -34,7 +34,7 @@ def innovations_factors(chain: Chain) -> None:
 
 def inverse_by_factors(chain: Chain) -> None:
     """𝓜⁻¹ = (I - HψK)* D⁻¹ (I - HψK), a unit torque at each hinge in turn, O(n²)."""
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     for c in chain.tip_to_base():
         # a unit torque

@@ -12,7 +12,7 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import ZERO_ARTICULATED, articulated_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale, sub
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
@@ -51,7 +51,7 @@ def inverse_mass_matrix(chain: Chain) -> None:
     outboard of k, X = U at first
         𝓜⁻¹(k,j) = -X G(j)                                X = X + 𝓜⁻¹(k,j) H(j)
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     Lam = chain.slots(21)
     Lam[chain.base] = ZERO_ARTICULATED
@@ -78,7 +78,7 @@ def inverse_mass_matrix_tree(chain: Chain) -> None:
         k itself             X(k) = U
         links after k        𝓜⁻¹(k,j) = -X(inboard of j) G(j)
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     Lam, X, Minv = chain.slots(21), chain.slots(6), chain.table()
     Lam[chain.base] = ZERO_ARTICULATED

@@ -5,12 +5,12 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Sink
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.vectors import add, dot
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 def mass_matrix(chain: Chain) -> None:
     """𝓜 from q."""
-    composite_bodies(chain, place_links(chain), chain.result("mass_matrix"))
+    composite_bodies(chain, forward_kinematics(chain), chain.result("mass_matrix"))
 
 
 def composite_bodies(chain: Chain, links: Links, mass: Sink) -> None:
@@ -25,7 +25,7 @@ def composite_bodies(chain: Chain, links: Links, mass: Sink) -> None:
     for k in chain.tip_to_base():
         # freeze the hinges outboard of k: their links move as one rigid body
         composite = add(R[k], links.M[k])
-        R.hand_inboard(k, composite)
+        R.add_to_parent(k, composite)
         x = rigid_times(composite, links.H[k])
 
         # the force that unit acceleration of k needs, on every hinge that feels it

@@ -6,7 +6,7 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector, where
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, motion_cross
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 def mass_matrix_derivative(chain: Chain) -> None:
@@ -19,11 +19,11 @@ def mass_matrix_derivative(chain: Chain) -> None:
     A joint with several freedoms moves along the twist of its body, which carries all of its axes
     along: H*(i) x H*(j) = 0 for two of them.
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     R, handed = chain.slots(10), chain.sums(10)
     for k in chain.tip_to_base():
         R[k] = add(handed[k], links.M[k])
-        handed.hand_inboard(k, R[k])
+        handed.add_to_parent(k, R[k])
 
     H = links.H
     for k in chain.tip_to_base():

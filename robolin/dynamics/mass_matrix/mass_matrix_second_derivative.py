@@ -6,7 +6,7 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector, where
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, motion_cross, scale
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 Pairs = tuple[tuple[LinkNumber, LinkNumber], ...]
 
@@ -27,11 +27,11 @@ def mass_matrix_second_derivative(chain: Chain) -> None:
     joint along: j,i and j,io are 0 for i and j of one joint, and j,io of i and o of one joint is
     the mean of both orders, which differ.
     """
-    links = place_links(chain)
+    links = forward_kinematics(chain)
     R, handed = chain.slots(10), chain.sums(10)
     for k in chain.tip_to_base():
         R[k] = add(handed[k], links.M[k])
-        handed.hand_inboard(k, R[k])
+        handed.add_to_parent(k, R[k])
 
     for k in chain.tip_to_base():
         for o in chain.outboard_of(k):

@@ -21,7 +21,7 @@ from robolin.engine.calls.call_text import (
     TABLE_OFFSET,
     call_text,
 )
-from robolin.engine.compiled.kernels import kept_function
+from robolin.engine.compiled.kernels import cached_function
 from robolin.engine.compiled.plan import KernelCall
 
 _POINTER, _WHOLE, _OBJECT = ctypes.c_void_p, ctypes.c_int64, ctypes.py_object
@@ -107,7 +107,7 @@ def fits(kernel: KernelCall) -> bool:
     """Whether there can be a built-in function for this kernel, here."""
     shapes = kernel.shapes.values()
     return (
-        not why_plain()
+        not fallback_reason()
         and kernel.inputs <= MOST_INPUTS
         and len(shapes) <= MOST_RESULTS
         and all(len(shape) <= MOST_AXES and prod(shape) for shape in shapes)
@@ -118,11 +118,11 @@ def fits(kernel: KernelCall) -> bool:
 @cache
 def _entry() -> tuple[int, Any]:
     places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
-    return kept_function(call_text(places), "entry")
+    return cached_function(call_text(places), "entry")
 
 
 # minor versions of CPython 3 on which the tests of this folder passed
-TESTED = (11, 12, 13)
+SUPPORTED_MINORS = (11, 12, 13)
 
 # set to anything, it makes every call take the plain path
 PLAIN = "ROBOLIN_PLAIN_CALLS"
@@ -141,13 +141,13 @@ FUNCTIONS = {
 
 
 @cache
-def why_plain() -> str:
+def fallback_reason() -> str:
     """Why calls take the plain path here; '' if they need not."""
     if os.environ.get(PLAIN):
         return f"{PLAIN} is set"
     if sys.implementation.name != "cpython":
         return f"the interpreter is {sys.implementation.name}"
-    if sys.version_info.major != 3 or sys.version_info.minor not in TESTED:
+    if sys.version_info.major != 3 or sys.version_info.minor not in SUPPORTED_MINORS:
         return f"Python {sys.version_info.major}.{sys.version_info.minor} was not tested"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return "threads run without a common lock"

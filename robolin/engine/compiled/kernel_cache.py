@@ -83,7 +83,7 @@ def write_kernel(key: str, content: bytes) -> None:
         _require_private_folder(place)
         _write_private(place / (key + _SUFFIX), _digest(secret, key, content) + content)
         _sweep(place)
-        _make_room(place)
+        _evict_lru(place)
     except OSError as error:
         reason = error.strerror or str(error)
         where = f" in {place}" if place else ""
@@ -162,7 +162,7 @@ def _sweep(place: Path) -> None:
                 path.unlink()
 
 
-def _make_room(place: Path) -> None:
+def _evict_lru(place: Path) -> None:
     """Forget the kernels that were not used for longest until the folder is small enough."""
     files = []
     for path in place.glob("*" + _SUFFIX):
@@ -191,7 +191,7 @@ def _require_private_folder(folder: Path) -> None:
         return
     me = os.getuid()
     info = None
-    for path, info in _way_to(folder):
+    for path, info in _path_components(folder):
         if info.st_uid not in (me, _SYSTEM):
             raise PermissionError(f"{path} belongs to another user")
         if not stat.S_ISLNK(info.st_mode) and _shared(info) and not info.st_mode & stat.S_ISVTX:
@@ -245,10 +245,10 @@ def _shared(info: os.stat_result) -> bool:
     """Whether anybody but the owner may write."""
     if info.st_mode & stat.S_IWOTH:
         return True
-    return bool(info.st_mode & stat.S_IWGRP) and not _group_of_one(info)
+    return bool(info.st_mode & stat.S_IWGRP) and not _is_private_group(info)
 
 
-def _group_of_one(info: os.stat_result) -> bool:
+def _is_private_group(info: os.stat_result) -> bool:
     """Whether the group is the one that a user has to himself on many systems."""
     import grp
     import pwd
@@ -261,7 +261,7 @@ def _group_of_one(info: os.stat_result) -> bool:
     return own and set(group.gr_mem) <= {account.pw_name}
 
 
-def _way_to(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _path_components(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Every folder and link between the root and an absolute path, itself the last of them."""
     here = Path(path.anchor)
     yield here, os.lstat(here)

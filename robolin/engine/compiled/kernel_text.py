@@ -19,7 +19,7 @@ from robolin.engine.compiled.llvm_text import RANGE, Assembly, entries, surround
 from robolin.engine.compiled.trace import TracedChain
 
 # what a row says whose inputs should be looked at before its results are believed
-SUSPECT = -1.0
+STATUS_SUSPECT = -1.0
 
 ARGUMENTS = ", ".join(
     f"{kind} %{name}"
@@ -99,7 +99,7 @@ def _gather(chain: KernelChain, row: Value) -> None:
 def _suspect(chain: KernelChain, nothing: Lane) -> None:
     """Where the sum of what should be nothing is not, complain unless it was done already."""
     said = chain.complaint.lanes[0]
-    first = said.select(said.compare("oeq", said, 0.0), SUSPECT, said)
+    first = said.select(said.compare("oeq", said, 0.0), STATUS_SUSPECT, said)
     chain.complaint.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), said, first),)
 
 
@@ -111,7 +111,7 @@ def _input(chain: KernelChain, name: str, k: Value, starts: Sequence[Value]) -> 
     for lane, start in enumerate(starts):
         number = asm.load("double", asm.address(start, place))
         vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
-    return chain.carried_over(name, k, Lane(asm, vector))
+    return chain.apply_mimic(name, k, Lane(asm, vector))
 
 
 def _clear(chain: KernelChain) -> None:

@@ -24,7 +24,7 @@ _SHARE = ctypes.CFUNCTYPE(_WHOLE, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
 
 
 @dataclass(frozen=True)
-class Recipe:
+class KernelSpec:
     """What a kernel is made from: an algorithm with its inputs and results, for one variant.
 
     algorithm: its entry in the catalogue, whose `run` is looked at only to compile
@@ -67,7 +67,7 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def kernel_for(recipe: Recipe) -> Kernel:
+def kernel_for(recipe: KernelSpec) -> Kernel:
     """The kernel from memory, from the cache folder, or compiled now."""
     key = _place(recipe)
     kernel = _kernels.get(key)
@@ -78,7 +78,7 @@ def kernel_for(recipe: Recipe) -> Kernel:
     return kernel
 
 
-def at_hand(recipe: Recipe) -> bool:
+def is_cached(recipe: KernelSpec) -> bool:
     """Whether a kernel is in memory or in the cache folder, so that nothing must be compiled."""
     if _place(recipe) in _kernels:
         return True
@@ -86,11 +86,11 @@ def at_hand(recipe: Recipe) -> bool:
         return kernel_cache.read_kernel(_key(recipe)) is not None
 
 
-def _place(recipe: Recipe) -> tuple[str, Variant, int, bool]:
+def _place(recipe: KernelSpec) -> tuple[str, Variant, int, bool]:
     return recipe.name, recipe.variant, recipe.width, recipe.optimized
 
 
-def _load_or_compile(recipe: Recipe) -> Kernel:
+def _load_or_compile(recipe: KernelSpec) -> Kernel:
     key = _key(recipe)
     stored = kernel_cache.read_kernel(key)
     if stored is None:
@@ -99,7 +99,7 @@ def _load_or_compile(recipe: Recipe) -> Kernel:
     return _linked(stored, recipe.width)
 
 
-def _compiled(recipe: Recipe) -> bytes:
+def _compiled(recipe: KernelSpec) -> bytes:
     """The kernel's object code behind one line that says what memory it needs."""
     from robolin.engine.compiled.kernel_text import trace
 
@@ -131,10 +131,10 @@ def _optimize(module: Any, machine: Any) -> None:
     builder.getModulePassManager().run(module, builder)
 
 
-def kept_function(text: str, name: str) -> tuple[int, Any]:
+def cached_function(text: str, name: str) -> tuple[int, Any]:
     """Where a function of a module begins, and what keeps it there; compiled once per machine."""
     with _lock:
-        parts = {"text": text, **_machine_facts()}
+        parts = {"text": text, **target_description()}
         key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         code = kernel_cache.read_kernel(key)
         if code is None:
@@ -209,7 +209,7 @@ def host_width() -> int:
     return 4 if features.get("avx") else 2
 
 
-def _key(recipe: Recipe) -> str:
+def _key(recipe: KernelSpec) -> str:
     """Everything the machine code depends on.
 
     The traced text follows from the sources of the algorithm, so their digest stands for it:
@@ -221,12 +221,12 @@ def _key(recipe: Recipe) -> str:
         "variant": asdict(recipe.variant),
         "width": recipe.width,
         "optimized": recipe.optimized,
-        **_machine_facts(),
+        **target_description(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _machine_facts() -> dict[str, Any]:
+def target_description() -> dict[str, Any]:
     """What the same text may become other machine code by."""
     llvm = _llvm()
     return {

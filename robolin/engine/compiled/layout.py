@@ -77,7 +77,7 @@ def variant_of(parameters: Parameters) -> Variant:
     )
 
 
-def doubles_of(parameters: Parameters) -> np.ndarray:
+def float_table(parameters: Parameters) -> np.ndarray:
     """Every real number of the arm, in the order the offsets above describe."""
     tip = parameters.tip
     head = [
@@ -128,7 +128,7 @@ def _closed_frames(parameters: Parameters) -> list[PlaceRow]:
     return [frame for each in parameters.closures for frame in (each.first, each.second)]
 
 
-def wholes_of(parameters: Parameters, first: list[int]) -> np.ndarray:
+def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
     """Every whole number of the arm; entry k of a table belongs to link k."""
     n, m = parameters.n, len(parameters.order)
     tables = np.zeros((LINK_TABLES, n + 2), dtype=np.int64)

@@ -126,7 +126,7 @@ class Assembly:
     def load(self, kind: str, pointer: Value) -> Value:
         return self.emit(f"load {kind}, ptr {pointer}, align 8")
 
-    def wholes_at_entry(self, offset: Value) -> Value:
+    def int_table_at_entry(self, offset: Value) -> Value:
         """Where a table of whole numbers begins."""
         return self.emit_at_entry(f"getelementptr i64, ptr {self.wholes}, i64 {offset}")
 
@@ -142,7 +142,7 @@ class Assembly:
     def whole(self, operation: str, a: Value | int, b: Value | int) -> Value:
         return self.emit(f"{operation} i64 {a}, {b}")
 
-    def whole_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
+    def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
         return self.emit_at_entry(f"{operation} i64 {a}, {b}")
 
     def not_zero(self, number: Value) -> Value:
@@ -252,7 +252,7 @@ SHARING = "i64 %piece, i64 %worker, i64 %workers, ptr noalias readonly %bounds, 
 
 # how often to look whether the others are done with their last pieces, before going to sleep:
 # 25 µs or so, less than falling asleep and waking up would take
-PATIENCE = 50_000
+SPIN_LIMIT = 50_000
 
 # a call that were the last thing done would become a jump, and leave the stack as it came
 _CALL = """
@@ -267,7 +267,7 @@ entry:
   %last.line = mul i64 %workers, {COUNTER_STRIDE}
   %finished = getelementptr i64, ptr %claimed, i64 %last.line
   %asked = icmp eq i64 %worker, 0
-  %patience = select i1 %asked, i64 {PATIENCE}, i64 1
+  %patience = select i1 %asked, i64 {SPIN_LIMIT}, i64 1
   br label %region
 region:
   %turn = phi i64 [0, %entry], [%following, %done]

@@ -18,8 +18,8 @@ import numpy as np
 
 from robolin.core.arrays import AnyArray
 from robolin.core.threads import cores
-from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for, optimizing
-from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, wholes_of
+from robolin.engine.compiled.kernels import KernelSpec, host_width, kernel_for, optimizing
+from robolin.engine.compiled.layout import Variant, float_table, int_table, variant_of
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import Parameters, first_of_subtrees
@@ -87,8 +87,8 @@ def arm_tables(parameters: Parameters) -> ArmTables:
         parameters.n,
         len(parameters.order),
         variant_of(parameters),
-        doubles_of(parameters),
-        wholes_of(parameters, first_of_subtrees(parents)),
+        float_table(parameters),
+        int_table(parameters, first_of_subtrees(parents)),
     )
 
 
@@ -98,18 +98,18 @@ def recipe_for(
     arm: ArmTables,
     width: int | None = None,
     optimized: bool | None = None,
-) -> Recipe:
+) -> KernelSpec:
     """What a kernel is made from; what is not said is as wide, and as quick, as it is here."""
     gives = tuple(algorithm.gives.items())
     wide = width or host_width()
     quick = optimizing() if optimized is None else optimized
-    return Recipe(name, algorithm, algorithm.needs, gives, arm.variant, wide, quick)
+    return KernelSpec(name, algorithm, algorithm.needs, gives, arm.variant, wide, quick)
 
 
 class Plan:
     """A kernel for one arm, with everything worked out that does not depend on the state."""
 
-    def __init__(self, arm: ArmTables, recipe: Recipe) -> None:
+    def __init__(self, arm: ArmTables, recipe: KernelSpec) -> None:
         self._arm, self._kernel = arm, kernel_for(recipe)
         self._needs = len(recipe.needs)
         self._shapes = {name: arm.parameters.sizes(shape) for name, shape in recipe.gives}
@@ -298,7 +298,7 @@ def _address(array: AnyArray) -> int:
 MOST_BUFFERS, MOST_POOLED_NUMBERS = 4, 1 << 25
 
 # a small result must not keep a large buffer from going: it may be this much larger
-MOST_TOO_LARGE = 4
+MAX_OVERSIZE_RATIO = 4
 
 
 def _references_when_free() -> int:
@@ -309,7 +309,7 @@ def _references_when_free() -> int:
     raise AssertionError
 
 
-UNUSED = _references_when_free()
+FREE_REFCOUNT = _references_when_free()
 
 # where threads run without a common lock, references are not all counted in one place
 REFERENCES_COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -338,8 +338,8 @@ class BufferPool:
         with _lock:
             for buffer in self._buffers:
                 if (
-                    size <= buffer.size <= MOST_TOO_LARGE * size
-                    and sys.getrefcount(buffer) <= UNUSED
+                    size <= buffer.size <= MAX_OVERSIZE_RATIO * size
+                    and sys.getrefcount(buffer) <= FREE_REFCOUNT
                 ):
                     return buffer
             buffer = np.empty(size)

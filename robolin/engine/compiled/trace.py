@@ -34,7 +34,7 @@ from robolin.engine.compiled.trace_storage import (
 from robolin.engine.singular_pivot import NEGLIGIBLE_D
 
 # links whose vectors fit in the nearest cache together, with room for what is done with them
-NEIGHBOURS = 16
+BLOCK_LINKS = 16
 
 
 class TracedChain:
@@ -50,8 +50,8 @@ class TracedChain:
         self.seat = Value(str(variant.seat)) if variant.seat else None
         self.springs, self.group_rotors = variant.springs, variant.group_rotors
         self.one_sided_friction = variant.one_sided_friction
-        self._side = asm.whole_at_entry("add", asm.m, 1)
-        self._area = asm.whole_at_entry("mul", self._side, self._side)
+        self._side = asm.int_op_at_entry("add", asm.m, 1)
+        self._area = asm.int_op_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link
         self.table_count = 0
         self.arrays = {name: self.scalars() for name in inputs}
@@ -74,18 +74,18 @@ class TracedChain:
 
     def inboard_pairs(self) -> Iterable[tuple[Value, Value]]:
         if self.variant.serial and not self.variant.mimics:
-            yield from self._pairs_by_neighbourhoods()
+            yield from self._blocked_pairs()
         else:
             # a path through a tree has no neighbourhoods, and sums of mimicking joints an order
             for k in self.tip_to_base():
                 for j in self.inboard_of(k):
                     yield k, j
 
-    def _pairs_by_neighbourhoods(self) -> Iterable[tuple[Value, Value]]:
+    def _blocked_pairs(self) -> Iterable[tuple[Value, Value]]:
         """What a few links j have is fetched once for all links k outboard of them."""
         asm = self.asm
-        for first in asm.loop(2, self.base, NEIGHBOURS):
-            beyond = asm.smaller(asm.whole("add", first, NEIGHBOURS), self.base)
+        for first in asm.loop(2, self.base, BLOCK_LINKS):
+            beyond = asm.smaller(asm.whole("add", first, BLOCK_LINKS), self.base)
             for k in asm.loop(1, asm.whole("sub", beyond, 1), 1):
                 nearest = asm.larger(asm.whole("add", k, 1), first)
                 for j in asm.loop(nearest, beyond, 1):
@@ -202,7 +202,7 @@ class TracedChain:
     def given(self, name: str) -> TracedScalars:
         return self.arrays[name]
 
-    def carried_over(self, name: str, k: Value, value: Lane) -> Lane:
+    def apply_mimic(self, name: str, k: Value, value: Lane) -> Lane:
         """The value of link k's joint, whose leader has the value that was given."""
         if not self.variant.mimics:
             return value
@@ -249,13 +249,13 @@ class TracedChain:
         return table
 
     def _memory(self, size: int) -> Memory:
-        offset = self.asm.whole_at_entry("mul", self.arm.count, self.scratch_vectors)
+        offset = self.asm.int_op_at_entry("mul", self.arm.count, self.scratch_vectors)
         base = self.asm.vectors_at_entry(self.asm.scratch, offset)
         self.scratch_vectors += size
         return Memory(self.asm, base, size)
 
     def _table_memory(self) -> Memory:
-        offset = self.asm.whole_at_entry("mul", self._area, self.table_count)
+        offset = self.asm.int_op_at_entry("mul", self._area, self.table_count)
         base = self.asm.vectors_at_entry(self.asm.tables, offset)
         self.table_count += 1
         return Memory(self.asm, base, 1)

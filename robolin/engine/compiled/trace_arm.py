@@ -8,7 +8,7 @@ from typing import Any
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.lanes import Fact, Instructions, Lane, Value
+from robolin.engine.compiled.lanes import Instructions, Lane, UniformBool, Value
 from robolin.engine.compiled.layout import Variant
 
 
@@ -17,8 +17,8 @@ class TracedArm:
 
     def __init__(self, asm: Instructions, variant: Variant) -> None:
         self.asm, self.variant = asm, variant
-        self.base = asm.whole_at_entry("add", asm.n, 1)
-        self.count = asm.whole_at_entry("add", asm.n, 2)
+        self.base = asm.int_op_at_entry("add", asm.n, 1)
+        self.count = asm.int_op_at_entry("add", asm.n, 2)
         self._known_wholes: dict[tuple[int, str], Value] = {}
         self._epoch = -1
 
@@ -93,13 +93,13 @@ class TracedArm:
             self._known_wholes[which, k] = self.asm.load("i64", place)
         return self._known_wholes[which, k]
 
-    def fact(self, which: int, k: Value) -> Fact:
+    def fact(self, which: int, k: Value) -> UniformBool:
         """The same as a condition."""
-        return Fact(self.asm, self.asm.not_zero(self.whole(which, k)))
+        return UniformBool(self.asm, self.asm.not_zero(self.whole(which, k)))
 
     def table(self, which: int) -> Value:
         """Where a table begins."""
-        return self.asm.wholes_at_entry(self.asm.whole_at_entry("mul", self.count, which))
+        return self.asm.int_table_at_entry(self.asm.int_op_at_entry("mul", self.count, which))
 
     def link_of_place(self, i: int) -> Value:
         """The link of the tip (0), of a load (1, …) or of a closure's frame after those."""
@@ -124,7 +124,7 @@ class TracedGroups:
     def carrier(self, k: Value) -> Value:
         return self._arm.whole(layout.CARRIER, k) if self._any else self._arm.inboard(k)
 
-    def partners_outboard_of(self, k: Value) -> Iterable[Value]:
+    def same_joint_outboard(self, k: Value) -> Iterable[Value]:
         beyond = self._asm.whole("sub", self.outermost(k), 1)
         return self._asm.loop(self._asm.whole("sub", k, 1), beyond, -1)
 
@@ -133,9 +133,9 @@ class TracedGroups:
         for turn in self._asm.loop(1, self._asm.whole("add", count, 1), 1):
             yield self._arm.whole(layout.PARTNERED, turn)
 
-    def apart(self, i: Value, k: Value) -> Fact:
+    def apart(self, i: Value, k: Value) -> UniformBool:
         between = self._asm.whole("sub", self.outermost(i), self.outermost(k))
-        return Fact(self._asm, self._asm.not_zero(between))
+        return UniformBool(self._asm, self._asm.not_zero(between))
 
     def direction(self, k: Value) -> Vector:
         return self._arm.constants(k, layout.DIRECTION, 3)

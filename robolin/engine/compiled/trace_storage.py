@@ -150,7 +150,7 @@ class SerialSums:
     def __getitem__(self, k: Value) -> Vector:
         return self._cell.value
 
-    def hand_inboard(self, k: Value, values: Vector) -> None:
+    def add_to_parent(self, k: Value, values: Vector) -> None:
         self._cell.value = values
 
 
@@ -166,7 +166,7 @@ class TreeSums:
     def __getitem__(self, k: Value) -> Vector:
         return self._slots[k]
 
-    def hand_inboard(self, k: Value, values: Vector) -> None:
+    def add_to_parent(self, k: Value, values: Vector) -> None:
         up = self._chain.inboard(k)
         so_far = self._slots[up]
         self._slots[up] = tuple(a + b for a, b in zip(so_far, values, strict=True))
@@ -207,9 +207,9 @@ class Staging:
         for name, shape in self.gives.items():
             size = Value("1")
             for axis in shape:
-                size = self._asm.whole_at_entry("mul", size, self._length(axis))
+                size = self._asm.int_op_at_entry("mul", size, self._length(axis))
             self.sizes[name], self.offsets[name] = size, so_far
-            so_far = self._asm.whole_at_entry("add", so_far, size)
+            so_far = self._asm.int_op_at_entry("add", so_far, size)
         self.total = so_far
 
     def store(self, name: str, index: Sequence[Value], value: Scalar, *, more: bool) -> None:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.core.arm import Arm, kept_with
+from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import Floats, Places
 from robolin.core.choices import LoopMethod
 from robolin.evaluation.evaluate import RunOptions
@@ -47,7 +47,7 @@ FEW_ROWS = 12
 
 def without_closures(arm: Arm) -> Arm:
     """The arm without its closures: the tree that its joints make."""
-    return kept_with(arm, "opened", lambda closed: replace(closed, loops=()))
+    return cached_on_arm(arm, "opened", lambda closed: replace(closed, loops=()))
 
 
 @dataclass(frozen=True)

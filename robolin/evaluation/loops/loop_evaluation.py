@@ -18,10 +18,10 @@ from robolin.evaluation.evaluate import (
     error_in,
     evaluate,
     evaluate_rows,
-    infinite_rows,
+    nonfinite_input_rows,
+    nonfinite_result_rows,
     require_known,
     row_of,
-    unsound_rows,
 )
 from robolin.evaluation.loops.closure_arrays import Closures, row_names
 from robolin.evaluation.loops.loop_dynamics import (
@@ -59,7 +59,7 @@ CLOSE_CHANGE = (
 )
 
 
-class Trouble(IntEnum):
+class LoopFailure(IntEnum):
     """Why a state has no answer, the first that holds."""
 
     NONE = 0
@@ -72,7 +72,7 @@ class Trouble(IntEnum):
     TOO_LARGE = 7
 
 
-def closed_rows(
+def evaluate_closed(
     arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
 ) -> tuple[Arrays, Floats]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
@@ -88,12 +88,12 @@ def closed_rows(
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
         for name, array in arrays.items()
     }
-    unsound = unsound_rows(arm, flat, (len(flat["q"]),))
+    unsound = nonfinite_input_rows(arm, flat, (len(flat["q"]),))
     for array in flat.values():
         array[unsound] = 0.0
     with np.errstate(all="ignore"):
         found, solution = _answers(arm, verb, flat, how)
-        trouble = np.where(unsound, Trouble.UNSOUND, _troubles(arm, flat, solution, found))
+        trouble = np.where(unsound, LoopFailure.UNSOUND, _troubles(arm, flat, solution, found))
     return {name: each.reshape((*batch, *each.shape[1:])) for name, each in found.items()}, trouble
 
 
@@ -135,14 +135,14 @@ def _troubles(
     """The first trouble of every row."""
     slack = _slack(flat["qd"])[:, None]
     reasons = {
-        Trouble.OPEN: (np.abs(solution.open_by) > CLOSURE_TOLERANCE).any(axis=-1),
-        Trouble.OPENING: (np.abs(solution.opening) > slack).any(axis=-1),
-        Trouble.NO_INERTIA: solution.no_inertia,
-        Trouble.DEAD_POINT: solution.dead_point,
-        Trouble.INCONSISTENT_CHANGE: _inconsistent_changes(arm, flat),
-        Trouble.TOO_LARGE: infinite_rows(found, (len(slack),)),
+        LoopFailure.OPEN: (np.abs(solution.open_by) > CLOSURE_TOLERANCE).any(axis=-1),
+        LoopFailure.OPENING: (np.abs(solution.opening) > slack).any(axis=-1),
+        LoopFailure.NO_INERTIA: solution.no_inertia,
+        LoopFailure.DEAD_POINT: solution.dead_point,
+        LoopFailure.INCONSISTENT_CHANGE: _inconsistent_changes(arm, flat),
+        LoopFailure.TOO_LARGE: nonfinite_result_rows(found, (len(slack),)),
     }
-    return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
+    return np.select(list(reasons.values()), list(reasons), LoopFailure.NONE)
 
 
 def _inconsistent_changes(arm: Arm, flat: Mapping[str, Floats]) -> Floats:
@@ -181,16 +181,16 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: RunOp
     if verb == "hold":
         evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
         return
-    trouble = Trouble(int(closed_rows(arm, verb, state, how)[1][0]))
+    trouble = LoopFailure(int(evaluate_closed(arm, verb, state, how)[1][0]))
     closures = Closures(arm, state["q"][None], state["qd"][None])
-    if trouble == Trouble.OPEN:
+    if trouble == LoopFailure.OPEN:
         raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE_HINT)
-    if trouble == Trouble.OPENING:
+    if trouble == LoopFailure.OPENING:
         told = _farthest(arm, closures.opening[0], "is torn open at", "/s")
         raise RobolinError(told, hint=CLOSE_HINT)
-    if trouble == Trouble.INCONSISTENT_CHANGE:
+    if trouble == LoopFailure.INCONSISTENT_CHANGE:
         raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
-    if trouble == Trouble.TOO_LARGE and how.get("loop_method") == "schur":
+    if trouble == LoopFailure.TOO_LARGE and how.get("loop_method") == "schur":
         evaluate(without_closures(arm), "mass-matrix-inverse", {"q": state["q"]})
     if trouble in EXPLAINED:
         message, hint, placed = EXPLAINED[trouble]
@@ -199,17 +199,17 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: RunOp
 
 # message and hint of troubles that speak for themselves, and whether they say where the arm is from
 EXPLAINED = {
-    Trouble.NO_INERTIA: (
+    LoopFailure.NO_INERTIA: (
         "nothing resists some motion that the closures leave free",
         "give the links mass or the joints armature",
         True,
     ),
-    Trouble.DEAD_POINT: (
+    LoopFailure.DEAD_POINT: (
         "the closures contradict each other here: the linkage is at a dead point and moves on",
         "start beside the dead point, or with velocity 0",
         True,
     ),
-    Trouble.TOO_LARGE: (
+    LoopFailure.TOO_LARGE: (
         "the answer is too large for a double",
         "check the values given",
         False,

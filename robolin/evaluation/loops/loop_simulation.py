@@ -15,7 +15,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm
+from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 from robolin.evaluation.loops.assemble import assemble, closed_nearby
 from robolin.evaluation.loops.loop_dynamics import (
@@ -24,7 +24,7 @@ from robolin.evaluation.loops.loop_dynamics import (
     has_kernel,
     without_closures,
 )
-from robolin.evaluation.quick_calls import quick_call
+from robolin.evaluation.quick_calls import fast_call
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class LoopMotion:
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         if self.baumgarte is None and has_kernel(self.arm, self.method):
-            quick = quick_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
+            quick = fast_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
             answered: tuple[Floats, ...] | None = quick(q, qd, tau)
             if answered is not None:
                 return answered[0]
@@ -99,7 +99,7 @@ def simulated_loops(
     baumgarte: alpha and beta in 1/s, in place of a projection after each step
     """
     # a state that is open, or that no motion belongs to, is an error here
-    evaluate_any_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
+    evaluate_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
     if baumgarte is None and not fixed_steps:
         hint = "give baumgarte=(alpha, beta), for example (10, 10), or take steps of fixed size"
         raise UsageError("closures are projected after steps of fixed size only", hint=hint)

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from robolin.core.text import did_you_mean, quoted
+from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.joint_state_table import (
     Topic,
@@ -81,13 +81,13 @@ def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
     if part:
         name = part if part in kinds else f"/{part}"
         if name not in useful:
-            hint = did_you_mean(part, useful, f"topics with joints: {quoted(useful) or 'none'}")
+            hint = did_you_mean(part, useful, f"topics with joints: {quote_list(useful) or 'none'}")
             what = "has no joint states" if name in kinds else "is not there"
             raise UsageError(f"the topic '{part}' {what}", where=file, hint=hint)
     else:
         filled = [name for name in useful if reader.topics[name].msgcount] or useful
         if len(filled) != 1:
-            message = f"it has joints in {quoted(filled)}" if filled else "no topic has joints"
+            message = f"it has joints in {quote_list(filled)}" if filled else "no topic has joints"
             hint = f"{file}:{filled[0]}" if filled else "JointState or JointTrajectory"
             raise RobolinError(message, where=file, hint=hint)
         (name,) = filled

@@ -14,31 +14,31 @@ from robolin.errors import RobolinError
 from robolin.io.formats.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
-    all_whole,
+    all_integers,
+    common_time_unit,
+    constant_text,
     header_names,
     lines_of,
     polars_numbers,
     records,
     records_table,
-    same_texts,
-    unit_of_all,
     whole_number,
 )
 from robolin.io.formats.line_reader import (
     LineReader,
     Lines,
-    bad_text_apart,
     places_in,
     row_places,
     rows_at_most,
     size_of,
+    split_at_invalid_utf8,
 )
-from robolin.io.formats.row_index import cells_decide, chosen_lines
+from robolin.io.formats.row_index import needs_csv_parser, slice_lines
 from robolin.io.paths import is_stored
 from robolin.io.table_file import (
     WHOLE,
     ReadRequest,
-    RowMark,
+    RowOffset,
     TableBlock,
     TableFile,
     TableSource,
@@ -87,7 +87,7 @@ class CsvText:
         self.size = size_of(source.stream) if source.regular else None
         self._even = source.known is not None and source.known.even
         # rows that are awaited are not lost for what arrives with them
-        self._lines = bad_text_apart(reader.lines()) if source.live else reader.lines()
+        self._lines = split_at_invalid_utf8(reader.lines()) if source.live else reader.lines()
         start = next(self._lines)
         data = start.data
         head, end, _ = data.partition(b"\n")
@@ -120,7 +120,7 @@ class CsvText:
             return known == WHOLE
         if self._source.live:
             return self._first_is_large(column)
-        return self._looked_through(lambda blocks: all_whole(blocks, column, self._file)) is True
+        return self._looked_through(lambda blocks: all_integers(blocks, column, self._file)) is True
 
     def moments(self, column: int) -> str | None:
         """The unit that holds all moments there, of a pipe those read so far; None without any."""
@@ -128,14 +128,14 @@ class CsvText:
             return known if known != WHOLE and known else None
         if self._source.live:
             # whatever is to come, so that it does not matter what has come already
-            return "ns" if unit_of_all([self._start], column, self._file) else None
-        return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+            return "ns" if common_time_unit([self._start], column, self._file) else None
+        return self._looked_through(lambda blocks: common_time_unit(blocks, column, self._file))
 
     def texts(self, columns: Sequence[int]) -> tuple[str, ...] | None:
         """What these columns say in every row; None where rows differ or cannot be looked at."""
         if not (self._source.regular or self._start.last):
             return None
-        return self._looked_through(lambda blocks: same_texts(blocks, columns, self._file))
+        return self._looked_through(lambda blocks: constant_text(blocks, columns, self._file))
 
     def _first_is_large(self, column: int) -> bool:
         """Whether the first row has a whole number there that float64 does not hold."""
@@ -171,7 +171,9 @@ class CsvText:
                     lines = replace(lines, first=rows + self._row_to_line)
                 lines = replace(lines, last=self._ends(lines))
                 some = _some(request) and not self._ends_with_last
-                if not self._even and (b'"' in lines.data or (some and cells_decide(lines.data))):
+                if not self._even and (
+                    b'"' in lines.data or (some and needs_csv_parser(lines.data))
+                ):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
@@ -205,7 +207,7 @@ class CsvText:
             return lines, 0
         stop = None if self._ends_with_last else request.stop
         left = None if stop is None else stop - max(rows, request.first)
-        return chosen_lines(lines, request.first - rows, left)
+        return slice_lines(lines, request.first - rows, left)
 
     def _begin(self, request: ReadRequest) -> int:
         """Stand as near before the first row as is known how; which row that is."""
@@ -236,7 +238,7 @@ class CsvText:
         self._start = Lines(b"", mark.line, mark.byte, False)
         return mark.row
 
-    def _require_line_end(self, mark: RowMark) -> None:
+    def _require_line_end(self, mark: RowOffset) -> None:
         """Reject a mark that is neither behind the end of a line nor at the end of the file."""
         stream = self._source.stream
         stream.seek(max(mark.byte - 1, 0))

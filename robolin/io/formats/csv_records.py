@@ -17,8 +17,14 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers
-from robolin.core.results.number_kind import decimals_of, help_with, is_in_utc, moments_of, unit_for
-from robolin.engine.csv_scanner import NOTHING_YET, scanned
+from robolin.core.results.number_kind import (
+    datetime_hint,
+    decimals_of,
+    is_in_utc,
+    parse_datetimes,
+    unit_for,
+)
+from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.errors import RobolinError
 from robolin.io.formats.line_reader import Lines, begin_with_whole_numbers, count_bytes
 from robolin.io.table_file import ReadRequest, memory_suffices_for_polars
@@ -152,7 +158,7 @@ def _row_problems(
             continue
         value = cell_number(cells[i])
         if i in request.moments:
-            moment = moments_of([cells[i]], request.moments[i])
+            moment = parse_datetimes([cells[i]], request.moments[i])
             if moment is None:
                 yield _complaint(cells[i], names[i], "a moment like those in other rows"), ""
             else:
@@ -166,7 +172,7 @@ def _row_problems(
         elif value is not None:
             values[place] = value
         elif not (request.gaps and _is_gap(cells[i])):
-            yield _complaint(cells[i], names[i]), help_with(cells[i])
+            yield _complaint(cells[i], names[i]), datetime_hint(cells[i])
 
 
 def _cut_off(
@@ -239,7 +245,7 @@ def _not_whole(cell: str, column: str) -> str:
     return _complaint(cell, column, "a whole number like those in other rows")
 
 
-def all_whole(blocks: Iterable[Lines], column: int, file: str) -> bool:
+def all_integers(blocks: Iterable[Lines], column: int, file: str) -> bool:
     """Whether every row that has such a cell has a whole number there; what is wrong waits."""
     rest = iter(blocks)
     for lines in rest:
@@ -257,7 +263,7 @@ def all_whole(blocks: Iterable[Lines], column: int, file: str) -> bool:
     return True
 
 
-def unit_of_all(blocks: Iterable[Lines], column: int, file: str) -> str | None:
+def common_time_unit(blocks: Iterable[Lines], column: int, file: str) -> str | None:
     """The unit that holds the moments of all rows; None if one has none, or another zone."""
     texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
     decimals, zones = -1, set[bool]()
@@ -274,7 +280,7 @@ def unit_of_all(blocks: Iterable[Lines], column: int, file: str) -> str | None:
     return None if decimals < 0 else unit_for(decimals)
 
 
-def same_texts(
+def constant_text(
     blocks: Iterable[Lines], columns: Sequence[int], file: str
 ) -> tuple[str, ...] | None:
     """What these columns say in every row that has them all; None if rows differ, or are none."""
@@ -302,7 +308,7 @@ def polars_numbers(
     body = data.rstrip(b"\r\n")
     if not body or not memory_suffices_for_polars():
         return None
-    look = NOTHING_YET if even else scanned(body, width - 1)
+    look = NOTHING_YET if even else scan_bytes(body, width - 1)
     if not look.ascii or (look.returns and body.count(b"\r") != body.count(b"\r\n")):
         return None
     found = _parsed(body, width, request)
@@ -343,7 +349,7 @@ def _parsed(
         if any(frame[str(i)].null_count() for i in request.whole):
             return None
         for i, unit in request.moments.items():
-            found = moments_of(frame[str(i)].to_list(), unit)
+            found = parse_datetimes(frame[str(i)].to_list(), unit)
             if found is None:
                 return None
             frame = frame.with_columns(polars.Series(str(i), found))

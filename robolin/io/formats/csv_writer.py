@@ -11,15 +11,15 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.core.results.number_kind import moment_texts
+from robolin.core.results.number_kind import format_datetimes
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.results.table_columns import Columns, column_names, table_columns
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import is_stream, replacing, replacing_pair, waiting_place
+from robolin.io.atomic import atomic_write, is_stream, pending_path, replacing_pair
 from robolin.io.format_table import FORMATS
 from robolin.io.formats.csv_reader import csv_table
-from robolin.io.formats.json_writer import laid_out
+from robolin.io.formats.json_writer import dumps_indented
 from robolin.io.provenance_reader import Meta, open_bytes, provenance
 from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile, stored_table
@@ -40,12 +40,12 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
     A pipe or a device gets the table alone.
     """
     if is_stream(path):
-        with replacing(path) as table:
+        with atomic_write(path) as table:
             write_csv_to(result, table)
         return
-    with replacing_pair(companion_of(path), path, belongs) as (beside, table):
+    with replacing_pair(companion_of(path), path, matches_companion) as (beside, table):
         digests = write_csv_to(result, table)
-        beside.write(f"{laid_out(digests.meta(result))}\n".encode())
+        beside.write(f"{dumps_indented(digests.meta(result))}\n".encode())
 
 
 def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
@@ -97,7 +97,7 @@ def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
     import polars
 
     frames = [
-        polars.DataFrame({g.names[0]: moment_texts(g.values[rows])})
+        polars.DataFrame({g.names[0]: format_datetimes(g.values[rows])})
         if g.values.dtype.kind == "M"
         else polars.from_numpy(g.values[rows], schema=g.names, orient="row")
         for g in groups
@@ -109,7 +109,7 @@ def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
 
 def _by_python(groups: Sequence[Columns], rows: slice) -> bytes:
     lists = [
-        [[text] for text in moment_texts(group.values[rows])]
+        [[text] for text in format_datetimes(group.values[rows])]
         if group.values.dtype.kind == "M"
         else group.values[rows].tolist()
         for group in groups
@@ -154,7 +154,7 @@ def open_csv(path: Path) -> Iterator[StoredFile]:
             return
 
 
-def belongs(path: Path, companion: Path) -> bool:
+def matches_companion(path: Path, companion: Path) -> bool:
     """Whether every number of a CSV file is the one that this provenance states."""
     try:
         with open_bytes(path) as stream:
@@ -166,7 +166,7 @@ def belongs(path: Path, companion: Path) -> bool:
 def _provenance(path: Path, stream: BinaryIO) -> Meta:
     """What is stored about the file that is open: waiting still, or beside it."""
     if not is_stream(path):
-        meta = _states(path, stream, waiting_place(companion_of(path)))
+        meta = _states(path, stream, pending_path(companion_of(path)))
         stream.seek(0)
         if meta is not None:
             return meta

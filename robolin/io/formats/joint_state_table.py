@@ -12,15 +12,15 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Numbers
 from robolin.core.quantity_table import column_name
-from robolin.core.text import quoted
+from robolin.core.text import quote_list
 from robolin.errors import RobolinError
 from robolin.io.formats.joint_states import LITTLE_ENDIAN_CDR, MessageLayout, as_table, layout_of
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
     TableFile,
-    counted_place,
     require_finite_cells,
+    row_location,
 )
 
 TIME = "time"
@@ -75,7 +75,7 @@ class _JointStates:
         if self._by_bag:
             yield "messages have no time of their own, so it is that of their recording"
         if self._aside:
-            names = quoted(sorted({joint for joints in self._aside for joint in joints}))
+            names = quote_list(sorted({joint for joints in self._aside for joint in joints}))
             yield f"messages about other joints are left aside: {names}"
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
@@ -129,7 +129,7 @@ class _JointStates:
             return kind
         missing = [name for name in self._first.joints if name not in kind.joints]
         if missing or set(kind.numbers) != set(self._first.numbers):
-            what = f"has no {quoted(missing)}" if missing else "has other quantities"
+            what = f"has no {quote_list(missing)}" if missing else "has other quantities"
             message = f"this message {what}, unlike the first one"
             hint = "every message has to be about the same joints: record them by themselves"
             raise RobolinError(message, where=where, hint=hint)
@@ -215,7 +215,7 @@ class _Points:
         for first in range(0, len(self.time), request.rows):
             rows = slice(first, first + request.rows)
             some = self.values[rows][:, request.indices]
-            place = counted_place(self.file, first)
+            place = row_location(self.file, first)
             block = TableBlock(some, place, first + len(some), {0: self.time[rows]})
             if not request.gaps:
                 require_finite_cells(block, self.names, request, self.file, len(self.time))

@@ -17,24 +17,24 @@ import numpy as np
 from robolin.core.arrays import Numbers
 from robolin.core.results.number_kind import (
     COMPLEX,
+    DATETIMES,
     INTEGER,
-    MOMENTS,
     NumberKind,
+    format_datetimes,
     kind_of,
-    moment_texts,
-    moments_of,
+    parse_datetimes,
     stored_values,
 )
 from robolin.core.results.result import ResultStream
 from robolin.core.text import printable_json
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import RobolinError
-from robolin.io.atomic import replacing
+from robolin.io.atomic import atomic_write
 from robolin.io.provenance_reader import (
+    ArrayMeta,
     Blocks,
-    Entry,
     Meta,
-    damaged,
+    corrupt_file_error,
     entries_of,
     open_bytes,
     require_intact,
@@ -48,7 +48,7 @@ _NUMBERS_AT_ONCE = 1 << 16
 
 def write_json(result: ResultStream, path: str | Path) -> None:
     """Write the document as a file."""
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         write_json_to(result, stream)
 
 
@@ -90,8 +90,8 @@ def _document(
         written = _parts if kind is COMPLEX else _list
         yield from written(spools[array.name], shape, kind, "    ")
     units = {array.name: array.unit for array in part.arrays}
-    yield f'\n  }},\n  "units": {laid_out(units, "  ")},\n'
-    yield f'  "meta": {laid_out(digests.meta(result), "  ")}\n}}\n'
+    yield f'\n  }},\n  "units": {dumps_indented(units, "  ")},\n'
+    yield f'  "meta": {dumps_indented(digests.meta(result), "  ")}\n}}\n'
 
 
 def _parts(
@@ -121,8 +121,8 @@ def _list(
     for first in range(0, rows, at_once):
         count = min(at_once, rows - first)
         values = _read(spool, (count, *row_shape), kind, part)
-        plain = moment_texts(values) if values.dtype.kind == "M" else values.tolist()
-        texts = (deeper + laid_out(row, deeper) for row in plain)
+        plain = format_datetimes(values) if values.dtype.kind == "M" else values.tolist()
+        texts = (deeper + dumps_indented(row, deeper) for row in plain)
         yield (between if first else "") + between.join(texts)
     yield end
 
@@ -132,14 +132,14 @@ def _read(spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, part: str)
     return values.imag if part == "im" else values.real
 
 
-def laid_out(value: Any, indent: str = "") -> str:
+def dumps_indented(value: Any, indent: str = "") -> str:
     """JSON text with one line per entry of an object and per row of a matrix."""
     deeper = indent + "  "
     if isinstance(value, dict) and value:
-        items = [f"{_compact(key)}: {laid_out(item, deeper)}" for key, item in value.items()]
+        items = [f"{_compact(key)}: {dumps_indented(item, deeper)}" for key, item in value.items()]
         return "{\n" + ",\n".join(deeper + item for item in items) + f"\n{indent}}}"
     if isinstance(value, list) and any(isinstance(item, (list, dict)) for item in value):
-        rows = [deeper + laid_out(item, deeper) for item in value]
+        rows = [deeper + dumps_indented(item, deeper) for item in value]
         return "[\n" + ",\n".join(rows) + f"\n{indent}]"
     return _compact(value)
 
@@ -173,7 +173,9 @@ def _stored_json_document(text: bytes, where: str) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise damaged(f"{where}{line}", "not a JSON document, or a damaged one") from error
+        raise corrupt_file_error(
+            f"{where}{line}", "not a JSON document, or a damaged one"
+        ) from error
     if not isinstance(document, dict) or "meta" not in document:
         raise RobolinError(
             "not a robolin result: it has no 'meta'",
@@ -184,54 +186,58 @@ def _stored_json_document(text: bytes, where: str) -> dict[str, Any]:
 
 
 def _require_words(
-    document: Mapping[str, Any], meta: Meta, entries: tuple[Entry, ...], where: str
+    document: Mapping[str, Any], meta: Meta, entries: tuple[ArrayMeta, ...], where: str
 ) -> None:
     """Everything around the numbers says what the provenance says."""
     timed = {"time"} & set(meta["arrays"])
     if set(document) != _SECTIONS | timed:
         odd = ", ".join(sorted(set(document) ^ (_SECTIONS | timed)))
-        raise damaged(where, f"its parts are not those of a result: {odd}")
+        raise corrupt_file_error(where, f"its parts are not those of a result: {odd}")
     if document["joints"] != meta["joints"]:
-        raise damaged(where, "its joint names are not the ones its provenance states")
+        raise corrupt_file_error(where, "its joint names are not the ones its provenance states")
     if document["units"] != {e.name: e.unit for e in entries if e.name != "time"}:
-        raise damaged(where, "its units are not the ones its provenance states")
+        raise corrupt_file_error(where, "its units are not the ones its provenance states")
     results = document["results"]
     if not isinstance(results, dict) or set(results) != set(meta["arrays"]) - timed:
-        raise damaged(where, "its arrays are not the ones its provenance states")
+        raise corrupt_file_error(where, "its arrays are not the ones its provenance states")
 
 
-def _array(document: Mapping[str, Any], entry: Entry, where: str) -> Numbers:
+def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers:
     found = document["time"] if entry.name == "time" else document["results"][entry.name]
-    for unit, kind in MOMENTS.items():
+    for unit, kind in DATETIMES.items():
         if entry.numbers is kind:
             return _moments(found, entry, unit, where)
     if entry.numbers is not COMPLEX:
         return _numbers(found, entry, where)
     if not isinstance(found, dict) or set(found) != {"re", "im"}:
-        raise damaged(where, f"the array '{entry.name}' has not both parts of complex numbers")
+        raise corrupt_file_error(
+            where, f"the array '{entry.name}' has not both parts of complex numbers"
+        )
     values = np.empty(entry.shape, np.complex128)
     values.real, values.imag = (_numbers(found[part], entry, where) for part in ("re", "im"))
     return values
 
 
-def _moments(found: Any, entry: Entry, unit: str, where: str) -> Numbers:
+def _moments(found: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
     texts = found if isinstance(found, list) else []
-    values = moments_of(texts, unit) if all(isinstance(each, str) for each in texts) else None
+    values = parse_datetimes(texts, unit) if all(isinstance(each, str) for each in texts) else None
     if values is None or values.shape != entry.shape:
         message = f"the array '{entry.name}' has another shape than it was stored with"
-        raise damaged(where, message)
+        raise corrupt_file_error(where, message)
     return values.view(entry.numbers.dtype)
 
 
-def _numbers(found: Any, entry: Entry, where: str) -> Numbers:
+def _numbers(found: Any, entry: ArrayMeta, where: str) -> Numbers:
     try:
         values = np.array(found)
     except ValueError as error:
-        raise damaged(where, f"the array '{entry.name}' has rows of different lengths") from error
+        raise corrupt_file_error(
+            where, f"the array '{entry.name}' has rows of different lengths"
+        ) from error
     whole = entry.numbers is INTEGER
     if values.dtype.kind not in ("i" if whole else "fi") or values.shape != entry.shape:
         message = f"the array '{entry.name}' has another shape than it was stored with"
-        raise damaged(where, message)
+        raise corrupt_file_error(where, message)
     return values.astype(np.int64 if whole else np.float64, copy=False)
 
 

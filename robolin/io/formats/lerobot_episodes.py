@@ -20,19 +20,19 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.text import counted
+from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.io.formats.parquet_reader import damaged_parquet, sound_footer
+from robolin.io.formats.parquet_reader import damaged_parquet, validated_footer
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
     TableFile,
-    counted_place,
     digest_of,
+    mute_native_stderr,
+    reject_decompression_bomb,
     require_finite_cells,
-    require_plausible,
     require_polars_memory,
-    silence_libraries,
+    row_location,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
     part: its number, as 3 or episode_000003; '' is the only one
     """
     require_polars_memory(file)
-    silence_libraries()
+    mute_native_stderr()
     files = sorted((folder / "data").glob("*/*.parquet"))
     if not files:
         raise FileError("it has no data/*/*.parquet", where=file, hint="is it all there?")
@@ -129,7 +129,7 @@ def _chosen(part: str, found: Sequence[int], file: str) -> int:
         return found[0]
     if not part:
         hint = f"{file.removesuffix('/')}/:{found[0] if found else 0} is the first one"
-        raise UsageError(f"it has {counted(len(found), 'episode')}", where=file, hint=hint)
+        raise UsageError(f"it has {pluralize(len(found), 'episode')}", where=file, hint=hint)
     number = part.removeprefix("episode_")
     if not (number.isdecimal() and number.isascii()) or int(number) not in found:
         hint = f"they go from {found[0]} to {found[-1]}" if found else "it has none at all"
@@ -159,14 +159,14 @@ def _scanned(path: Path, file: str, names: Sequence[str] | None = None) -> LazyF
     import polars
 
     with path.open("rb") as stream:
-        footer = sound_footer(stream, file)
+        footer = validated_footer(stream, file)
         size = os.fstat(stream.fileno()).st_size
     lazy = polars.scan_parquet(path, glob=False, hive_partitioning=False)
     kinds = lazy.collect_schema()
     chosen = [n for n in kinds.names() if _of_numbers(kinds[n]) and (names is None or n in names)]
     chunks = [each for group in footer.groups for each in group.chunks]
     values = sum(each.values for each in chunks if each.name[0] in chosen)
-    require_plausible(8 * values, size, _LARGEST_RATIO, file)
+    reject_decompression_bomb(8 * values, size, _LARGEST_RATIO, file)
     return lazy.select(chosen)
 
 
@@ -286,7 +286,7 @@ def _table(
             found = [columns[known[i]][some] for i in request.indices]
             values = np.column_stack(found).astype(np.float64)
             whole = {i: columns[known[i]][some].astype(np.int64) for i in request.whole}
-            block = TableBlock(values, counted_place(file, first), first + len(values), whole)
+            block = TableBlock(values, row_location(file, first), first + len(values), whole)
             if not request.gaps:
                 require_finite_cells(block, known, request, file, rows)
             yield block

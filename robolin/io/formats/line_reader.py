@@ -133,7 +133,7 @@ def places_in(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
     return place
 
 
-def bad_text_apart(blocks: Iterable[Lines]) -> Iterator[Lines]:
+def split_at_invalid_utf8(blocks: Iterable[Lines]) -> Iterator[Lines]:
     """The same lines, with those that are UTF-8 apart from the first one that is not."""
     for lines in blocks:
         rest = lines
@@ -220,7 +220,7 @@ class LineReader:
         return piece[start:]
 
 
-class DoubtfulMarks:
+class ThousandsSeparatorCheck:
     """Refuses marks that may be between thousands, where other numbers have the other mark."""
 
     def __init__(self, file: str) -> None:
@@ -256,14 +256,14 @@ class DoubtfulMarks:
             self._doubtful[mark] = found[1], line
 
 
-class WithCommas:
+class DelimiterTranslator:
     """A stream of CSV, made of one whose first line shows tabs, semicolons or single spaces."""
 
     def __init__(self, stream: BinaryIO, file: str) -> None:
         self._stream, self._file = stream, file
         self._head = stream.readline(LONGEST_LINE)
         self._table: bytes | None = None
-        self._marks = DoubtfulMarks(file)
+        self._marks = ThousandsSeparatorCheck(file)
         if b"," not in self._head and b";" in self._head:
             self._table = _SEMICOLONS
         elif b"," not in self._head and b"\t" in self._head:

@@ -15,8 +15,14 @@ from robolin.core.arrays import Numbers
 from robolin.core.results.number_kind import stored_values
 from robolin.core.results.result import Result, ResultStream
 from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import replacing
-from robolin.io.provenance_reader import Blocks, Entry, damaged, open_bytes, provenance
+from robolin.io.atomic import atomic_write
+from robolin.io.provenance_reader import (
+    ArrayMeta,
+    Blocks,
+    corrupt_file_error,
+    open_bytes,
+    provenance,
+)
 from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile
 
@@ -92,17 +98,17 @@ def _variables(content: bytes, where: str) -> Mapping[str, Any]:
         raise RobolinError("not a MAT-file that robolin has written", where=where, hint=hint)
     # SciPy may crash on damaged bytes, so that they are found out before
     if content[:HEADER_TEXT] != header(content[HEADER_TEXT:]):
-        raise damaged(where, "it was changed after it was stored")
+        raise corrupt_file_error(where, "it was changed after it was stored")
     found: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
     return found
 
 
-def _values(entry: Entry, variables: Mapping[str, Any], meta: Any, where: str) -> Numbers:
+def _values(entry: ArrayMeta, variables: Mapping[str, Any], meta: Any, where: str) -> Numbers:
     """An array as it was before its rows went last; MATLAB knows no vectors and scalars."""
     found = variables.get(entry.name)
     shape = entry.shape if meta["rows"] is None else (*entry.shape[1:], entry.shape[0])
     if not isinstance(found, np.ndarray) or found.size != int(np.prod(shape)):
-        raise damaged(where, f"the array '{entry.name}' is missing or of another shape")
+        raise corrupt_file_error(where, f"the array '{entry.name}' is missing or of another shape")
     values = np.asarray(found, dtype=entry.numbers.dtype).reshape(shape)
     return values if meta["rows"] is None else np.moveaxis(values, -1, 0)
 
@@ -168,7 +174,7 @@ def write_mat(target: str | Path, variables: Mapping[str, Any]) -> None:
     Arrays stay arrays, text becomes text, rows of text become cell columns, mappings structs.
     """
     content = mat_bytes(variables)
-    with replacing(target) as stream:
+    with atomic_write(target) as stream:
         stream.write(content)
 
 

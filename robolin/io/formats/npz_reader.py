@@ -28,9 +28,9 @@ from robolin.io.table_file import (
     TableBlock,
     TableFile,
     TableSource,
-    counted_place,
+    reject_decompression_bomb,
     require_finite_cells,
-    require_plausible,
+    row_location,
 )
 
 # bytes; as many joints as no arm has
@@ -109,7 +109,7 @@ def _blocks(
             parts = {name: read(count) for name, read in readers.items()}
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
             whole = {i: read(count) for i, read in exactly.items()}
-            yield TableBlock(values, counted_place(file, first), first + count, whole)
+            yield TableBlock(values, row_location(file, first), first + count, whole)
 
 
 def _is_column(member: NpzMember) -> bool:
@@ -119,7 +119,7 @@ def _is_column(member: NpzMember) -> bool:
 
 def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:
     packed = sum(member.packed for member in chosen.values())
-    require_plausible(
+    reject_decompression_bomb(
         sum(prod(member.shape) * 8 for member in chosen.values()), packed, _LARGEST_RATIO, file
     )
 

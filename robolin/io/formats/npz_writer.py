@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from robolin.core.results.number_kind import NumberKind, kind_of, stored_values
 from robolin.core.results.result import Result, ResultStream
-from robolin.core.threads import SHORT_ANSWER, after_short_answer, prefetch
+from robolin.core.threads import SMALL_RESULT, after_short_answer, prefetch
 from robolin.errors import FileError
-from robolin.io.atomic import is_stream, replacing
+from robolin.io.atomic import atomic_write, is_stream
 from robolin.io.provenance_writer import Digests
 
 _COPIED_AT_ONCE = 1 << 22
@@ -47,7 +47,7 @@ _ELSEWHERE = 0xFFFFFFFF
 
 def write_npz(result: ResultStream, path: str | Path) -> None:
     """Write every array, `joints` and `meta` into one uncompressed archive."""
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         if is_stream(path):
             # what is written last stands first, which a pipe does not allow
             with tempfile.TemporaryFile() as held:
@@ -61,7 +61,7 @@ def write_npz(result: ResultStream, path: str | Path) -> None:
 def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = None) -> None:
     """Write the archive into an empty file; arrays of unknown length grow in `folder` first."""
     digests = Digests()
-    growing: list[GrowingArray] = []
+    growing: list[StreamedArray] = []
     members: list[ZipMember] = []
     with ExitStack() as opened:
 
@@ -74,7 +74,7 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
             for part in parts:
                 numbers += part.size
                 growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
-                _add(part, growing, beside=numbers > SHORT_ANSWER)
+                _add(part, growing, beside=numbers > SMALL_RESULT)
         for each in growing:
             place = members[-1].end if members else 0
             members.append(each.settled(stream, place, digests.shapes[each.name]))
@@ -88,7 +88,7 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
     stream.truncate()
 
 
-def _add(part: Result, growing: Sequence[GrowingArray], *, beside: bool) -> None:
+def _add(part: Result, growing: Sequence[StreamedArray], *, beside: bool) -> None:
     """Some more rows of every array; those of a long answer are checked while they are written."""
     values = [stored_values(each).reshape(-1).view(np.uint8).data for _, each in part.stored()]
     pieces = list(zip(growing, values, strict=True))
@@ -113,7 +113,7 @@ def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="robolin-crc")
 
 
-class GrowingArray:
+class StreamedArray:
     """An array on its way into the archive, at its place if its length is known, else apart."""
 
     def __init__(
@@ -139,7 +139,7 @@ class GrowingArray:
         """The array as a member that begins at `place`, moved there if it grew elsewhere."""
         name, header = f"{self.name}.npy", _header(shape, self._kind)
         size = len(header) + self._size
-        total = crc_of_both(crc(header), self._crc, self._size)
+        total = crc32_combine(crc(header), self._crc, self._size)
         begin = local_header(name, size, total) + header
         if self._file is not stream or self._start != place + len(begin):
             _move(self._file, self._start, stream, place + len(begin), self._size)
@@ -150,11 +150,11 @@ class GrowingArray:
 
 def _growing_arrays(
     part: Result, most_rows: int | None, stream: IO[bytes], spool: Callable[[], IO[bytes]]
-) -> list[GrowingArray]:
+) -> list[StreamedArray]:
     """The beginning of every array of the result that this is the first part of."""
     if part.batch is not None and most_rows is None:
         return [
-            GrowingArray(name, kind_of(values), spool(), 0, None) for name, values in part.stored()
+            StreamedArray(name, kind_of(values), spool(), 0, None) for name, values in part.stored()
         ]
     growing = []
     place = 0
@@ -163,7 +163,7 @@ def _growing_arrays(
         kind = kind_of(values)
         start = place + len(local_header(f"{name}.npy", 0, 0) + _header(shape, kind))
         place = start + kind.size * prod(shape)
-        growing.append(GrowingArray(name, kind, stream, start, place - start))
+        growing.append(StreamedArray(name, kind, stream, start, place - start))
     return growing
 
 
@@ -233,7 +233,7 @@ def directory(members: Iterable[ZipMember], start: int) -> bytes:
     return b"".join(entries) + tail
 
 
-def crc_of_both(first: int, second: int, length: int) -> int:
+def crc32_combine(first: int, second: int, length: int) -> int:
     """The CRC-32 of two pieces put together; the second one is `length` bytes long.
 
     A byte more multiplies the remainder by x⁸, so the first CRC is multiplied by x⁸ to the

@@ -24,12 +24,12 @@ from robolin.io.table_file import (
     TableBlock,
     TableFile,
     TableSource,
-    counted_place,
+    mute_native_stderr,
     raise_first,
+    reject_decompression_bomb,
     require_finite_cells,
-    require_plausible,
     require_polars_memory,
-    silence_libraries,
+    row_location,
 )
 
 # of repeated values Parquet keeps a few bytes only; motions have a time at least
@@ -63,9 +63,9 @@ class ParquetRows:
 
     def __init__(self, source: TableSource) -> None:
         self._source = source
-        self._footer = sound_footer(source.stream, source.file)
+        self._footer = validated_footer(source.stream, source.file)
         require_polars_memory(source.file)
-        silence_libraries()
+        mute_native_stderr()
         import polars
 
         try:
@@ -96,7 +96,7 @@ class ParquetRows:
         names, file = self.names, self._source.file
         values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
         whole = {i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole}
-        block = TableBlock(values, counted_place(file, first), first + len(values), whole)
+        block = TableBlock(values, row_location(file, first), first + len(values), whole)
         if not request.gaps and not np.isfinite(values).all():
             # which cells are empty is only of use to whoever is told of them
             empty = frame.select(polars.all().is_null()).to_numpy()
@@ -108,7 +108,7 @@ class ParquetRows:
         schema, file = self.schema, self._source.file
         _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
         _require_float64(schema, [self.names[i] for i in request.unrounded], file)
-        require_plausible(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
+        reject_decompression_bomb(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
         _require_groups(self._footer, set(chosen), file)
         if not is_stored(self._source.path):
             # in a store every page would be a request of its own
@@ -205,7 +205,7 @@ def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -
             raise RobolinError(message, where=file, hint=hint)
 
 
-def sound_footer(stream: BinaryIO, file: str) -> ParquetFooter:
+def validated_footer(stream: BinaryIO, file: str) -> ParquetFooter:
     """What a Parquet file says of itself, or our error if that cannot be."""
     with _footer_errors(file):
         return read_footer(stream)

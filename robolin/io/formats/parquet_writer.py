@@ -22,16 +22,16 @@ import numpy as np
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.results.table_columns import Columns, table_columns
 from robolin.core.threads import (
-    SHORT_ANSWER,
+    SMALL_RESULT,
     after_short_answer,
     close_generator,
     in_background,
     prefetch,
 )
 from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import is_stream, replacing
-from robolin.io.formats.parquet_reader import parquet_table, sound_footer
-from robolin.io.provenance_reader import Meta, damaged, open_bytes, provenance
+from robolin.io.atomic import atomic_write, is_stream
+from robolin.io.formats.parquet_reader import parquet_table, validated_footer
+from robolin.io.provenance_reader import Meta, corrupt_file_error, open_bytes, provenance
 from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile, stored_table
 from robolin.io.table_file import TableSource, require_polars_memory
@@ -55,7 +55,7 @@ _TAIL = 8
 
 def write_parquet(result: ResultStream, path: str | Path) -> None:
     """Write the table as one Parquet file, group of rows by group of rows."""
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         if is_stream(path):
             # the checksum is put in last, which a pipe does not allow
             with tempfile.TemporaryFile() as held:
@@ -83,7 +83,7 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
     place = checksum_place(stream)
     assert place is not None, "the checksum was given a place"
     stream.seek(place)
-    stream.write(checksum_but_for(stream, place))
+    stream.write(checksum_excluding(stream, place))
 
 
 def _sink(parts: Iterator[Result], stream: IO[bytes], provenance: Callable[[], str]) -> None:
@@ -122,7 +122,7 @@ def _beginning(parts: Iterator[Result]) -> tuple[list[Result], bool]:
     for part in parts:
         begun.append(part)
         numbers += part.size
-        if numbers > SHORT_ANSWER:
+        if numbers > SMALL_RESULT:
             return begun, False
     return begun, True
 
@@ -170,7 +170,7 @@ def checksum_place(stream: IO[bytes]) -> int | None:
     return start + found[-1].start(1) if found else None
 
 
-def checksum_but_for(stream: IO[bytes], place: int) -> bytes:
+def checksum_excluding(stream: IO[bytes], place: int) -> bytes:
     """The digits that belong at this place; the stream is left there."""
     stream.seek(0)
     total = 0
@@ -212,13 +212,13 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
             where=where,
             hint="robolin writes such files with -o FILE.parquet",
         )
-    expected = checksum_but_for(stream, place)
+    expected = checksum_excluding(stream, place)
     if stream.read(len(UNCHECKED)) != expected:
-        raise damaged(where, "its bytes were changed after it was stored")
+        raise corrupt_file_error(where, "its bytes were changed after it was stored")
 
 
 def _parquet_meta(stream: BinaryIO, where: str) -> str:
     try:
-        return sound_footer(stream, where).meta[META]
+        return validated_footer(stream, where).meta[META]
     except KeyError as error:
-        raise damaged(where, "it has no provenance") from error
+        raise corrupt_file_error(where, "it has no provenance") from error

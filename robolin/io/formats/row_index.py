@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.core.threads import cores, prefetch
-from robolin.engine.csv_scanner import NOTHING_YET, scanned
+from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.io.formats.csv_records import lines_of, records
 from robolin.io.formats.line_reader import LineReader, Lines, count_bytes
-from robolin.io.table_file import RowMark
+from robolin.io.table_file import RowOffset
 
 _AT_ONCE = 1 << 22
 # pieces that stay in the processor's caches until they are digested and looked at
@@ -24,7 +24,7 @@ _PLAINLY_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class CountedText:
+class RowIndex:
     """The digest of a text, how many rows it has below the header, and where parts begin.
 
     rows:  None where nobody wants to know
@@ -35,11 +35,11 @@ class CountedText:
 
     digest: str
     rows: int | None
-    marks: tuple[RowMark, ...] = ()
+    marks: tuple[RowOffset, ...] = ()
     even: bool = False
 
 
-def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedText | None:
+def index_plain_text(stream: BinaryIO, every: int | None, first: int) -> RowIndex | None:
     """A text whose lines are its rows; None for one with quotes, returns or blank lines.
 
     every: rows from one mark to the next, the first of which is at row `first`
@@ -62,44 +62,44 @@ def _worth_a_thread(piece: bytes) -> bool:
     return len(piece) == _PLAINLY_AT_ONCE and cores() > 1
 
 
-def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> CountedText | None:
-    """What `counted_plainly` tells, without the digest."""
-    marks: list[RowMark] = []
+def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> RowIndex | None:
+    """What `index_plain_text` tells, without the digest."""
+    marks: list[RowOffset] = []
     look, even, commas = NOTHING_YET, True, 0
     # lines that have ended so far, and how many bytes there were
     ended, reached, following = 0, 0, first
     for piece in pieces:
         if every is not None:
             commas = commas if reached else piece.partition(b"\n")[0].count(b",")
-            look = scanned(piece, commas, look)
+            look = scan_bytes(piece, commas, look)
             if look.quotes or look.returns or look.blank_lines:
                 return None
             # the row r begins behind the end of line r, the header being line 0
             if following < ended + look.ends:
                 ends = reached + np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
                 for row in range(following, ended + look.ends, every):
-                    marks.append(RowMark(row, row + 2, int(ends[row - ended]) + 1))
+                    marks.append(RowOffset(row, row + 2, int(ends[row - ended]) + 1))
                     following = row + every
             ended, even = ended + look.ends, even and look.even and look.ascii
         reached += len(piece)
     if every is None:
-        return CountedText("", None)
+        return RowIndex("", None)
     rows = max(0, ended - look.at_end)
     begun = [mark for mark in marks if mark.row < rows]
     even = even and (look.at_end or look.commas == commas)
-    return CountedText("", rows, (*begun, RowMark(rows, rows + 2, reached)), even)
+    return RowIndex("", rows, (*begun, RowOffset(rows, rows + 2, reached)), even)
 
 
-def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
+def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> RowIndex:
     """Any text, line by line."""
     reader = LineReader(stream, _AT_ONCE, file)
     if every is None:
         for _ in reader.lines():
             pass
-        return CountedText(reader.digest(), None)
+        return RowIndex(reader.digest(), None)
     counting = _Counting(every, first)
     counting.count(reader.lines(), file)
-    return CountedText(reader.digest(), counting.rows, tuple(counting.marks))
+    return RowIndex(reader.digest(), counting.rows, tuple(counting.marks))
 
 
 class _Counting:
@@ -108,12 +108,12 @@ class _Counting:
     def __init__(self, every: int, first: int) -> None:
         self._every, self._next = every, first
         self.rows = 0
-        self.marks: list[RowMark] = []
+        self.marks: list[RowOffset] = []
 
     def count(self, blocks: Iterator[Lines], file: str) -> None:
         """Count all rows below the header."""
         for lines in _below_header(blocks):
-            if cells_decide(lines.data):
+            if needs_csv_parser(lines.data):
                 # only its cells tell, which no mark can help with
                 self.marks.clear()
                 rest = chain([lines], blocks)
@@ -129,13 +129,13 @@ class _Counting:
         if not blanks:
             found = count_bytes(data, b"\n") + (data[-1:] not in (b"", b"\n"))
         if blanks or self._next < self.rows + found:
-            begins = row_begins(data)
+            begins = row_offsets(data)
             found = len(begins)
             while self._next < self.rows + found:
                 place = int(begins[self._next - self.rows])
                 line = lines.first + data.count(b"\n", 0, place)
                 byte = lines.reached - len(data) + place
-                self.marks.append(RowMark(self._next, line, byte))
+                self.marks.append(RowOffset(self._next, line, byte))
                 self._next += self._every
         self.rows += found
 
@@ -151,12 +151,12 @@ def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
     yield from rest
 
 
-def cells_decide(data: bytes) -> bool:
+def needs_csv_parser(data: bytes) -> bool:
     """Whether only a look at the cells tells where rows end: quotes, or returns without feeds."""
     return b'"' in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))
 
 
-def row_begins(data: bytes) -> npt.NDArray[np.int64]:
+def row_offsets(data: bytes) -> npt.NDArray[np.int64]:
     """Where in a text its rows begin; blank lines are none."""
     text = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(text == ord("\n"))
@@ -174,11 +174,11 @@ def row_begins(data: bytes) -> npt.NDArray[np.int64]:
     return begins[~blank]
 
 
-def chosen_lines(lines: Lines, skip: int, keep: int | None) -> tuple[Lines, int]:
+def slice_lines(lines: Lines, skip: int, keep: int | None) -> tuple[Lines, int]:
     """The lines of some rows, behind so many others, and how many rows were passed over."""
     if skip <= 0 and keep is None:
         return lines, 0
-    begins = row_begins(lines.data)
+    begins = row_offsets(lines.data)
     skip = min(max(skip, 0), len(begins))
     if skip == len(begins):
         return replace(lines, data=b""), skip

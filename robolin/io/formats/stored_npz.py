@@ -21,9 +21,9 @@ from robolin.core.results.number_kind import NumberKind
 from robolin.errors import RobolinError
 from robolin.io.formats.npz_writer import ZipMember, directory, local_header
 from robolin.io.provenance_reader import (
+    ArrayMeta,
     Blocks,
-    Entry,
-    damaged,
+    corrupt_file_error,
     entries_of,
     open_bytes,
     provenance,
@@ -57,11 +57,11 @@ class NpzArchive:
         self._stream = stream
         with self.errors():
             if stream.read(len(_MAGIC)) == _MAGIC:
-                raise damaged(where, "this is a single array, not an NPZ archive")
+                raise corrupt_file_error(where, "this is a single array, not an NPZ archive")
             self._archive = zipfile.ZipFile(stream)
             names = self._archive.namelist()
             if len(set(names)) < len(names):
-                raise damaged(where, "the archive holds two arrays of one name")
+                raise corrupt_file_error(where, "the archive holds two arrays of one name")
             self._require_as_they_are()
             self.meta = provenance(self._meta_text(), where)
             self._require_joints()
@@ -75,9 +75,9 @@ class NpzArchive:
         except RobolinError:
             raise
         except _DAMAGE as error:
-            raise damaged(self.where, what) from error
+            raise corrupt_file_error(self.where, what) from error
 
-    def whole(self, entry: Entry) -> Numbers:
+    def whole(self, entry: ArrayMeta) -> Numbers:
         """One array at once."""
         with self.errors(f"the array '{entry.name}' is damaged"), self._opened(entry) as stream:
             return np.frombuffer(stream.read(), entry.numbers.dtype).reshape(entry.shape)
@@ -112,20 +112,24 @@ class NpzArchive:
                 header = local_header(info.filename, info.file_size, info.CRC)
                 self._stream.seek(end)
                 if info.header_offset != end or self._stream.read(len(header)) != header:
-                    raise damaged(self.where, f"'{info.filename}' is not where it was stored")
+                    raise corrupt_file_error(
+                        self.where, f"'{info.filename}' is not where it was stored"
+                    )
                 start, end = end, end + len(header) + info.file_size
                 members.append(ZipMember(info.filename, info.file_size, info.CRC, start, end))
             self._stream.seek(end)
             if self._stream.read() != directory(members, end):
-                raise damaged(self.where, "its list of arrays was changed after it was stored")
+                raise corrupt_file_error(
+                    self.where, "its list of arrays was changed after it was stored"
+                )
 
     @contextmanager
-    def _opened(self, entry: Entry) -> Iterator[IO[bytes]]:
+    def _opened(self, entry: ArrayMeta) -> Iterator[IO[bytes]]:
         with self._archive.open(f"{entry.name}.npy") as stream:
             kind, shape = _header(stream)
             if kind != entry.numbers.dtype or shape != entry.shape:
                 message = f"the array '{entry.name}' has another shape than it was stored with"
-                raise damaged(self.where, message)
+                raise corrupt_file_error(self.where, message)
             yield stream
 
     def _meta_text(self) -> str:
@@ -155,20 +159,24 @@ class NpzArchive:
         size = self._stream.seek(0, os.SEEK_END)
         as_they_are = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
         if not as_they_are or sum(info.file_size for info in infos) > size:
-            raise damaged(self.where, "its arrays are compressed or overlap; robolin's do neither")
+            raise corrupt_file_error(
+                self.where, "its arrays are compressed or overlap; robolin's do neither"
+            )
 
     def _require_joints(self) -> None:
         if self._words("joints") != self.meta["joints"]:
-            raise damaged(self.where, "its joint names are not the ones its provenance states")
+            raise corrupt_file_error(
+                self.where, "its joint names are not the ones its provenance states"
+            )
 
     def _require_arrays(self, names: list[str]) -> None:
         expected = self.meta["arrays"]
         for name in expected:
             if name not in names:
-                raise damaged(self.where, f"the array '{name}' is missing")
+                raise corrupt_file_error(self.where, f"the array '{name}' is missing")
         for name in names:
             if name not in (*expected, "joints", "meta"):
-                raise damaged(self.where, f"the array '{name}' is not in its provenance")
+                raise corrupt_file_error(self.where, f"the array '{name}' is not in its provenance")
 
 
 def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:

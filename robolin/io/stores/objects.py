@@ -51,7 +51,7 @@ def found(url: str) -> ObjectVersion | None:
     return ObjectVersion(told["size"], told["e_tag"] or told["last_modified"].isoformat())
 
 
-def present(url: str) -> ObjectVersion:
+def require_exists(url: str) -> ObjectVersion:
     """The object as it is now, which has to be there."""
     version = found(url)
     if version is None:
@@ -95,7 +95,7 @@ def put(url: str, data: bytes | Path) -> None:
         _obstore(url).put(store, key, data, use_multipart=large)
 
 
-def fetched(url: str, path: Path) -> None:
+def download(url: str, path: Path) -> None:
     """Have all bytes of an object in a file."""
     with open_object(url) as stream, open(path, "wb") as target:
         while piece := stream.read(_READ_AT_ONCE):
@@ -104,7 +104,7 @@ def fetched(url: str, path: Path) -> None:
 
 def open_object(url: str, version: ObjectVersion | None = None) -> BinaryIO:
     """The bytes of an object as a stream; one that is replaced meanwhile is an error."""
-    version = version or present(url)
+    version = version or require_exists(url)
     return io.BufferedReader(_Pieces(url, version), _READ_AT_ONCE)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.text import did_you_mean, quoted
+from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError, UsageError
 
 TIME_COLUMN = "time"
@@ -26,7 +26,7 @@ _PLACES = ("{joint}", "{index}", "{number}")
 
 
 @dataclass(frozen=True)
-class RecordingRules:
+class ReadOptions:
     """How a recording is meant.
 
     columns:   'position=PATTERN' for each quantity, with {joint}, {index} (from 0) or {number};
@@ -53,7 +53,7 @@ class RecordingRules:
     free_turns: bool = False
     only: tuple[str, ...] | None = None
 
-    def about(self, quantities: Sequence[str]) -> RecordingRules:
+    def about(self, quantities: Sequence[str]) -> ReadOptions:
         """The rules for a file that is to have these quantities alone ('q', 'tau')."""
         words = [COLUMN_WORDS[name] for name in quantities]
         kept = [text for text in self.columns if _quantity(text) in (*words, TIME_COLUMN)]
@@ -64,12 +64,12 @@ class RecordingRules:
         return joints if self.only is None else self.only
 
 
-AS_IT_IS = RecordingRules()
+AS_IT_IS = ReadOptions()
 
 
-def rules_from(arm: Arm, said: Mapping[str, Any]) -> RecordingRules:
+def read_options_from(arm: Arm, said: Mapping[str, Any]) -> ReadOptions:
     """The rules that flags by name make, for this arm."""
-    return RecordingRules(
+    return ReadOptions(
         columns=said.get("columns") or (),
         time=said.get("time"),
         degrees=bool(said.get("degrees")),
@@ -94,10 +94,10 @@ class NativeColumns:
     naming: tuple[str, ...] = ()
 
 
-def native_columns(
+def canonical_columns(
     columns: Sequence[str],
     joints: Sequence[str],
-    rules: RecordingRules,
+    rules: ReadOptions,
     where: str,
     texts_of: TextsOf = lambda _: None,
 ) -> NativeColumns:
@@ -112,7 +112,7 @@ def native_columns(
         for text in told:
             _add_columns(renamed, text, _columns_of_rule(text, columns, joints, asked, where))
     elif not _any_native(columns, joints, asked):
-        renamed, naming, note = _recognized(columns, joints, asked, texts_of, where)
+        renamed, naming, note = _detect_layout(columns, joints, asked, texts_of, where)
         notes += note
     named = _named_time(rules)
     if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME_COLUMN:
@@ -122,7 +122,7 @@ def native_columns(
     return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes), naming)
 
 
-def _without_mark(columns: Sequence[str], rules: RecordingRules) -> tuple[Sequence[str], list[str]]:
+def _without_mark(columns: Sequence[str], rules: ReadOptions) -> tuple[Sequence[str], list[str]]:
     """The names without the sign of a comment before the first one, unless that is told."""
     first = columns[0] if columns else ""
     plain = first.lstrip("#% ")
@@ -146,14 +146,14 @@ def _quantity(text: str) -> str:
     return _left_side(text).rpartition("/")[2]
 
 
-def _named_time(rules: RecordingRules) -> str | None:
+def _named_time(rules: ReadOptions) -> str | None:
     """The column that somebody called the time."""
     named = [
         text.partition("=")[2].strip() for text in rules.columns if _left_side(text) == TIME_COLUMN
     ]
     named += [] if rules.time is None else [rules.time]
     if len(set(named)) > 1:
-        message, hint = f"the time is {quoted(named)}", "keep one of them"
+        message, hint = f"the time is {quote_list(named)}", "keep one of them"
         raise UsageError(message, where="--columns and --time", hint=hint)
     return named[0] if named else None
 
@@ -230,7 +230,7 @@ def _any_native(columns: Sequence[str], joints: Sequence[str], asked: Sequence[s
     return False
 
 
-def _recognized(
+def _detect_layout(
     columns: Sequence[str],
     joints: Sequence[str],
     asked: Sequence[str],
@@ -241,7 +241,7 @@ def _recognized(
     prefixes = list(dict.fromkeys(_prefixes(columns, asked)))
     if len(prefixes) > 1:
         hint = f"say which: --columns position={prefixes[0]}{{joint}}/position"
-        message = f"positions are there more than once: behind {quoted(prefixes)}"
+        message = f"positions are there more than once: behind {quote_list(prefixes)}"
         raise RobolinError(message, where=where, hint=hint)
     if prefixes:
         (prefix,) = prefixes
@@ -288,7 +288,7 @@ def _time_column(
     found = [name for name in TIME_NAMES if name in columns and name not in renamed]
     if len(found) > 1:
         hint = f"--time {found[0]} says which"
-        raise RobolinError(f"{quoted(found)} could be the time", where=where, hint=hint)
+        raise RobolinError(f"{quote_list(found)} could be the time", where=where, hint=hint)
     return found[0] if found else None
 
 
@@ -382,8 +382,8 @@ def _named(
     for joint in joints:
         if list(texts).count(joint) != 1:
             problem = "no joint" if joint not in texts else "more than one joint"
-            message = f"the columns {quoted([*naming.values()])} name {problem} '{joint}'"
-            hint = did_you_mean(joint, list(texts), f"they name {quoted([*texts])}")
+            message = f"the columns {quote_list([*naming.values()])} name {problem} '{joint}'"
+            hint = did_you_mean(joint, list(texts), f"they name {quote_list([*texts])}")
             raise RobolinError(message, where=where, hint=hint)
     return {places[joint]: joint for joint in joints}
 

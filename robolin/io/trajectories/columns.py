@@ -15,7 +15,7 @@ import numpy as np
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
-from robolin.core.text import closest, quoted
+from robolin.core.text import closest_match, quote_list
 from robolin.errors import RobolinError, raise_all
 
 EULER_ANGLES = ("rx", "ry", "rz")
@@ -314,7 +314,7 @@ def _rules_behind(
         for column in unused
         if column.startswith(prefix) and column.endswith(ending) and column not in known
     }
-    if joint := closest(absent.removesuffix(ending), others, cutoff=0.75):
+    if joint := closest_match(absent.removesuffix(ending), others, cutoff=0.75):
         near = others[joint]
         told = f"did you mean '{prefix}{absent}' by '{near}'? then call it so, or "
         hint = told + hint.replace("COLUMN' says which", f"{near}'")
@@ -329,7 +329,7 @@ def _styles(quantity: str) -> str:
 
 def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
-        if near := closest(name, unused, cutoff=0.75):
+        if near := closest_match(name, unused, cutoff=0.75):
             return f"did you mean '{name}' by '{near}'? then --columns '{name}={near}'"
     return ""
 
@@ -357,4 +357,4 @@ def _notes(
 
 
 def _listed(names: Sequence[str]) -> str:
-    return quoted(names, _NAMED_AT_MOST)
+    return quote_list(names, _NAMED_AT_MOST)

@@ -23,16 +23,16 @@ from robolin.io.format_table import (
     require_known_format,
     trajectory_formats,
 )
-from robolin.io.formats.line_reader import WithCommas
+from robolin.io.formats.line_reader import DelimiterTranslator
 from robolin.io.paths import (
     PACKED,
     compression,
     is_stored,
-    place_and_part,
+    split_part,
     uncompressed_name,
 )
-from robolin.io.table_file import KnownTable, TableFile, TableSource, file_stamp
-from robolin.io.trajectories.column_rules import RecordingRules
+from robolin.io.table_file import FileIndex, TableFile, TableSource, file_stamp
+from robolin.io.trajectories.column_rules import ReadOptions
 
 _BUFFER = 1 << 20
 
@@ -41,11 +41,11 @@ TEXT_ENDINGS = (".tsv", ".txt", ".tab")
 
 
 @contextmanager
-def opened_table(
+def open_table(
     path: str,
     file: str,
     joints: Sequence[str],
-    known: KnownTable | None = None,
+    known: FileIndex | None = None,
     live: bool = False,
 ) -> Iterator[TableFile]:
     """The table in a file, a recording or a part of one, while it is open.
@@ -57,7 +57,7 @@ def opened_table(
         with _stored_table(path, file, joints, known) as table:
             yield table
         return
-    place, part = place_and_part(path)
+    place, part = split_part(path)
     opener = recording_opener(place)
     if opener is not None:
         with ExitStack() as stack:
@@ -76,15 +76,15 @@ def opened_table(
 
 @contextmanager
 def _stored_table(
-    path: str, file: str, joints: Sequence[str], known: KnownTable | None
+    path: str, file: str, joints: Sequence[str], known: FileIndex | None
 ) -> Iterator[TableFile]:
     """The table in an object, which is the same from the first row to the last."""
     from robolin.io.locations import local_copy
     from robolin.io.stores import objects
     from robolin.io.stores.objects import StorePath
 
-    form, version = _format(path), objects.present(path)
-    known = known or KnownTable(version.text)
+    form, version = _format(path), objects.require_exists(path)
+    known = known or FileIndex(version.text)
     with ExitStack() as stack:
         if FORMATS[form].read_in_parts and (FORMATS[form].text or objects.is_read_by_polars(path)):
             stream, regular = stack.enter_context(_opened(path, file, form))
@@ -113,7 +113,7 @@ def is_text(path: str) -> bool:
 
 def is_other_programs(path: str) -> bool:
     """Whether a recording is a bag or a dataset, which other programs write."""
-    return not is_stored(path) and recording_opener(place_and_part(path)[0]) is not None
+    return not is_stored(path) and recording_opener(split_part(path)[0]) is not None
 
 
 @contextmanager
@@ -169,7 +169,7 @@ def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
         except OSError as error:
             raise FileError(f"could not read: {error.strerror or error}", where=file) from error
         if form == "csv" and (regular or packed):
-            commas = WithCommas(stream, file)
+            commas = DelimiterTranslator(stream, file)
             if regular and not commas.translates:
                 stream.seek(0)
             else:
@@ -199,7 +199,7 @@ def read_errors(file: str) -> Iterator[None]:
         raise FileError(f"could not read: {error.strerror or error}", where=file) from error
 
 
-def carried_columns(names: Sequence[str], rules: RecordingRules, where: str) -> dict[str, int]:
+def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) -> dict[str, int]:
     """Where the columns stand that go along, by their names in the file."""
     found: dict[str, int] = {}
     for name in rules.carry:
@@ -213,7 +213,7 @@ def carried_columns(names: Sequence[str], rules: RecordingRules, where: str) -> 
     return found
 
 
-def require_units(rules: RecordingRules, where: str) -> None:
+def require_units(rules: ReadOptions, where: str) -> None:
     """Refuse angles in a unit that neither the file nor anybody else said."""
     if not (rules.degrees or rules.radians):
         message = "the dataset does not say in which unit its angles are"
@@ -221,9 +221,7 @@ def require_units(rules: RecordingRules, where: str) -> None:
         raise UsageError(message, where=where, hint=hint)
 
 
-def derivable(
-    names: Sequence[str], wanted: Sequence[str], rules: RecordingRules
-) -> tuple[str, ...]:
+def derivable(names: Sequence[str], wanted: Sequence[str], rules: ReadOptions) -> tuple[str, ...]:
     """Velocities and accelerations that are wanted and that no column gives."""
     if rules.free_turns:
         message = "velocities of a joint that turns freely are no derivatives of its angles"

@@ -12,9 +12,9 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
 from robolin.errors import RobolinError
-from robolin.io.paths import last_name
-from robolin.io.table_file import KnownTable, ReadRequest, TableBlock, TableFile
-from robolin.io.trajectories.column_rules import AS_IT_IS, RecordingRules, native_columns
+from robolin.io.paths import base_name
+from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
+from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, canonical_columns
 from robolin.io.trajectories.columns import MatchedColumns, angles, asked_columns, match
 from robolin.io.trajectories.differentiate import (
     derivation_line,
@@ -23,22 +23,22 @@ from robolin.io.trajectories.differentiate import (
     with_derivatives,
 )
 from robolin.io.trajectories.open_table import (
-    carried_columns,
     derivable,
-    opened_table,
+    open_table,
+    passthrough_columns,
     read_errors,
     require_units,
 )
 from robolin.io.trajectories.trajectory import (
     ALL_ROWS,
     Chunk,
-    RowChoice,
+    RowSlice,
     Trajectory,
     chosen_rows,
-    joined_chunks,
+    concat_chunks,
+    increasing_seconds,
     no_row,
-    pieces,
-    rising_seconds,
+    split_chunk,
     without_numbers,
 )
 
@@ -65,18 +65,18 @@ class TrajectoryStream:
     matched: MatchedColumns
     file: str
     assumed: tuple[str, ...] = ()
-    rules: RecordingRules = AS_IT_IS
+    rules: ReadOptions = AS_IT_IS
     joints: tuple[str, ...] = ()
     carried: Mapping[str, int] = field(default_factory=dict)
     derived: tuple[str, ...] = ()
-    choice: RowChoice = ALL_ROWS
+    choice: RowSlice = ALL_ROWS
     # quantities that are missing were to be expected
     has_columns = True
 
     @cached_property
     def name(self) -> str:
         """What results call the file."""
-        return "stdin" if self.file == _STANDARD_INPUT else last_name(self.file)
+        return "stdin" if self.file == _STANDARD_INPUT else base_name(self.file)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class TrajectoryStream:
             row = request.first
             for block in self.table.blocks(request):
                 meant = self._meant(block, row)
-                for chunk in pieces(self._chunk(meant, request, before), lambda: most):
+                for chunk in split_chunk(self._chunk(meant, request, before), lambda: most):
                     empty = False
                     yield chunk
                 before, row = block.reached, row + len(block.values)
@@ -157,9 +157,9 @@ class TrajectoryStream:
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
         """The same with velocities and accelerations, for which all rows are read first."""
-        whole = joined_chunks(list(self._read(read, most, gaps)))
-        seconds = rising_seconds(whole.time, self.time_unit, self.file)
-        yield from pieces(self._derived(whole, seconds, gaps), lambda: most)
+        whole = concat_chunks(list(self._read(read, most, gaps)))
+        seconds = increasing_seconds(whole.time, self.time_unit, self.file)
+        yield from split_chunk(self._derived(whole, seconds, gaps), lambda: most)
 
     def _derived(self, whole: Chunk, seconds: Floats, gaps: bool) -> Chunk:
         method = self.rules.differentiate or ""
@@ -229,9 +229,9 @@ def open_trajectory(
     joints: Sequence[str],
     needs: Sequence[str],
     optional: Sequence[str] = (),
-    rules: RecordingRules = AS_IT_IS,
-    choice: RowChoice = ALL_ROWS,
-    known: KnownTable | None = None,
+    rules: ReadOptions = AS_IT_IS,
+    choice: RowSlice = ALL_ROWS,
+    known: FileIndex | None = None,
     live: bool = False,
 ) -> Iterator[TrajectoryStream]:
     """Open a file with the quantities ('q', 'qd', 'qdd', 'tau') of these joints.
@@ -245,7 +245,7 @@ def open_trajectory(
     live:     whether rows are wanted as they arrive
     """
     file = _STANDARD_INPUT if str(path) == "-" else str(path)
-    with opened_table(str(path), file, joints, known, live) as table:
+    with open_table(str(path), file, joints, known, live) as table:
         yield table_trajectory(table, file, joints, needs, optional, rules, choice)
 
 
@@ -255,14 +255,14 @@ def table_trajectory(
     joints: Sequence[str],
     needs: Sequence[str],
     optional: Sequence[str] = (),
-    rules: RecordingRules = AS_IT_IS,
-    choice: RowChoice = ALL_ROWS,
+    rules: ReadOptions = AS_IT_IS,
+    choice: RowSlice = ALL_ROWS,
 ) -> TrajectoryStream:
     """A table as a trajectory; `file` is what messages call it."""
-    native = native_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
+    native = canonical_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
     if not table.units_known:
         require_units(rules, file)
-    carried = carried_columns(table.names, rules, file) if rules.carry else {}
+    carried = passthrough_columns(table.names, rules, file) if rules.carry else {}
     wanted = (*needs, *optional)
     derived: tuple[str, ...] = ()
     if rules.differentiate is not None:
@@ -291,13 +291,13 @@ def read_trajectory(
     joints: Sequence[str],
     needs: Sequence[str],
     optional: Sequence[str] = (),
-    rules: RecordingRules = AS_IT_IS,
-    choice: RowChoice = ALL_ROWS,
-    known: KnownTable | None = None,
+    rules: ReadOptions = AS_IT_IS,
+    choice: RowSlice = ALL_ROWS,
+    known: FileIndex | None = None,
 ) -> Trajectory:
     """All rows that are meant at once, with None for the quantities the file lacks."""
     with open_trajectory(path, joints, needs, optional, rules, choice, known) as stream:
-        whole = joined_chunks(list(stream.chunks()))
+        whole = concat_chunks(list(stream.chunks()))
         digest = stream.table.digest()
     return Trajectory(
         whole.rows,

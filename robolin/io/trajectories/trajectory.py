@@ -70,7 +70,7 @@ class Chunk:
     carried: Mapping[str, Numbers] = field(default_factory=dict)
 
 
-def pieces(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
+def split_chunk(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
     """The chunk in parts of at most so many rows, which may change from part to part."""
     first = 0
     while first < chunk.rows:
@@ -93,7 +93,7 @@ def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
     )
 
 
-def joined_chunks(chunks: Sequence[Chunk]) -> Chunk:
+def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Consecutive chunks as one."""
     starts = np.cumsum([0, *(chunk.rows for chunk in chunks)])
 
@@ -145,7 +145,7 @@ def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None
     return np.asarray(since, dtype=np.float64) / PER_SECOND[unit]
 
 
-def rising_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
+def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
     """Seconds since the first row, each more than the one before."""
     if time is None:
         hint = "--time COLUMN says which column is the time"
@@ -170,7 +170,7 @@ _TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
 
 
 @dataclass(frozen=True)
-class RowChoice:
+class RowSlice:
     """The rows first, first + stride, … below stop, counted from 0; without a stop to the end."""
 
     first: int = 0
@@ -187,21 +187,21 @@ class RowChoice:
         """How many of so many rows are meant."""
         return len(range(*self.of(0, rows).indices(rows)))
 
-    def part(self, first: int, rows: int) -> RowChoice:
+    def part(self, first: int, rows: int) -> RowSlice:
         """So many of the rows that are meant, behind the `first` of them."""
         begin = self.first + first * self.stride
         end = begin + rows * self.stride
         stop = end if self.stop is None else min(end, self.stop)
-        return RowChoice(begin, stop, self.stride)
+        return RowSlice(begin, stop, self.stride)
 
 
-ALL_ROWS = RowChoice()
+ALL_ROWS = RowSlice()
 
 
-def row_choice(rows: str | None, stride: int | None) -> RowChoice:
+def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
     """The rows that --rows and --stride say."""
     if rows is None:
-        return RowChoice(stride=stride or 1)
+        return RowSlice(stride=stride or 1)
     where = f"--rows={rows}"
     found = re.fullmatch(_TEXT, rows)
     if found is None:
@@ -211,10 +211,10 @@ def row_choice(rows: str | None, stride: int | None) -> RowChoice:
     if stop is not None and stop <= first:
         hint = "STOP is the first row that is left out"
         raise UsageError("there is no row in between", where=where, hint=hint)
-    return RowChoice(first, stop, stride or 1)
+    return RowSlice(first, stop, stride or 1)
 
 
-def chosen_rows(choice: RowChoice, block: TableBlock, row: int) -> TableBlock:
+def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:
     """Those of the rows of a block that are meant; its first row has this number."""
     chosen, place = choice.of(row, len(block.values)), block.place
     return replace(
@@ -225,7 +225,7 @@ def chosen_rows(choice: RowChoice, block: TableBlock, row: int) -> TableBlock:
     )
 
 
-def no_row(choice: RowChoice, file: str) -> RobolinError:
+def no_row(choice: RowSlice, file: str) -> RobolinError:
     """A recording has none of the rows that are meant."""
     if choice == ALL_ROWS:
         return RobolinError("there is no row below the header", where=file)

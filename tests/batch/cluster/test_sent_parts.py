@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from robolin.batch.part_job import PartDone, PartJob, part_jobs
-from robolin.batch.workers import sent_parts
+from robolin.batch.workers import submit_parts
 from robolin.errors import FileError
-from robolin.queries.query_context import QUIETLY
+from robolin.queries.query_context import DEFAULT_SETTINGS
 from tests.batch.some_recordings import plan_of, write_recordings
 
 Outcome = Callable[[str, PartJob], PartDone]
@@ -76,7 +76,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[PartJob]:
     monkeypatch.setattr("robolin.batch.workers._as_completed", lambda client: client)
     write_recordings(tmp_path / "logs")
     plan, inquiry, arm = plan_of(tmp_path / "logs", 10)
-    return part_jobs(plan, inquiry, arm, tmp_path / "out", QUIETLY)
+    return part_jobs(plan, inquiry, arm, tmp_path / "out", DEFAULT_SETTINGS)
 
 
 def made(name: str, job: PartJob) -> PartDone:
@@ -94,7 +94,7 @@ def test_a_part_is_tried_on_three_workers_at_most(
 ) -> None:
     """Where all disks are full, each part is tried on three different workers, then reported."""
     client = Client([f"tcp://{i}" for i in range(workers)], full)
-    done = list(sent_parts(client, iter(jobs)))
+    done = list(submit_parts(client, iter(jobs)))
     assert sorted(each.number for each in done) == list(range(len(jobs)))
     assert all(isinstance(each.error, FileError) and not each.said for each in done)
     assert Counter(number for number, _ in client.sent) == dict.fromkeys(range(len(jobs)), tried)
@@ -111,7 +111,7 @@ def test_the_third_worker_may_still_make_a_part(jobs: list[PartJob], full_disks:
         return full(name, job) if name in names[:full_disks] else made(name, job)
 
     client = Client(names, outcome)
-    done = list(sent_parts(client, iter(jobs)))
+    done = list(submit_parts(client, iter(jobs)))
     failed = [each for each in done if each.error is not None]
     assert bool(failed) == (full_disks > 2)
     for each in done:
@@ -129,7 +129,7 @@ def test_the_third_worker_may_still_make_a_part(jobs: list[PartJob], full_disks:
 def test_three_parts_wait_for_every_thread(jobs: list[PartJob], workers: int) -> None:
     """No more parts are on their way than three per thread, and all are made in the end."""
     client = Client([f"tcp://{i}" for i in range(workers)], made)
-    assert len(list(sent_parts(client, iter(jobs)))) == len(jobs)
+    assert len(list(submit_parts(client, iter(jobs)))) == len(jobs)
     assert client.most == min(3 * workers, len(jobs))
 
 
@@ -145,7 +145,7 @@ def test_a_part_over_which_workers_die_is_given_up_after_twenty(jobs: list[PartJ
         return made(name, job)
 
     client = Client(["tcp://0", "tcp://1"], dies)
-    done = {each.number: each for each in sent_parts(client, iter(jobs))}
+    done = {each.number: each for each in submit_parts(client, iter(jobs))}
     assert len(done) == len(jobs)
     assert [number for number, each in done.items() if each.error is not None] == [3]
     assert "20 workers died over it" in str(done[3].error)

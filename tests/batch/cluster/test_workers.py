@@ -18,7 +18,7 @@ from robolin.batch.part_job import PartDone, PartJob, compute_part, part_jobs
 from robolin.batch.workers import _some_workers, by_workers, from_anywhere, require_fit, workers
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
-from robolin.queries.query_context import QUIETLY
+from robolin.queries.query_context import DEFAULT_SETTINGS
 from tests.batch.some_recordings import plan_of, write_recordings
 
 
@@ -32,7 +32,7 @@ def test_jobs_hold_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch
     """A worker in another folder finds what the client named from its own."""
     monkeypatch.chdir(folder.parent)
     plan, inquiry, arm = plan_of(Path("logs"))
-    for job in part_jobs(plan, inquiry, arm, Path("out"), QUIETLY):
+    for job in part_jobs(plan, inquiry, arm, Path("out"), DEFAULT_SETTINGS):
         sent = from_anywhere(job)
         assert os.path.isabs(sent.target)
         assert os.path.isabs(sent.source.path)
@@ -46,7 +46,7 @@ def test_an_arm_of_a_file_is_found_from_every_folder(
     """A path to a robot file is made absolute; the name of a bundled arm stays a name."""
     monkeypatch.chdir(folder.parent)
     plan, inquiry, arm = plan_of(Path("logs"))
-    (job, *_) = part_jobs(plan, inquiry, arm, Path("out"), QUIETLY)
+    (job, *_) = part_jobs(plan, inquiry, arm, Path("out"), DEFAULT_SETTINGS)
     bundled = bundled_path("two-link")
     assert bundled is not None
     Path("arm.yaml").write_bytes(bundled.read_bytes())
@@ -129,7 +129,7 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, cli
     # a pattern that finds its own parts goes on as well
     inside = ("two-link", "inverse", str(folder / "**/*.npz"), folder / "out")
     assert [robolin.cluster.compute(*inside, **where).skipped for _ in "12"] == [0, 2]
-    jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", QUIETLY)
+    jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", DEFAULT_SETTINGS)
     wrong = replace(jobs[0], arm_digest="0" * 64)
     with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
         list(by_workers(client)([wrong]))
@@ -154,12 +154,12 @@ def test_what_one_worker_cannot_do_others_are_asked_for(
         return compute_part(job)
 
     monkeypatch.setattr("robolin.batch.workers.compute_part", computed)
-    parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY))
+    parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, DEFAULT_SETTINGS))
     said = [text for part in parts for _, text in part.said if part.error is None]
     assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)
     assert any(f"worker {full[0]} could not make it: could not write" in text for text in said)
     full[:] = client.nthreads()
-    (part,) = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY)[:1])
+    (part,) = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, DEFAULT_SETTINGS)[:1])
     assert isinstance(part.error, FileError)
     assert any(f"on worker {address}" in part.error.where for address in full)
 
@@ -182,7 +182,7 @@ class _Workers:
 def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> None:
     """Of a worker that is gone nothing is wrong; one of another version is named."""
     plan, inquiry, arm = plan_of(folder)
-    job = part_jobs(plan, inquiry, arm, folder, QUIETLY)[0]
+    job = part_jobs(plan, inquiry, arm, folder, DEFAULT_SETTINGS)[0]
     require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
     with pytest.raises(RobolinError, match=r"worker tcp://old: it has robolin 0\.0\.0"):
         require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)

@@ -11,7 +11,7 @@ from robolin.checking.verification.check_context import (
     reaches,
     slides_of,
 )
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from tests.robots import random_arm, random_states
@@ -28,7 +28,7 @@ def test_no_body_is_worse_than_the_bound() -> None:
     arm = random_arm(51, 5)
     q = random_states(arm, 1).q
     most = condition_of_bodies(arm, reaches(arm, q, slides_of(arm, q)))[0]
-    links = place_links(DirectChain(parameters_of(arm), {"q": q[0].tolist()}))
+    links = forward_kinematics(DirectChain(parameters_of(arm), {"q": q[0].tolist()}))
     found = [np.linalg.cond(_matrix(links.M[k])) for k in range(1, arm.base)]
     assert 1.0 < max(found) < most
 

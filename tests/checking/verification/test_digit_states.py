@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification.check_context import Subject
+from robolin.checking.verification.check_context import CheckContext
 from robolin.checking.verification.checks import Check, RightDigits
 from robolin.checking.verification.digits import digits_of
 from robolin.checking.verification.verify import checked_states
@@ -22,11 +22,11 @@ from tests.robots import random_arm
 STATES = 6
 
 
-def subject(arm: Arm, states: int = STATES) -> Subject:
-    return Subject(arm, checked_states(arm, states, 0))
+def subject(arm: Arm, states: int = STATES) -> CheckContext:
+    return CheckContext(arm, checked_states(arm, states, 0))
 
 
-def told(on: Subject, name: str) -> dict[str, RightDigits]:
+def told(on: CheckContext, name: str) -> dict[str, RightDigits]:
     (check,) = digits_of(on, [name])
     return {each.array: each for each in check.digits}
 

@@ -16,7 +16,7 @@ import pytest
 import robolin
 from robolin.checking.verification import loop_checks, running
 from robolin.checking.verification.algorithms import algorithms
-from robolin.checking.verification.check_context import Subject
+from robolin.checking.verification.check_context import CheckContext
 from robolin.checking.verification.checks import Check
 from robolin.checking.verification.digits import digits
 from robolin.checking.verification.engines import engines
@@ -34,14 +34,14 @@ ARM = with_wrench(random_arm(70, 3, armature=True, damping=True, friction_veloci
 PLAIN = random_arm(71, 3, prismatic=False)
 SLIGHTLY = 1.0 + 1e-9
 
-Family = Callable[[Subject], Iterable[Check]]
+Family = Callable[[CheckContext], Iterable[Check]]
 
 
 STATES = {arm.name: checked_states(arm, 3, 0) for arm in (ARM, PLAIN)}
 
 
-def subject(arm: Arm = ARM) -> Subject:
-    return Subject(arm, STATES[arm.name])
+def subject(arm: Arm = ARM) -> CheckContext:
+    return CheckContext(arm, STATES[arm.name])
 
 
 def failing(*families: Family, arm: Arm = ARM) -> Iterator[str]:
@@ -140,7 +140,7 @@ def test_a_slightly_wrong_closure_fails(
     monkeypatch.setattr(loop_checks, "digits_of", lambda *_: ())
     arm = closed(1, 7, ("rigid", 1, 0)).arm
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
-    found = loop_checks.closed_loops(Subject(arm, checked_states(arm, 2, 0)))
+    found = loop_checks.closed_loops(CheckContext(arm, checked_states(arm, 2, 0)))
     assert any(check.verdict == "failed" for check in found)
 
 
@@ -157,7 +157,7 @@ def test_every_derivative_of_a_closed_motion_is_looked_at(monkeypatch: pytest.Mo
         monkeypatch.setattr(loop_checks, name, lambda *_: ())
     monkeypatch.setattr(loop_checks, "evaluate_any_arm_rows", wrong)
     arm = closed(1, 7, ("rigid", 1, 0)).arm
-    found = loop_checks.closed_loops(Subject(arm, checked_states(arm, 1, 0)))
+    found = loop_checks.closed_loops(CheckContext(arm, checked_states(arm, 1, 0)))
     assert [check.name for check in found if check.verdict == "failed"] == [
         f"d{name}_d{along} = ∂{name}/∂{along}"
         for along in ("tau", "qd", "q")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import robolin
-from robolin.checking.verification.bodies import lost_and_borne
+from robolin.checking.verification.bodies import dissipation_and_load_torques
 from tests.checking.verification.test_mutations import mutate
 from tests.robots import random_arm, with_follower, with_wrench
 
@@ -131,4 +131,4 @@ def test_loads_and_losses_of_a_plain_arm_are_nothing() -> None:
     """What is added to another program's torques is nothing where the contract includes nothing."""
     arm = random_arm(12, 4)
     states = robolin.verify(arm, samples=2).states
-    assert not lost_and_borne(arm, states["q"], states["qd"]).any()
+    assert not dissipation_and_load_torques(arm, states["q"], states["qd"]).any()

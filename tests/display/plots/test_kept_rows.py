@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robolin.display.plots.panels import kept_rows
+from robolin.display.plots.panels import decimate_keep_extremes
 
 
 @pytest.mark.parametrize("row", [0, 1, 499_999, 500_000, 777_777, 999_998, 999_999])
@@ -14,7 +14,7 @@ def test_a_peak_of_one_sample_in_a_million_is_kept(row: int) -> None:
     values = np.sin(np.linspace(0.0, 60.0, 1_000_000))
     for peak in (3.0, -3.0):
         values[row] = peak
-        kept = kept_rows(values)
+        kept = decimate_keep_extremes(values)
         assert len(kept) <= 2_000
         assert row in kept
 
@@ -24,7 +24,7 @@ def test_a_peak_of_one_sample_in_a_million_is_kept(row: int) -> None:
 def test_extremes_and_ends_of_every_curve_are_kept(rows: int, curves: int) -> None:
     """Both ends, and the highest and the lowest row of every curve, are drawn; order stays."""
     values = np.random.default_rng(rows).standard_normal((rows, curves))
-    kept = kept_rows(values)
+    kept = decimate_keep_extremes(values)
     assert len(kept) <= 2_000
     assert (np.diff(kept) > 0).all()
     assert {0, rows - 1, *values.argmin(axis=0), *values.argmax(axis=0)} <= set(kept.tolist())
@@ -34,8 +34,8 @@ def test_a_gap_of_one_row_is_seen() -> None:
     """Where a number is missing, a row without it is drawn, so that the curve is broken there."""
     values = np.linspace(0.0, 1.0, 30_000)
     values[12_345] = np.nan
-    kept = kept_rows(values)
+    kept = decimate_keep_extremes(values)
     assert 12_345 in kept
     assert len(kept) <= 2_000
     assert np.isfinite(values[kept]).sum() == len(kept) - 1
-    assert len(kept_rows(np.full(5_000, np.nan))) <= 2_000
+    assert len(decimate_keep_extremes(np.full(5_000, np.nan))) <= 2_000

@@ -11,7 +11,7 @@ import robolin
 from robolin.core.results.result import Result
 from robolin.display.plots.panels import BarPanel, CurvePanel
 from robolin.display.plots.result_panels import panels_of
-from robolin.display.terminal.text_plot import quick_look
+from robolin.display.terminal.text_plot import text_plot
 
 STARTS = {
     "two-link": [1.0, -0.5],
@@ -46,7 +46,7 @@ def test_torques_of_a_free_fall_are_zero(name: str) -> None:
     held = np.abs(robolin.inverse(arm, STARTS[name])).max()
     for panel in panels:
         assert panel.rounding.beside >= held
-    assert "e-1" not in quick_look(panels, 80)
+    assert "e-1" not in text_plot(panels, 80)
 
 
 def test_pictures_of_a_free_fall_have_the_scale_of_weight() -> None:

@@ -19,7 +19,7 @@ from robolin.display.plots.panels import (
     Rounding,
 )
 from robolin.display.plots.result_panels import MOST_PANELS, panels_of
-from robolin.display.terminal.text_plot import quick_look
+from robolin.display.terminal.text_plot import text_plot
 
 ROWS = 1_000_000
 
@@ -63,8 +63,8 @@ def test_one_sample_in_a_million_is_seen(arm: robolin.Arm) -> None:
     assert panel.closest is not None
     assert panel.closest.margin == pytest.approx(-3.5)
     assert panel.closest_x == pytest.approx(654.321)
-    assert "EXCEEDED by 3.5" in quick_look((panel,), 80)
-    assert "█" in quick_look((panel,), 80).splitlines()[1]
+    assert "EXCEEDED by 3.5" in text_plot((panel,), 80)
+    assert "█" in text_plot((panel,), 80).splitlines()[1]
 
 
 def test_each_kind_of_array_has_its_kind_of_panel(arm: robolin.Arm) -> None:
@@ -154,7 +154,7 @@ def test_a_quick_look_fits(arm: robolin.Arm, width: int) -> None:
             for a in result.arrays
         )
         for shown in (result, replace(result, arrays=arrays)):
-            text = quick_look(panels_of(shown), width)
+            text = text_plot(panels_of(shown), width)
             assert max(map(len, text.splitlines())) <= width
             assert "\x1b" not in text
 
@@ -163,11 +163,11 @@ def test_many_curves_have_a_line_each() -> None:
     """Eight curves take ten lines with title and axis, three take ten each."""
     x = np.linspace(0.0, 1.0, 50)
     curves = tuple(Curve(f"joint{i}", x, x**i) for i in range(8))
-    many = quick_look((CurvePanel("q", "time [s]", "rad", curves),), 80).splitlines()
+    many = text_plot((CurvePanel("q", "time [s]", "rad", curves),), 80).splitlines()
     assert [line.split()[0] for line in many] == ["q", *(each.name for each in curves), "0"]
     assert "0 to 1" in many[2]
     assert many[2].endswith("█")
-    few = quick_look((CurvePanel("q", "time [s]", "rad", curves[:3]),), 80)
+    few = text_plot((CurvePanel("q", "time [s]", "rad", curves[:3]),), 80)
     assert len(few.splitlines()) == 30
 
 
@@ -175,11 +175,11 @@ def test_a_quick_look_shows_rounding_as_tables_do() -> None:
     """Numbers that are only rounding are ~0, and drawn as the level line they are."""
     rounding, values = Rounding(1.0, 1e-15), np.array([1.0, 2e-17])
     bars = BarPanel("tau", "N·m", ("a", "b"), values, (NO_BOUNDS,) * 2, rounding)
-    assert quick_look((bars,), 80).splitlines()[2].split() == ["b", "~0"]
+    assert text_plot((bars,), 80).splitlines()[2].split() == ["b", "~0"]
     x, noise = np.arange(4.0), np.array([1e-17, 2e-17, 3e-17, 2e-17])
     panel = CurvePanel("tau", "row", "N·m", (Curve("b", x, noise),), rounding=rounding)
-    lines = quick_look((panel,), 40).splitlines()
+    lines = text_plot((panel,), 40).splitlines()
     assert (lines[1].split(), lines[8].split()[0]) == (["~0"], "~0")
     assert set(lines[8].split()[1]) == {"▁"}
     matrix = MatrixPanel("M", "1", ("a",), ("b", "c"), noise[None, :2], rounding)
-    assert "█ is 1" in quick_look((matrix,), 40)
+    assert "█ is 1" in text_plot((matrix,), 40)

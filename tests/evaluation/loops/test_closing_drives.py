@@ -50,7 +50,9 @@ def test_a_drive_at_the_cut_is_a_joints_torque_elsewhere(moment: float) -> None:
 
         # the joint turns the rocker on the coupler, the closure the coupler on the rocker
         effort = np.array([1.0, -0.5, 0.0])
-        closing = robolin.closing_torques(arm, here.q, {"pin": [0.0, 0.0, -moment, 0.0, 0.0, 0.0]})
+        closing = robolin.loop_joint_torques(
+            arm, here.q, {"pin": [0.0, 0.0, -moment, 0.0, 0.0, 0.0]}
+        )
         found = robolin.forward(arm, here.q, here.qd, effort + closing)
         true = robolin.forward(other, q, qd, effort + np.array([0.0, 0.0, moment]))
         assert relative(found[:2], true[:2]) < AGREE
@@ -63,7 +65,7 @@ def test_what_a_closure_holds_changes_its_forces_alone(closed: Closed) -> None:
     w = np.random.default_rng(3).normal(size=6)
     if loop.kind == "point":
         w[:3] = 0.0
-    torques = robolin.closing_torques(closed.arm, closed.q, {loop.name: w})
+    torques = robolin.loop_joint_torques(closed.arm, closed.q, {loop.name: w})
     held = np.concatenate([w[3:], w[:3]])[: 6 if loop.kind == "rigid" else 3]
     pulled = np.einsum("bij,i->bj", rows.jacobian[:, : len(held)], held)
     before = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
@@ -77,9 +79,9 @@ def test_what_is_not_a_wrench_is_refused() -> None:
     """Names of loops, six numbers, and finite ones."""
     arm, q = robolin.load("four-bar"), np.zeros(3)
     with pytest.raises(robolin.UsageError, match="no loop 'pim'") as caught:
-        robolin.closing_torques(arm, q, {"pim": np.zeros(6)})
+        robolin.loop_joint_torques(arm, q, {"pim": np.zeros(6)})
     assert "pin" in caught.value.hint
     with pytest.raises(robolin.RobolinError, match="not a moment and a force"):
-        robolin.closing_torques(arm, q, {"pin": [1.0, 2.0]})
+        robolin.loop_joint_torques(arm, q, {"pin": [1.0, 2.0]})
     with pytest.raises(robolin.RobolinError, match="not finite"):
-        robolin.closing_torques(arm, q, {"pin": [np.nan] * 6})
+        robolin.loop_joint_torques(arm, q, {"pin": [np.nan] * 6})

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from robolin.errors import RobolinError, UsageError
-from robolin.io.trajectories.column_rules import RecordingRules
+from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.differentiate import with_derivatives
 from robolin.io.trajectories.read import read_trajectory
-from robolin.io.trajectories.trajectory import from_first_row, rising_seconds
+from robolin.io.trajectories.trajectory import from_first_row, increasing_seconds
 
 EVEN = np.arange(60) * 0.01
 UNEVEN = np.cumsum(np.random.default_rng(0).uniform(0.5, 1.5, 60)) * 0.01
@@ -73,7 +73,7 @@ def test_units_of_time_say_what_they_are(tmp_path):
     for unit, factor in (("s", 1e-3), ("ms", 1), ("us", 10**3), ("ns", 10**6)):
         start = 0 if unit == "s" else 10**15
         times = [repr(float(x * factor)) if unit == "s" else start + int(x) * factor for x in steps]
-        rules = RecordingRules(time_unit=unit, differentiate="central", turning=(True,))
+        rules = ReadOptions(time_unit=unit, differentiate="central", turning=(True,))
         read = read_trajectory(written(tmp_path, times, q), ["a"], ["q"], ["qd", "qdd"], rules)
         found.append((read.qd.tobytes(), read.qdd.tobytes()))
         assert read.lines["time"] == f"counted in {unit}, passed through as it came"
@@ -86,7 +86,7 @@ def test_stamps_are_subtracted_before_they_are_rounded():
     stamps = 1_700_000_000_000_000_001 + np.array([0, 1, 3])
     assert (from_first_row(stamps, "ns") * 1e9).tolist() == [0, 1, 3]
     moments = stamps.view("M8[ns]")
-    assert (rising_seconds(moments, None, "") * 1e9).round(6).tolist() == [0, 1, 3]
+    assert (increasing_seconds(moments, None, "") * 1e9).round(6).tolist() == [0, 1, 3]
 
 
 LONG = np.arange(20) * 0.1
@@ -110,7 +110,7 @@ def test_what_has_no_derivative_is_refused(tmp_path, time, q, more, told):
     """Jumps, falling times and rows that do not suit the method are told, not smoothed over."""
     if more.get("differentiate") == "savgol":
         pytest.importorskip("scipy")
-    rules = RecordingRules(**{"differentiate": "central", "turning": (True,), **more})
+    rules = ReadOptions(**{"differentiate": "central", "turning": (True,), **more})
     path = written(tmp_path, map(repr, np.asarray(time, float).tolist()), q)
     with pytest.raises((RobolinError, UsageError)) as caught:
         read_trajectory(path, ["a"], ["q"], ["qd"], rules)
@@ -123,7 +123,7 @@ def test_gaps_take_their_neighbours_along(tmp_path):
 
     path = written(tmp_path, map(repr, LONG.tolist()), LONG)
     path.write_text(path.read_text().replace("0.5,0.5\n", "0.5,nan\n"))
-    rules = RecordingRules(differentiate="central", turning=(True,))
+    rules = ReadOptions(differentiate="central", turning=(True,))
     with open_trajectory(path, ["a"], ["q"], ["qd"], rules) as stream:
         (chunk,) = stream.chunks(gaps=True)
     assert np.flatnonzero(chunk.gaps).tolist() == [4, 5, 6]

@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from robolin import load
-from robolin.core.results.number_kind import DECIMALS, moment_texts, moments_of
+from robolin.core.results.number_kind import DECIMALS, format_datetimes, parse_datetimes
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS, trajectory_formats
 from robolin.io.formats import csv_reader
@@ -33,7 +33,7 @@ def written(folder: Path, form: str, stamps: np.ndarray) -> Path:
         return path
     columns = {f"{joint}/position": q[:, i] for i, joint in enumerate(JOINTS)}
     if form == "csv":
-        table = {"time": moment_texts(stamps), **columns}
+        table = {"time": format_datetimes(stamps), **columns}
         polars.DataFrame(table).write_csv(path)
     else:
         fine = stamps.astype("M8[ms]") if stamps.dtype == "M8[s]" else stamps
@@ -152,8 +152,8 @@ def test_missing_moments_are_refused(form: str, tmp_path: Path) -> None:
 
 def test_moments_beyond_64_bits_are_refused(tmp_path: Path) -> None:
     """Nanoseconds of the year 3000 do not fit, and are not wrapped around."""
-    assert moments_of(["3000-01-01T00:00:00.000000001"], "ns") is None
-    assert moments_of(["3000-01-01T00:00:00.001"], "ms") is not None
+    assert parse_datetimes(["3000-01-01T00:00:00.000000001"], "ns") is None
+    assert parse_datetimes(["3000-01-01T00:00:00.001"], "ms") is not None
     path = tmp_path / "motion.csv"
     path.write_text("time,shoulder/position,elbow/position\n3000-01-01T00:00:00.000000001,0,0\n")
     with pytest.raises(RobolinError, match="in column 'time' is not a moment"):

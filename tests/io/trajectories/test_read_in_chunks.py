@@ -13,7 +13,7 @@ from robolin.errors import FileError, RobolinError
 from robolin.io.formats import csv_reader
 from robolin.io.formats.line_reader import LineReader
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
-from robolin.io.trajectories.trajectory import RowChoice
+from robolin.io.trajectories.trajectory import RowSlice
 
 ARM = ("shoulder", "elbow")
 
@@ -219,7 +219,7 @@ def test_nothing_is_said_of_rows_that_nobody_asked_for(tmp_path, cell):
 
     def last_said(stop):
         with open_trajectory(path, ARM, ["q"]) as stream, pytest.raises(RobolinError) as caught:
-            list(replace(stream, choice=RowChoice(1, stop)).chunks(200))
+            list(replace(stream, choice=RowSlice(1, stop)).chunks(200))
         return caught.value.parts[-1]
 
     assert last_said(2).where.endswith("m.csv:3")

@@ -11,10 +11,10 @@ import pytest
 import robolin
 from robolin.errors import RobolinError, UsageError
 from robolin.io.formats.line_reader import Lines
-from robolin.io.formats.row_index import chosen_lines, row_begins
-from robolin.io.table_file import KnownTable, RowMark
+from robolin.io.formats.row_index import row_offsets, slice_lines
+from robolin.io.table_file import FileIndex, RowOffset
 from robolin.io.trajectories.read import read_trajectory
-from robolin.io.trajectories.trajectory import RowChoice, row_choice
+from robolin.io.trajectories.trajectory import RowSlice, parse_row_slice
 
 JOINTS = ("shoulder", "elbow")
 ROWS = 1000
@@ -63,7 +63,7 @@ def test_some_rows_are_those_of_all(files: Path, form: str) -> None:
     assert whole.rows == ROWS
     for text in CHOICES:
         for stride in (1, 7):
-            choice = row_choice(text, stride)
+            choice = parse_row_slice(text, stride)
             some = read_trajectory(path, JOINTS, ("q",), choice=choice)
             meant = slice(choice.first, choice.stop, stride)
             np.testing.assert_array_equal(some.q, whole.q[meant])
@@ -93,13 +93,13 @@ def test_known_places_change_nothing(tmp_path: Path) -> None:
     rows[150_010] = "1.0,many\n"
     path.write_text(head + "".join(rows))
     byte = len(head) + sum(map(len, rows[:150_000]))
-    known = KnownTable("0" * 64, (RowMark(0, 2, len(head)), RowMark(150_000, 150_002, byte)))
-    ask = {"choice": RowChoice(150_005, 150_010), "known": known}
+    known = FileIndex("0" * 64, (RowOffset(0, 2, len(head)), RowOffset(150_000, 150_002, byte)))
+    ask = {"choice": RowSlice(150_005, 150_010), "known": known}
     found = read_trajectory(path, JOINTS, ("q",), **ask)
     assert found.q is not None
     assert found.q[:, 0].tolist() == [150_005.5 + i for i in range(5)]
     assert found.digest == "0" * 64
-    ask["choice"] = RowChoice(150_005, 150_020)
+    ask["choice"] = RowSlice(150_005, 150_020)
     with pytest.raises(RobolinError, match=r"long\.csv:150012"):
         read_trajectory(path, JOINTS, ("q",), **ask)
     del ask["known"]
@@ -111,7 +111,7 @@ def test_what_is_left_out_is_not_looked_at(tmp_path: Path) -> None:
     """A row that is not meant may hold anything."""
     path = tmp_path / "odd.csv"
     path.write_text("shoulder/position,elbow/position\nx,1\n1,2\n3,4\n5,y\n")
-    found = read_trajectory(path, JOINTS, ("q",), choice=RowChoice(1, 3))
+    found = read_trajectory(path, JOINTS, ("q",), choice=RowSlice(1, 3))
     assert found.q is not None
     assert found.q.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
@@ -120,7 +120,7 @@ def test_rows_that_are_not_there_are_refused(files: Path) -> None:
     """No row at all is an error that names the file, not an empty answer."""
     for form in FORMS:
         with pytest.raises(RobolinError, match="none of the rows"):
-            read_trajectory(files / f"motion.{form}", JOINTS, ("q",), choice=RowChoice(1000))
+            read_trajectory(files / f"motion.{form}", JOINTS, ("q",), choice=RowSlice(1000))
 
 
 @pytest.mark.parametrize("text", ["", "5", "a:b", "-3:5", "5:5", "7:3", "1:2:3"])
@@ -142,13 +142,13 @@ def test_rows_need_a_file() -> None:
 def test_rows_of_a_text_are_its_lines_with_something_in_them(data: bytes) -> None:
     """A line that is empty but for its end is no row."""
     kept = [line for line in data.split(b"\n") if line.strip(b"\r")]
-    begins = row_begins(data).tolist()
+    begins = row_offsets(data).tolist()
     assert [data[i:].partition(b"\n")[0] for i in begins] == kept
 
 
 def test_lines_keep_their_numbers() -> None:
     """The lines that are left have the numbers they had."""
-    chosen, passed = chosen_lines(Lines(b"a\n\nb\nc\nd\n", 10, 99, True), 1, 2)
+    chosen, passed = slice_lines(Lines(b"a\n\nb\nc\nd\n", 10, 99, True), 1, 2)
     assert (chosen.data, chosen.first, passed) == (b"b\nc\n", 12, 1)
 
 
