@@ -140,7 +140,7 @@ def seconds_of(time: ArrayLike, where: str = "") -> Floats:
 
 
 def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
-    """Whether the values plainly are those of one state; if in doubt, `as_joint_array` looks closer."""
+    """Whether the values are clearly those of one state; `as_joint_array` decides in doubt."""
     for value in values:
         plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
         # a whole number that no float holds is looked at closer

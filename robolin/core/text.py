@@ -54,7 +54,7 @@ def suggest(name: str, known: Iterable[str]) -> list[str]:
 def pluralize(count: int, noun: str) -> str:
     """So many of something, in the plural unless it is one.
 
-    >>> counted(1, "row"), counted(2, "row")
+    >>> pluralize(1, "row"), pluralize(2, "row")
     ('1 row', '2 rows')
     """
     return f"{count} {noun}{'s' * (count != 1)}"
@@ -63,7 +63,7 @@ def pluralize(count: int, noun: str) -> str:
 def join_and(words: Sequence[str]) -> str:
     """Words as a sentence lists them.
 
-    >>> listed(["a", "b", "c"]), listed(["a"])
+    >>> join_and(["a", "b", "c"]), join_and(["a"])
     ('a, b and c', 'a')
     """
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
@@ -82,7 +82,7 @@ def range_text(value: float | Sequence[float]) -> str:
 def quote_list(names: Sequence[str], at_most: int = 8) -> str:
     """The names in quotes, the last ones as a count when there are many.
 
-    >>> quoted(["a", "b", "c"], at_most=2)
+    >>> quote_list(["a", "b", "c"], at_most=2)
     "'a', 'b' and 1 more"
     """
     shown = ", ".join(f"'{name}'" for name in names[:at_most])

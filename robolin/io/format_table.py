@@ -129,7 +129,9 @@ RECORDINGS: dict[str, str] = dict.fromkeys(
 # folders that are recordings: (path) whether it is one, and what opens it
 RECORDED_FOLDERS: dict[str, str] = {
     "robolin.io.formats.bag_reader:is_bag_folder": "robolin.io.formats.bag_reader:open_bag",
-    "robolin.io.formats.lerobot_episodes:is_dataset": "robolin.io.formats.lerobot_episodes:open_dataset",
+    "robolin.io.formats.lerobot_episodes:is_dataset": (
+        "robolin.io.formats.lerobot_episodes:open_dataset"
+    ),
 }
 
 # the form of an answer for people, which is no file format

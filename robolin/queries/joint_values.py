@@ -26,7 +26,8 @@ def parse_per_joint(
         figures = [parse_number(typed, item) for item in items]
         if len(figures) != arm.n:
             raise typed.wrong(
-                f"{pluralize(len(figures), 'value')}, but '{arm.name}' has {pluralize(arm.n, 'joint')}",
+                f"{pluralize(len(figures), 'value')}, "
+                f"but '{arm.name}' has {pluralize(arm.n, 'joint')}",
                 f"the joints are, in order: {', '.join(arm.joint_names)}",
             )
     elif with_name == len(items):

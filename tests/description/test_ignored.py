@@ -8,7 +8,7 @@ import pytest
 
 import robolin
 from robolin.description.load import read
-from robolin.description.mjcf import compile_in_own_process, mjcf_reader
+from robolin.description.mjcf import mjcf_reader, mjcf_worker
 
 URDF = """<robot name="r"{namespace}>
 <link name="a" color="red"/>
@@ -240,7 +240,7 @@ def test_what_is_not_listed_is_used(
     monkeypatch.setattr(
         mjcf_reader,
         "run_in_separate_process",
-        lambda _module, request, _bounds: compile_in_own_process.reply(request),
+        lambda _module, request, _bounds: mjcf_worker.reply(request),
     )
     parts: dict[str, dict[str, str]] = {
         "option": {},

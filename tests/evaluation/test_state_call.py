@@ -19,7 +19,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.calls import call_text, interpreter
+from robolin.engine.calls import call_table, call_text
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.engine.compiled import kernels
 from robolin.errors import RobolinError, UsageError
@@ -34,9 +34,7 @@ TREE = random_arm(62, 5, tree=True)
 MIMIC = with_follower(random_arm(63, 4))
 PLAIN = robolin.load("two-link")
 
-native = pytest.mark.skipif(
-    bool(interpreter.fallback_reason()), reason=interpreter.fallback_reason()
-)
+native = pytest.mark.skipif(bool(call_table.fallback_reason()), reason=call_table.fallback_reason())
 
 
 def state_of(arm: Arm, needs: tuple[str, ...], seed: int = 3) -> dict[str, np.ndarray]:
@@ -106,17 +104,17 @@ def test_calls_are_built_in_here() -> None:
 
 def test_an_unknown_interpreter_takes_the_plain_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Told to, or on an interpreter that nobody tested, calls are plain and say why."""
-    assert interpreter.fallback_reason.__wrapped__() == interpreter.fallback_reason()
+    assert call_table.fallback_reason.__wrapped__() == call_table.fallback_reason()
     for name, value, why in (
         ("TESTED", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "hides functions"),
         ("_arrays_are_as_expected", lambda: False, "laid out in another way"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(interpreter, name, value)
-            assert why in interpreter.fallback_reason.__wrapped__()
-    monkeypatch.setenv(interpreter.PLAIN, "1")
-    assert interpreter.PLAIN in interpreter.fallback_reason.__wrapped__()
+            patch.setattr(call_table, name, value)
+            assert why in call_table.fallback_reason.__wrapped__()
+    monkeypatch.setenv(call_table.PLAIN, "1")
+    assert call_table.PLAIN in call_table.fallback_reason.__wrapped__()
 
 
 def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,7 +383,7 @@ def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch)
     """A kernel that does not fit the table is called by the plain path."""
     kernel = arm_cache(CHAIN).plan("inverse").single_call()
     shapes = {f"r{i}": (3,) for i in range(call_text.MOST_RESULTS + 1)}
-    assert fits(kernel) == (not interpreter.fallback_reason())
+    assert fits(kernel) == (not call_table.fallback_reason())
     assert not fits(replace(kernel, shapes=shapes))
     assert not fits(replace(kernel, shapes={"r": (1,) * (call_text.MOST_AXES + 1)}))
     assert not fits(replace(kernel, inputs=call_text.MOST_INPUTS + 1))

@@ -1,7 +1,8 @@
 """Closed loops in Featherstone and Orin's review [O], equations 15 to 22, solved by NumPy.
 
 M and C are those of the spanning tree.  Rows are the independent ones that robolin keeps.
-Joints of closures are passive here; for drives in them see tests/evaluation/loops/test_closing_drives.py.
+Joints of closures are passive here; for motors in them see
+tests/evaluation/loops/test_closing_drives.py.
 """
 
 from __future__ import annotations

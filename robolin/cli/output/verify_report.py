@@ -41,8 +41,8 @@ def verify_sections(found: Verification) -> list[ReportSection]:
 def _head(found: Verification) -> str:
     low, high = (_number(float(x)) for x in (found.condition.min(), found.condition.max()))
     return (
-        f"{found.arm}: {pluralize(len(found.joints), 'joint')}, {len(found.condition)} states inside "
-        f"its limits (seed {found.seed}), cond(M) {low} to {high}"
+        f"{found.arm}: {pluralize(len(found.joints), 'joint')}, {len(found.condition)} states "
+        f"inside its limits (seed {found.seed}), cond(M) {low} to {high}"
     )
 
 

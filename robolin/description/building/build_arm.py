@@ -327,7 +327,8 @@ def loop_problems(
     for entry in tree.description.loops:
         if through := [name for name in _loop_frames_joints(tree, entry) if name in cut]:
             yield UsageError(
-                f"loop '{entry.name}' goes over {quote_list(through)}, which base or tip makes rigid",
+                f"loop '{entry.name}' contains {quote_list(through)}, "
+                "which base or tip makes rigid",
                 where=str(entry.place),
                 hint=f"{OPEN_LOOPS}; --lock holds a joint and keeps them",
             )

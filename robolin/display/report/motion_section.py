@@ -209,8 +209,8 @@ def _openness(told: ReportedArm, closures: ReportedClosures) -> str:
     worst = np.nan_to_num(closures.open_by)
     row = int(np.argmax(worst))
     return (
-        f"{pluralize(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations are "
-        f"independent, which leaves {free} of {told.arm.n} motions free; they stand open by at "
+        f"{pluralize(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations "
+        f"are independent, which leaves {free} of {told.arm.n} motions free; they stand open by at "
         f"most {worst[row]:.2g} m or rad, in row {row + 1}."
     )
 

@@ -67,9 +67,8 @@ def _table(result: ResultStream, width: int | None, color: bool, precision: int)
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
-    if terminal:
-        if page_text(text, stream):
-            return
+    if terminal and page_text(text, stream):
+        return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(text)

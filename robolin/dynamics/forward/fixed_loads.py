@@ -11,7 +11,7 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
 def correct_for_fixed_loads(chain: Chain, links: Links, art: Articulated) -> None:
-    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) nonfollower_correction(H*(c))], for a and c between the load and the base."""
+    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) nonfollower_correction(H*(c))]; a, c from the load to the base."""
     dqdd_dq = chain.result("dqdd_dq")
     for load in chain.loads:
         if load.model == "follower":

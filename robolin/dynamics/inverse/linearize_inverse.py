@@ -91,7 +91,7 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
 
 
 def _loads_that_do_not_turn(chain: Chain, links: Links, BD: Sink) -> None:
-    """Take back what the recursion turned too much: B_D(a,c) -= H(a) nonfollower_correction(H*(c))."""
+    """Loads fixed in the world do not rotate: B_D(a,c) -= H(a) nonfollower_correction(H*(c))."""
     for load in chain.loads:
         if load.model != "follower":
             for c in chain.path_of(load.link):

@@ -10,8 +10,8 @@ its moment and force in world axes and r the point they act at,
     world      f0 itself stays as it is
 
 The recursions let every force of a link turn with it.  Dead and world loads are steady: for them
-this is too much, and when the link moves by a small twist X = [h; …] `nonfollower_correction` says by how
-much.
+this is too much, and when the link moves by a small twist X = [h; …] `nonfollower_correction`
+says by how much.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which equations of the closures are independent, and directions that they are made of.
 
-Gram–Schmidt with pivoting, as `robolin.evaluation.loops.solve` has it: of what is left of the rows the longest
-is taken next, until less is left than 1e-9 of the longest row.  Which row that is may differ from
-state to state, and an algorithm takes no branches; so a choice is a row of ones and zeros that all
-rows are multiplied by.  Everything is over independent coordinates.
+Gram–Schmidt with pivoting, as `robolin.evaluation.loops.solve` has it: of what is left of the
+rows the longest is taken next, until less is left than 1e-9 of the longest row.  Which row that
+is may differ from state to state, and an algorithm takes no branches; so a choice is a row of ones
+and zeros that all rows are multiplied by.  Everything is over independent coordinates.
 """
 
 from __future__ import annotations

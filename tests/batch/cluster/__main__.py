@@ -1,8 +1,8 @@
 """What a cluster has to survive, by command; nothing of it is part of the tests.
 
-`python -m tests.batch.cluster --shards 20 --workers 50 --clients 20 --schedulers 5 --cases` kills so many
-of each, then lets named things go wrong, and prints what it has found.  With `--report FILE` it
-goes on where another run was stopped.
+`python -m tests.batch.cluster --shards 20 --workers 50 --clients 20 --schedulers 5 --cases` kills
+so many of each, then lets named things go wrong, and prints what it has found.  With `--report
+FILE` it continues where another run was stopped.
 """
 
 from __future__ import annotations
