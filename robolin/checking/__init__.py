@@ -1,1 +1,1 @@
-"""Stored results beside new ones: comparison, tolerances, suites, changes of a model."""
+"""Comparison of new results with stored ones: tolerances, suites and model changes."""

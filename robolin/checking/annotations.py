@@ -1,4 +1,4 @@
-"""Outcomes for machines of continuous integration: GitHub's annotations and JUnit's XML."""
+"""Check outcomes for continuous integration: GitHub annotations and JUnit XML."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from robolin.io.paths import shared_name, shared_text
 
 
 def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
-    """One workflow command for each result that is not the same, and a last line that counts."""
+    """One GitHub workflow command per result that is not the same, then a summary line."""
     lines = []
     for outcome in outcomes:
         if outcome.status == "same" and not everything:
             continue
         level = "notice" if outcome.status == "same" else "error"
-        named = shared_outcome(outcome)
-        title = f"robolin check: {named.name} {outcome.status}"
+        shared = shared_outcome(outcome)
+        title = f"robolin check: {shared.name} {outcome.status}"
         text = "\n".join(_lines(outcome, everything)) or outcome.status
-        lines.append(github_command(level, text, **_where(named), title=title))
+        lines.append(github_command(level, text, **_where(shared), title=title))
     return "".join(f"{line}\n" for line in (*lines, counted_outcomes(outcomes)))
 
 
 def shared_outcome(outcome: CheckOutcome) -> CheckOutcome:
-    """The outcome without folders of this machine, for documents that are passed on."""
+    """The outcome without absolute paths, for documents that leave this machine."""
     place = outcome.place
     return replace(
         outcome,
@@ -37,14 +37,14 @@ def shared_outcome(outcome: CheckOutcome) -> CheckOutcome:
 
 
 def _lines(outcome: CheckOutcome, everything: bool) -> list[str]:
-    """What there is to say of an outcome, without folders of this machine."""
+    """Lines that describe an outcome, without absolute paths."""
     where = [part.where.partition(":")[0] for part in outcome.error.parts] if outcome.error else []
     paths = [outcome.path, *where, *([outcome.place.file] if outcome.place else [])]
     return [shared_text(line, paths) for line in outcome_lines(outcome, everything)]
 
 
 def _where(outcome: CheckOutcome) -> dict[str, str | int]:
-    """The line of the robot file that was changed, or else the stored file."""
+    """Annotation properties: the changed line of the robot file, otherwise the stored file."""
     place = outcome.place
     if place is None:
         return {"file": outcome.path}
@@ -81,18 +81,18 @@ def _testcase(outcome: CheckOutcome, everything: bool) -> list[str]:
 
 def github_command(level: str, message: str, **properties: str | int) -> str:
     """A workflow command, such as `::error file=arm.urdf,line=3,title=mass::it is negative`."""
-    given = {name: value for name, value in properties.items() if value not in ("", 0)}
-    places = ",".join(f"{name}={_property(str(value))}" for name, value in given.items())
-    return f"::{level} {places}".rstrip() + f"::{_message(message)}"
+    nonempty = {name: value for name, value in properties.items() if value not in ("", 0)}
+    fields = ",".join(f"{name}={_property(str(value))}" for name, value in nonempty.items())
+    return f"::{level} {fields}".rstrip() + f"::{_message(message)}"
 
 
 def xml_attribute(text: str) -> str:
-    """The text in quotes, as the value of an attribute."""
+    """The text escaped and quoted as an XML attribute value."""
     return quoteattr(printable(text))
 
 
 def xml_lines(lines: Iterable[str]) -> str:
-    """Lines between two tags; none of them can begin another one."""
+    """The lines escaped as XML character data."""
     return escape("\n".join(map(printable, lines)))
 
 

@@ -1,4 +1,4 @@
-"""Stored results, each of them checked and told about by itself."""
+"""Check stored results: compute each again, compare, and report one outcome per result."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """How stored results are checked.
+    """Options for checking stored results.
 
-    close:    the tolerances asked for, in place of those of the suite or the stored result
-    settings: for the verbs that are run again
-    update:   whether what differs is stored anew
+    close:    tolerances that replace those of the suite or the stored result
+    settings: for the computations
+    update:   store results again that differ
     """
 
     inputs: Inputs
@@ -51,19 +51,19 @@ class CheckSettings:
     update: bool = False
 
 
-def check_file(path: str, how: CheckSettings) -> CheckOutcome:
-    """A stored result beside what its question is answered with now."""
+def check_file(path: str, options: CheckSettings) -> CheckOutcome:
+    """Compute a stored result again and compare."""
 
     def check() -> CheckOutcome:
         with open_stored(path) as stored:
-            asked = recorded_question(stored, how.inputs)
-            return _checked(stored, path, asked, how, how.close or _stored_with(stored))
+            question = recorded_question(stored, options.inputs)
+            return _checked(stored, path, question, options, options.close or _stored_with(stored))
 
     return _outcome(path, path, check)
 
 
-def check_case(case: Case, how: CheckSettings) -> CheckOutcome:
-    """A case of a suite beside what is stored for it."""
+def check_case(case: Case, options: CheckSettings) -> CheckOutcome:
+    """Compute a case of a suite and compare with the stored result."""
     path = str(case.stored)
 
     def check() -> CheckOutcome:
@@ -72,18 +72,18 @@ def check_case(case: Case, how: CheckSettings) -> CheckOutcome:
             hint = "`robolin record --suite` makes the missing ones"
             raise RobolinError(message, where=case.where, hint=hint)
         with open_stored(path) as stored:
-            close = how.close or case.tolerances or _stored_with(stored)
-            return _checked(stored, case.name, case.question, how, close)
+            close = options.close or case.tolerances or _stored_with(stored)
+            return _checked(stored, case.name, case.question, options, close)
 
     return _outcome(case.name, path, check)
 
 
-def check_pair(path: str, other: str, how: CheckSettings) -> CheckOutcome:
-    """A stored result beside another one; nothing is computed."""
+def check_pair(path: str, other: str, options: CheckSettings) -> CheckOutcome:
+    """Compare two stored results without computing anything."""
 
     def check() -> CheckOutcome:
         with open_stored(path) as stored, open_stored(other) as second:
-            close = how.close or _stored_with(stored)
+            close = options.close or _stored_with(stored)
             comparison = compare_with_stored(second.result_stream(), stored, close)
             return CheckOutcome(path, path, "same", _question(stored), comparison)
 
@@ -93,52 +93,56 @@ def check_pair(path: str, other: str, how: CheckSettings) -> CheckOutcome:
 def check_in_parallel(
     checks: Iterable[Callable[[], CheckOutcome]], jobs: int
 ) -> tuple[CheckOutcome, ...]:
-    """All outcomes, from the quickest to the slowest."""
+    """Run the checks in parallel and sort the outcomes by their duration."""
     pool = ThreadPoolExecutor(jobs)
     try:
-        found = [result_of(future) for future in [pool.submit(check) for check in checks]]
+        outcomes = [result_of(future) for future in [pool.submit(check) for check in checks]]
     finally:
-        # somebody who interrupts does not wait for what has begun
+        # after an interrupt, do not wait for checks that have started
         pool.shutdown(wait=False, cancel_futures=True)
-    return tuple(sorted(found, key=lambda outcome: outcome.seconds))
+    return tuple(sorted(outcomes, key=lambda outcome: outcome.seconds))
 
 
 def in_case(case: Case, error: RobolinError) -> RobolinError:
-    """What a verb complained about, with the place of the case that asked it."""
+    """The error of a command, with the case and its line in the suite file."""
     message = f"{error.where}: {error.message}" if error.where else error.message
     return type(error)(f"case '{case.name}': {message}", where=case.where, hint=error.hint)
 
 
 def _checked(
-    stored: StoredFile, name: str, asked: RecordedQuestion, how: CheckSettings, close: Tolerances
+    stored: StoredFile,
+    name: str,
+    request: RecordedQuestion,
+    options: CheckSettings,
+    close: Tolerances,
 ) -> CheckOutcome:
     question = _question(stored)
     try:
-        now = with_stored_motors(asked, stored.meta)
-        comparison = _compared(stored, now, how.settings, close)
+        now = with_stored_motors(request, stored.meta)
+        comparison = _compared(stored, now, options.settings, close)
     except RobolinError as error:
-        # a joint that is gone, for example, takes the question with it
-        changed = _changed_model(stored, asked)
-        place = changed_place(asked.arm, changed.changes) if changed else None
-        return CheckOutcome(name, stored.path, "refused", question, changed, error, place=place)
+        # for example, a joint of the stored request no longer exists
+        changed = _changed_model(stored, request)
+        location = changed_location(request.arm, changed.changes) if changed else None
+        return CheckOutcome(name, stored.path, "refused", question, changed, error, place=location)
     if comparison.only_arrays(rounding.FORMER_ARRAYS):
-        comparison = _by_former_algorithms(stored, asked, how.settings, close) or comparison
-    place = changed_place(asked.arm, comparison.changes)
-    if how.inputs.model is not None:
+        comparison = _by_former_algorithms(stored, request, options.settings, close) or comparison
+    location = changed_location(request.arm, comparison.changes)
+    if options.inputs.model is not None:
         comparison = _under_another_name(comparison)
     if not comparison.same and close.exact and _from_a_library(stored):
         comparison = replace(comparison, notes=(*comparison.notes, rounding.LIBRARY_NOTE))
-    if how.update and not comparison.same:
-        record_inquiry(asked.inquiry(), Path(stored.path), how.settings, _stored_with(stored))
-        return CheckOutcome(name, stored.path, "updated", question, comparison, place=place)
-    return CheckOutcome(name, stored.path, "same", question, comparison, place=place)
+    if options.update and not comparison.same:
+        record_inquiry(request.inquiry(), Path(stored.path), options.settings, _stored_with(stored))
+        return CheckOutcome(name, stored.path, "updated", question, comparison, place=location)
+    return CheckOutcome(name, stored.path, "same", question, comparison, place=location)
 
 
 def _compared(
-    stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
+    stored: StoredFile, request: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison:
-    """The answer as it is now beside the stored one."""
-    with run_request(asked.inquiry(), settings) as answer:
+    """Compute the result and compare it with the stored one."""
+    with run_request(request.inquiry(), settings) as answer:
         if isinstance(answer, Result):
             require_finite(answer)
             answer = stream_of_one_part(answer)
@@ -146,23 +150,23 @@ def _compared(
 
 
 def _by_former_algorithms(
-    stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
+    stored: StoredFile, request: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison | None:
-    """The comparison with what former algorithms answer, if that is the stored result."""
+    """Compare with the results of former algorithms; None if those differ too."""
     try:
-        comparison = _compared(stored, asked, replace(settings, former=True), close)
+        comparison = _compared(stored, request, replace(settings, former=True), close)
     except RobolinError:
         return None
     return comparison if comparison.same else None
 
 
-def _changed_model(stored: StoredFile, asked: RecordedQuestion) -> Comparison | None:
-    """What differs about the arm where its question cannot be answered, as far as is known."""
+def _changed_model(stored: StoredFile, request: RecordedQuestion) -> Comparison | None:
+    """Model changes, for a request that fails; None if the model cannot be read."""
     before = stored.meta["model"]
     try:
-        options = asked.inquiry().sources[0].options
+        options = request.inquiry().sources[0].options
         changes = (
-            model_changes(before, to_json_types(figures(asked.arm, options))) if before else ()
+            model_changes(before, to_json_types(figures(request.arm, options))) if before else ()
         )
     except RobolinError:
         return None
@@ -175,13 +179,13 @@ def _from_a_library(stored: StoredFile) -> bool:
 
 
 def _under_another_name(comparison: Comparison) -> Comparison:
-    """The comparison without the name of an arm that was asked for instead."""
+    """The comparison without the change of the arm's name, for `--model`."""
     kept = tuple(line for line in comparison.structure if not line.startswith("option arm:"))
     return replace(comparison, structure=kept)
 
 
 def _outcome(name: str, path: str, check: Callable[[], CheckOutcome]) -> CheckOutcome:
-    """The outcome with its time; what went wrong is part of it."""
+    """Run a check and time it; an error becomes part of the outcome."""
     start = perf_counter()
     try:
         outcome = check()
@@ -201,7 +205,7 @@ def _question(stored: StoredFile) -> str:
     return " ".join([stored.meta["verb"], *filter(None, arm)])
 
 
-# the part of a joint that a figure of it is written in, where it has no place of its own
+# XML element that holds a joint parameter which has no location of its own
 _PARTS = {
     **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), "dynamics"),
     "rotation": "origin",
@@ -209,33 +213,33 @@ _PARTS = {
 }
 
 
-def changed_place(arm: str, changes: Sequence[Change]) -> SourceLocation | None:
-    """The line of the first change that is still to be seen in the file of an arm."""
+def changed_location(arm: str, changes: Sequence[Change]) -> SourceLocation | None:
+    """Location of the first change in the robot file; None if there is none."""
     if not changes or not Path(arm).is_file() or arm.lower().endswith(".xacro"):
-        # lines of an expansion are no lines of the file
+        # line numbers of an expanded xacro are not those of the file
         return None
     try:
         description = read(arm).description
     except RobolinError:
         return None
-    return None if description is None else next(_places(description, changes), None)
+    return None if description is None else next(_locations(description, changes), None)
 
 
-def _places(description: Description, changes: Sequence[Change]) -> Iterator[SourceLocation]:
+def _locations(description: Description, changes: Sequence[Change]) -> Iterator[SourceLocation]:
     entries: dict[str, Sequence[LinkEntry | JointEntry | LoopEntry]] = {
         "link": description.links,
         "joint": description.joints,
         "loop": description.loops,
     }
     for change in changes:
-        # a part that was removed has no line any more
+        # a removed part has no line
         name = change.new if change.quantity == "renamed" else change.name
         for entry in entries.get(change.part, ()):
             if entry.name == name:
-                yield _place(entry, change.quantity)
+                yield _location(entry, change.quantity)
 
 
-def _place(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> SourceLocation:
+def _location(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> SourceLocation:
     first = quantity.partition(" ")[0]
     if isinstance(entry, LinkEntry):
         return entry.place if quantity in ("added", "renamed") else entry.at(first)

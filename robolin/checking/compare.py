@@ -1,4 +1,4 @@
-"""A result beside a stored one, block by block as it is computed."""
+"""Compare a result with a stored one, block by block while it is computed."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from robolin.queries.verbs import VERBS
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a result and a stored one differ in.
+    """Differences between a result and a stored one.
 
-    entries:   every entry of every array that both have, the largest difference first and those
-               that differ by rounding only last
-    structure: what else is different about the results, in sentences
-    changes:   what is different about the models
-    notes:     inputs that are not the same files any more
-    contract:  what is said differently about what went into the numbers
-    strict:    whether a model that moves otherwise is a difference where no number shows it
+    entries:   every entry of the arrays that both have, largest difference first, entries that
+               differ by round-off only last
+    structure: other differences of the results, as sentences
+    changes:   differences of the models
+    notes:     input files that have changed
+    contract:  changed entries of the model assumptions
+    strict:    whether a model with different dynamics counts even if all numbers agree
     """
 
     entries: tuple[Difference, ...]
@@ -52,21 +52,21 @@ class Comparison:
 
     @property
     def beyond(self) -> tuple[Difference, ...]:
-        """The entries that are further off than allowed."""
+        """Entries that exceed their tolerance."""
         return tuple(entry for entry in self.entries if entry.beyond)
 
     @property
     def worth_listing(self) -> tuple[Difference, ...]:
-        """The entries further off than allowed, without rounding errors beside a real difference.
+        """Entries that exceed their tolerance, without round-off next to a real difference.
 
-        All of them where nothing but rounding differs.
+        If all differences are round-off, all of them are listed.
         """
         real = tuple(entry for entry in self.beyond if not entry.rounding)
         other = real or self.structure or self._another_model
         return real if other else self.beyond
 
     def only_arrays(self, names: Collection[str]) -> bool:
-        """Whether numbers of these arrays differ and nothing else does."""
+        """True if only numbers of these arrays differ."""
         other = self.structure or (self.strict and self.changes)
         return bool(self.beyond) and not other and all(d.array in names for d in self.beyond)
 
@@ -76,14 +76,14 @@ class Comparison:
 
     @property
     def _another_model(self) -> bool:
-        """Whether a changed model is a difference by itself."""
+        """True if the changed model counts as a difference."""
         return self.strict and any(change.changes_motion for change in self.changes)
 
 
 def compare_with_stored(
     result: ResultStream, stored: StoredFile, tolerances: Tolerances
 ) -> Comparison:
-    """Every number of a result beside the stored one; damage to that is an error."""
+    """Compare every number with the stored result; reject a corrupt file."""
     with closing(prefetch(stored.blocks())) as blocks:
         pair = ComparisonRun(stored, tolerances, _StoredRows(blocks))
         try:
@@ -91,7 +91,7 @@ def compare_with_stored(
                 pair.add(part)
         finally:
             close_generator(result.parts)
-        # the digests are looked at behind the last row
+        # checksums are verified after the last row
         pair.stored_rows.finish()
     ending = result.ending(pair.rows or 1)
     changes = _model_changes(stored.meta["model"], ending.model)
@@ -109,7 +109,7 @@ def compare_with_stored(
 
 @dataclass
 class ComparisonRun:
-    """Where parts of the result and rows of the stored one are laid side by side."""
+    """State of a comparison between parts of a result and rows of the stored one."""
 
     stored: StoredFile
     tolerances: Tolerances
@@ -125,12 +125,12 @@ class ComparisonRun:
 
     @property
     def rounding(self) -> float:
-        """What rounding leaves of zero where numbers as large as these are added up."""
+        """Round-off of zero expected for numbers of this size."""
         scales = (each.scale for name, each in self.ledgers.items() if name != "time")
         return rounding_of(max(scales, default=0.0))
 
     def add(self, part: Result) -> None:
-        """Compare a part with the stored rows that belong to it."""
+        """Compare a part with the corresponding stored rows."""
         if self.first is None:
             self.first = part
             self._set_up(part)
@@ -158,7 +158,7 @@ class ComparisonRun:
                 self.ledgers[entry.name] = ArrayDiff(entry, tolerance, units)
 
     def structure(self) -> Iterator[str]:
-        """How the results differ beside their numbers."""
+        """Differences other than numbers: arrays, axes and row counts."""
         assert self.first is not None, "a result has at least one part"
         part, meta = self.first, self.stored.meta
         yield from question_changes(meta, part)
@@ -184,19 +184,19 @@ class ComparisonRun:
 
 
 def _point(part: Result) -> set[str]:
-    """The arrays of the operating point, which results of former versions do not store."""
+    """Arrays of the operating point; results of former versions do not store them."""
     verb = VERBS.get(base_verb(part.verb))
     return set(POINT) if verb is not None and verb.linear else set()
 
 
 def _same_axes(array: Array, entry: ArrayMeta) -> bool:
-    """Whether the entries are named the same and every axis counts the same."""
+    """True if entry names and axis lengths are equal."""
     kinds = [array.axis_kind(i) for i in range(array.rank)]
     return array.labels == entry.labels and kinds == list(entry.axes or [""] * array.rank)
 
 
 class _StoredRows:
-    """Rows of a stored result, taken as many at a time as are wanted."""
+    """Buffered rows of a stored result, taken in blocks of any size."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -204,7 +204,7 @@ class _StoredRows:
         self._used = 0
 
     def take(self, count: int | None) -> Mapping[str, Numbers]:
-        """The next so many rows of every array, fewer at the end; everything for None."""
+        """The next `count` rows of every array, fewer at the end; all rows for None."""
         if count is None:
             return next(self._blocks, {})
         pieces: list[Mapping[str, Numbers]] = []
@@ -227,20 +227,20 @@ class _StoredRows:
         return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
 
     def finish(self) -> None:
-        """Read what is left, so that all of it is verified."""
+        """Read the remaining rows, so that all checksums are verified."""
         for _ in self._blocks:
             pass
 
 
 def question_changes(meta: Mapping[str, Any], result: Result) -> Iterator[str]:
-    """What a result was asked otherwise than a stored one."""
+    """Options in which a result differs from a stored one."""
     if result.verb != meta["verb"]:
         yield f"verb: {meta['verb']} → {result.verb}"
     now = to_json_types(result.options)
-    # asked again by its name
-    told = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
+    # the frame is now named explicitly
+    frame = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
     motors = {key: text for key, text in motors_in_contract(meta).items() if now.get(key) == text}
-    yield from _options({**meta["options"], **told, **motors}, now)
+    yield from _options({**meta["options"], **frame, **motors}, now)
 
 
 def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -255,7 +255,7 @@ def _model_changes(old: Any, new: Any) -> tuple[Change, ...]:
 
 
 def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
-    """Inputs whose content is another than it was."""
+    """Input files whose content has changed."""
     now = dict(ending.inputs)
     for name, digest in meta["inputs"].items():
         if now.get(name, digest) != digest:
@@ -268,15 +268,15 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
 def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     contract = to_json_types(ending.contract)
     silent = ("joints", "ignored", *remainder_lines(meta["verb"]))
-    for key, said in meta["contract"].items():
-        if key in contract and contract[key] != said and key not in silent:
-            yield from changed_lines(key, said, contract[key], meta["joints"])
+    for key, old in meta["contract"].items():
+        if key in contract and contract[key] != old and key not in silent:
+            yield from changed_lines(key, old, contract[key], meta["joints"])
 
 
 def changed_lines(key: str, old: Any, new: Any, joints: Sequence[str]) -> Iterator[str]:
-    """Both texts of a line; of a table the lines that changed, of a list how far its numbers did.
+    """Lines with the old and the new value; tables by key, lists by their largest change.
 
-    joints: what the numbers of lists are called, where there are as many
+    joints: names for the list entries, if the lengths agree
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys([*old, *new]):
@@ -290,7 +290,7 @@ def changed_lines(key: str, old: Any, new: Any, joints: Sequence[str]) -> Iterat
 
 
 def shown_value(value: Any) -> str:
-    """A value as one would say it."""
+    """An option value as text for a reader."""
     if value is None or value is False:
         return "not given"
     if isinstance(value, list):
@@ -308,7 +308,7 @@ def _differ_by_rounding(old: Sequence[float], new: Sequence[float]) -> bool:
 
 
 def _largest_change(old: Sequence[float], new: Sequence[float], joints: Sequence[str]) -> str:
-    """How many of the numbers changed, and the one that did most."""
+    """Number of entries that changed, and the largest change."""
     gaps = [abs(after - before) for before, after in zip(old, new, strict=True)]
     worst = gaps.index(max(gaps))
     name = joints[worst] if len(joints) == len(old) else f"number {worst + 1}"

@@ -1,4 +1,4 @@
-"""Numbers beside stored numbers: for every entry of every array, the row where it is worst."""
+"""Largest differences between numbers and stored numbers, per entry of every array."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from robolin.io.provenance_reader import ArrayMeta
 
 @dataclass(frozen=True)
 class Difference:
-    """One entry of an array, in the row where it is furthest beyond what is allowed.
+    """One entry of an array, in the row that exceeds its tolerance most.
 
-    stored, found: int or complex where the array holds such numbers
-    row:    counted from 1, None where there is one state; the first where all rows agree
-    rows:   how many rows are beyond what is allowed
-    weight: the gap as a share of the largest number of the array, to order them by
-    rounding: whether no row differs by more than the rounding error of numbers as large as the
-        largest of the array, or both numbers are rounding errors of zero
+    stored, found: int or complex if the array holds such numbers
+    row:    counted from 1, None for a single state; the first row if all rows agree
+    rows:   number of rows that exceed the tolerance
+    weight: the difference divided by the largest number of the array, used for sorting
+    rounding: no row differs by more than the round-off of the largest number of the array,
+        or both numbers are round-off of zero
     """
 
     array: str
@@ -43,7 +43,7 @@ class Difference:
 
     @property
     def relative(self) -> float:
-        """The gap as a share of the stored number."""
+        """Difference divided by the stored number."""
         gap = _gap(self.stored, self.found)
         if gap == 0.0:
             return 0.0
@@ -55,14 +55,14 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """The gap in per cent of the stored number, or by itself where that is 0."""
+        """Difference in per cent of the stored number, or absolute if that is 0."""
         if self.stored == 0.0 or isnan(self.stored) or isnan(self.found):
             return f"by {_gap(self.stored, self.found):.2g}"
         return percent(self.relative)
 
     @property
     def allowed(self) -> str:
-        """What the tolerance comes to here."""
+        """The tolerance, evaluated for this entry."""
         if self.tolerance.exact:
             return "nothing"
         if self.tolerance.atol == 0.0:
@@ -82,7 +82,7 @@ class Difference:
 
 @dataclass
 class ArrayDiff:
-    """The worst row of each entry of one array, as rows are compared."""
+    """Worst row of each entry of one array, updated while rows are compared."""
 
     entry: ArrayMeta
     tolerance: Tolerance
@@ -93,7 +93,7 @@ class ArrayDiff:
     stored: Numbers = field(init=False)
     found: Numbers = field(init=False)
     rows: Floats = field(init=False)
-    # of the rows beyond what is allowed: the largest gap, and the largest of both numbers
+    # over the rows that exceed the tolerance: largest difference and largest magnitude
     gap: Floats = field(init=False)
     size: Floats = field(init=False)
 
@@ -104,20 +104,20 @@ class ArrayDiff:
         self.gap, self.size = np.zeros(size), np.zeros(size)
 
     def add(self, stored: Numbers, found: Numbers, first: int) -> None:
-        """Compare some rows; `first` is the number of the first of them."""
+        """Compare some rows; `first` is the row number of the first one."""
         size = len(self.excess)
         stored, found = _counted(stored, found)
-        # whole numbers stay so if both are; a real one beside a complex one is complex
+        # integers stay integers if both are; a real array compared with a complex one is complex
         common = np.result_type(kind_of(stored).dtype, kind_of(found).dtype)
         stored, found = (
             np.ascontiguousarray(values, dtype=common).reshape(-1, size)
             for values in (stored, found)
         )
         if first == 1 and len(stored):
-            # stands for all rows until one differs
+            # used for all rows until one differs
             self.row[:], self.stored, self.found = 1, stored[0].copy(), found[0].copy()
         self.scale = max(self.scale, _largest(stored))
-        # nearly always everything is as it was
+        # fast path: usually nothing has changed
         if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
             self._compare_values(stored, found, first)
 
@@ -125,7 +125,7 @@ class ArrayDiff:
         with np.errstate(invalid="ignore", over="ignore"):
             gap = _gaps(stored, found)
             excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))
-        # what is missing, or infinite, is close to nothing but itself
+        # NaN and infinity are close only to themselves
         excess[np.isnan(excess)] = inf
         excess[(stored == found) | (np.isnan(stored) & np.isnan(found))] = -inf
         beyond = excess > 0.0
@@ -144,9 +144,9 @@ class ArrayDiff:
         self.found[worse] = found[rows, columns][worse]
 
     def differences(self, batch: bool, noise: float) -> list[Difference]:
-        """Every entry, also those that never differed.
+        """All entries, including those without a difference.
 
-        noise: the rounding error of the largest number of the whole result
+        noise: round-off of the largest number of the entire result
         """
         names = enumerate(self.entry.entry_names())
         return [self._difference(i, name, batch, noise) for i, name in names]
@@ -168,28 +168,28 @@ class ArrayDiff:
         )
 
     def _is_rounding(self, i: int, noise: float) -> bool:
-        """Whether an entry differs by rounding only; times and whole numbers are not rounded."""
+        """True if an entry differs by round-off only; time stamps and integers have none."""
         if self.entry.name == "time" or self.stored.dtype.kind == "i":
             return False
         return bool(self.size[i] < noise or self.gap[i] <= rounding_of(self.scale))
 
 
 def _largest(values: Numbers) -> float:
-    """The largest modulus of the numbers that are finite."""
+    """Largest absolute value among the finite numbers."""
     sizes = np.abs(values)
     largest = float(np.fmax.reduce(sizes, axis=None, initial=0.0))
     return largest if isfinite(largest) else float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
 def _worst(sizes: Floats, rows: Mask) -> Floats:
-    """The largest number of each column among some of its rows; NaN counts as infinite."""
+    """Largest value of each column over the selected rows; NaN counts as infinite."""
     chosen = np.where(rows, np.where(np.isnan(sizes), inf, sizes), 0.0)
     worst: Floats = chosen.max(axis=0, initial=0.0)
     return worst
 
 
 def _counted(stored: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:
-    """Moments as the whole numbers they count, in one unit; others as they are."""
+    """Time stamps as integers in a common unit; other arrays unchanged."""
     if stored.dtype.kind == found.dtype.kind == "M":
         unit = np.result_type(stored, found)
         return stored.astype(unit).view(np.int64), found.astype(unit).view(np.int64)
@@ -200,16 +200,16 @@ def _counted(stored: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _gaps(stored: Numbers, found: Numbers) -> Floats:
-    """|found - stored| of every entry, exact where numbers are whole."""
+    """|found - stored| of every entry, exact for integers."""
     if stored.dtype.kind != "i":
         gaps: Floats = np.abs(found - stored)
         return gaps
-    # a difference may need a bit more than the numbers have
+    # a difference may need one bit more than the integers have
     apart = np.where(found > stored, found - stored, stored - found)
     return apart.view(np.uint64).astype(np.float64)
 
 
 def _gap(stored: float | complex, found: float | complex) -> float:
-    """How far apart two numbers are; NaN, which stands for no answer, is not far from itself."""
+    """Distance of two numbers; NaN has distance 0 from NaN."""
     same = stored == found or (isnan(stored) and isnan(found))
     return 0.0 if same else abs(found - stored)

@@ -1,4 +1,4 @@
-"""What differs between two models: parts added, removed and renamed, and every figure."""
+"""Differences between two models: parts added, removed or renamed, and changed parameters."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _COMPONENTS: Mapping[str, Sequence[str]] = {
 _EFFORT, _LOWER_EFFORT = "effort limit", "lower effort limit"
 _NEGATIVE_FRICTION = "negative friction"
 _KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
-# names of other parts, which may have been renamed
+# keys that name other parts, which may have been renamed
 _REFERENCES: Mapping[str, Mapping[str, str]] = {
     "links": {},
     "joints": {"parent": "links", "child": "links", "mimic": "joints"},
     "loops": {"first link": "links", "second link": "links"},
 }
-# angles are worked out from a matrix: what is smaller may be rounding
+# angles are computed from a matrix: smaller changes may be round-off
 _ROUNDING = 1e-14
 _STRAIGHT = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing two models differ in.
+    """One difference between two models.
 
     quantity: 'mass', 'com x', …, or 'added', 'removed', 'renamed'
-    old, new: numbers or words; None where a model has none
+    old, new: numbers or words; None if the model has no value
     """
 
     part: str
@@ -53,12 +53,12 @@ class Change:
 
     @property
     def changes_motion(self) -> bool:
-        """Whether the arm moves otherwise; which joints have a motor does not matter to that."""
+        """True if the dynamics change; which joints are actuated does not matter."""
         return self.quantity != "actuated"
 
     @property
     def relative(self) -> float | None:
-        """The change of a number as a share of its old value, None where that means nothing."""
+        """The change divided by the old value, None if that is undefined."""
         if not (_is_number(self.old) and _is_number(self.new)) or not self.old:
             return None
         return (self.new - self.old) / abs(self.old)
@@ -90,29 +90,33 @@ class Change:
 
 
 def model_changes(old: Figures, new: Figures) -> tuple[Change, ...]:
-    """Everything that differs between the figures of two models."""
-    # files that name no gravity have one all the same
+    """All differences between two models."""
+    # models without a gravity vector use the default one
     old, new = with_gravity(old), with_gravity(new)
     renamed = {kind: _renames(old[kind], new[kind], kind) for kind in _KINDS}
-    found = list(_figures("arm", old["arm"].get("name", ""), _whole(old, renamed), new["arm"]))
+    changes = list(
+        _value_changes(
+            "arm", old["arm"].get("name", ""), _arm_with_new_names(old, renamed), new["arm"]
+        )
+    )
     for kind, word in _KINDS.items():
         before, after, names = old[kind], new[kind], renamed[kind]
-        for name, figures in before.items():
+        for name, values in before.items():
             if names.get(name, name) not in after:
-                found.append(Change(word, name, "removed"))
+                changes.append(Change(word, name, "removed"))
                 continue
             now = names.get(name, name)
             if now != name:
-                found.append(Change(word, name, "renamed", name, now))
-            expected = _with_new_names(figures, kind, renamed)
-            found += _figures(word, now, expected, after[now])
-        taken = {names.get(name, name) for name in before}
-        found += [Change(word, name, "added") for name in after if name not in taken]
-    return tuple(found)
+                changes.append(Change(word, name, "renamed", name, now))
+            expected = _with_new_names(values, kind, renamed)
+            changes += _value_changes(word, now, expected, after[now])
+        present = {names.get(name, name) for name in before}
+        changes += [Change(word, name, "added") for name in after if name not in present]
+    return tuple(changes)
 
 
 def _renames(before: Parts, after: Parts, kind: str) -> dict[str, str]:
-    """Parts that are gone and parts that are new, paired where all their numbers agree."""
+    """Match removed parts with added parts whose numbers are all equal."""
     gone = [name for name in before if name not in after]
     fresh = [name for name in after if name not in before]
     pairs = {}
@@ -125,29 +129,29 @@ def _renames(before: Parts, after: Parts, kind: str) -> dict[str, str]:
     return pairs
 
 
-def _numbers(figures: Figures, kind: str) -> dict[str, Any]:
-    return {key: value for key, value in figures.items() if key not in _REFERENCES[kind]}
+def _numbers(values: Figures, kind: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in _REFERENCES[kind]}
 
 
 def _with_new_names(
-    figures: Figures, kind: str, renamed: Mapping[str, Mapping[str, str]]
+    values: Figures, kind: str, renamed: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The figures as they would be if nothing but names had changed."""
+    """Parameters of a part with all renamed references replaced."""
     references = _REFERENCES[kind]
     return {
         key: renamed[references[key]].get(value, value) if key in references else value
-        for key, value in figures.items()
+        for key, value in values.items()
     }
 
 
-def _whole(old: Figures, renamed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _arm_with_new_names(old: Figures, renamed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     arm = dict(old["arm"])
     return arm | {"root": renamed["links"].get(arm.get("root", ""), arm.get("root"))}
 
 
-def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Change]:
-    """The figures of one part that differ, component by component."""
-    # a joint that was fixed had no units of its own
+def _value_changes(part: str, name: str, old: Figures, new: Figures) -> Iterator[Change]:
+    """Changed parameters of one part, component by component."""
+    # a fixed joint has no units
     moving = new if old.get("type") == "fixed" else old
     slides = moving.get("type") == "prismatic"
     old, new = _with_both_ends(old, new), _with_both_ends(new, old)
@@ -162,20 +166,20 @@ def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Chang
         elif kind in _COMPONENTS:
             yield from _components(part, name, key, kind, before or [], after or [], unit)
         elif key in FIGURES and "limit" not in key:
-            # what is left out is 0
+            # a missing value is 0
             yield Change(part, name, key, before or 0.0, after or 0.0, unit)
         else:
             yield Change(part, name, key, before, after, unit)
 
 
-def _with_both_ends(figures: Figures, other: Figures) -> Figures:
-    """The figures with both sides of symmetric ones, where the other has different sides."""
+def _with_both_ends(values: Figures, other: Figures) -> Figures:
+    """Parameters with both sides of symmetric values, if the other model has different sides."""
     more: dict[str, Any] = {}
-    if _LOWER_EFFORT in other and _EFFORT in figures:
-        more[_LOWER_EFFORT] = -figures[_EFFORT]
+    if _LOWER_EFFORT in other and _EFFORT in values:
+        more[_LOWER_EFFORT] = -values[_EFFORT]
     if _NEGATIVE_FRICTION in other:
-        more[_NEGATIVE_FRICTION] = figures.get("friction", 0.0)
-    return {**more, **figures} if more else figures
+        more[_NEGATIVE_FRICTION] = values.get("friction", 0.0)
+    return {**more, **values} if more else values
 
 
 def _components(
@@ -189,16 +193,16 @@ def _components(
         olds, news = before or [0.0] * length, after or [0.0] * length
     pairs = list(zip(_COMPONENTS[kind], olds, news, strict=True))
     least = _ROUNDING if kind == "rotation" else 0.0
-    told = [(which, old, new) for which, old, new in pairs if abs(new - old) > least]
-    if not told and kind == "rotation":
-        # a turn so small that its angles do not show it
+    changed = [(which, old, new) for which, old, new in pairs if abs(new - old) > least]
+    if not changed and kind == "rotation":
+        # a rotation too small to change the angles
         yield Change(part, name, f"{shown} rotation", str(before), str(after))
-    for which, old, new in told:
+    for which, old, new in changed:
         yield Change(part, name, f"{shown} {which}", old, new, unit)
 
 
 def _angles(R: Sequence[float]) -> list[float]:
-    """Roll, pitch and yaw of a row-major rotation; yaw is 0 where only their sum is defined."""
+    """Roll, pitch and yaw of a row-major rotation matrix; yaw is 0 in gimbal lock."""
     level = hypot(R[0], R[3])
     if level < 1e-12:
         return [atan2(-R[5], R[4]), atan2(-R[6], level), 0.0]

@@ -1,4 +1,4 @@
-"""What checking stored results came to, one after the other."""
+"""Outcomes of checking stored results, as objects, text and JSON."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ SHOWN_AT_MOST = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckOutcome(DisplayMixin):
-    """What checking one stored result found.
+    """Outcome of checking one stored result.
 
     Fields:
         name: of the case, or the path of the stored result
         path: of the stored result
-        status: 'same', 'differs', 'updated' where it was stored anew, or 'refused'
-        question: the verb and the arm, as far as they are known
-        comparison: what differs: `.entries` and those `.beyond` what is allowed, each with
-            `.array`, `.entry`, `.stored`, `.found`, `.unit` and `.rounding`, `.worth_listing`
-            without rounding errors beside a real difference, and in sentences `.structure`,
-            `.notes` and `.contract`; beside an error, what is known to differ about the model
-        error: the reason why it was refused, else None
-        seconds: how long it took, in s
-        place: the line of the robot file that was changed, if one was
+        status: 'same', 'differs', 'updated' (stored again), or 'refused'
+        question: the command and the robot, as far as known
+        comparison: the differences: `.entries`, those `.beyond` their tolerance (each with
+            `.array`, `.entry`, `.stored`, `.found`, `.unit` and `.rounding`), `.worth_listing`
+            without round-off next to a real difference, and as sentences `.structure`, `.notes`
+            and `.contract`; after an error, the known model changes
+        error: the reason for 'refused', otherwise None
+        seconds: duration of the check, in s
+        place: location of the first changed line in the robot file, or None
 
     Example:
         >>> result = robolin.answer(robolin.load("two-link"), "inverse")
@@ -56,20 +56,20 @@ class CheckOutcome(DisplayMixin):
 
     @property
     def exit_code(self) -> int:
-        """What `robolin check` ends with: 0 the same, 1 differs, 3 or more refused."""
+        """Exit code of `robolin check`: 0 the same, 1 differs, 3 or more refused."""
         if self.error is not None:
-            # a question that makes no sense any more is no wrong usage of this command
+            # an outdated request is not a usage error of `check`
             return max(self.error.exit_code, RobolinError.exit_code)
         return 0 if self.status == "same" else FOUND_SOMETHING
 
 
 def worst_exit_code(outcomes: Sequence[CheckOutcome]) -> int:
-    """The gravest of all: what could not be checked weighs more than what differs."""
+    """The most severe exit code: a failed check ranks above a difference."""
     return max((outcome.exit_code for outcome in outcomes), default=0)
 
 
 def reasons(comparison: Comparison) -> Iterator[str]:
-    """Everything but the numbers: other questions, other inputs, other models."""
+    """All differences except numbers: options, inputs and models."""
     yield from comparison.structure
     yield from comparison.notes
     yield from map(str, comparison.changes)
@@ -78,7 +78,7 @@ def reasons(comparison: Comparison) -> Iterator[str]:
 
 
 def outcome_lines(outcome: CheckOutcome, everything: bool = False) -> list[str]:
-    """An outcome in lines: why it was refused, or what differs, the largest difference first."""
+    """An outcome as lines: the error, or the differences, largest first."""
     problems = outcome.error.parts if outcome.error is not None else ()
     lines = [line for part in problems for line in _problem(part)]
     if outcome.comparison is not None:
@@ -87,7 +87,7 @@ def outcome_lines(outcome: CheckOutcome, everything: bool = False) -> list[str]:
 
 
 def _problem(error: RobolinError) -> list[str]:
-    """A problem and its hint, a line each whatever stands in them."""
+    """An error and its hint, one line each."""
     text = f"{error.where}: {error.message}" if error.where else error.message
     return [printable(line) for line in (text, error.hint and f"hint: {error.hint}") if line]
 
@@ -95,9 +95,9 @@ def _problem(error: RobolinError) -> list[str]:
 def compared_lines(
     comparison: Comparison, everything: bool = False, rest: str = "; --all shows them"
 ) -> list[str]:
-    """A comparison in lines.
+    """A comparison as lines.
 
-    rest: what is said of entries that are only counted
+    rest: suffix of the line that counts the omitted entries
     """
     shown, counts = shown_entries(comparison, everything, rest)
     return [*map(printable, (*reasons(comparison), *map(str, shown))), *counts]
@@ -109,7 +109,7 @@ def shown_entries(
     rest: str = "; --all shows them",
     most: int = SHOWN_AT_MOST,
 ) -> tuple[tuple[Difference, ...], list[str]]:
-    """The entries to show, and a line for each kind of those that are only counted."""
+    """The entries to show, and one line per kind of omitted entry."""
     if everything:
         return comparison.entries, []
     listed = comparison.worth_listing
@@ -125,20 +125,20 @@ def shown_entries(
 
 
 def counted_outcomes(outcomes: Sequence[CheckOutcome]) -> str:
-    """How many there were of each kind."""
+    """Number of outcomes of each kind, as text."""
     kinds = ("same", "differs", "updated", "refused")
     counts = {kind: sum(o.status == kind for o in outcomes) for kind in kinds}
-    told = [f"{count} {kind}" for kind, count in counts.items() if count]
-    return f"{len(outcomes)} checked: {', '.join(told) or 'nothing'}"
+    parts = [f"{count} {kind}" for kind, count in counts.items() if count]
+    return f"{len(outcomes)} checked: {', '.join(parts) or 'nothing'}"
 
 
 def outcomes_document(outcomes: Sequence[CheckOutcome], everything: bool = False) -> dict[str, Any]:
-    """The outcomes in plain JSON types."""
+    """The outcomes as JSON types."""
     return {"checked": len(outcomes), "cases": [_plain(o, everything) for o in outcomes]}
 
 
 def _plain(outcome: CheckOutcome, everything: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    document: dict[str, Any] = {
         "name": outcome.name,
         "file": outcome.path,
         "question": outcome.question,
@@ -146,20 +146,20 @@ def _plain(outcome: CheckOutcome, everything: bool) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 4),
     }
     if outcome.error is not None:
-        said["errors"] = [
+        document["errors"] = [
             {"where": part.where, "message": part.message, "hint": part.hint}
             for part in outcome.error.parts
         ]
     if (comparison := outcome.comparison) is not None:
         entries = comparison.entries if everything else comparison.beyond
-        said |= {
+        document |= {
             "differences": [_plain_entry(entry) for entry in entries],
             "structure": list(comparison.structure),
             "notes": list(comparison.notes),
             "contract": list(comparison.contract),
             "model": [plain_change(change) for change in comparison.changes],
         }
-    return said
+    return document
 
 
 def _plain_entry(entry: Difference) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _plain_entry(entry: Difference) -> dict[str, Any]:
 
 
 def plain_change(change: Change) -> dict[str, Any]:
-    """A change of a model in plain JSON types."""
+    """A model change as JSON types."""
     return {
         "part": change.part,
         "name": change.name,

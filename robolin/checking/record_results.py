@@ -1,4 +1,4 @@
-"""Results stored for others to be checked against."""
+"""Store reference results for later checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robolin.queries.verbs import answering_verb
 
 
 def record_inquiry(inquiry: Request, path: Path, settings: Settings, close: Tolerances) -> None:
-    """Compute the answer and store it as one to check others against."""
+    """Compute a result and store it as a reference."""
     require_target(str(path), None)
     require_output_is_no_input(path, inquiry.files.values())
     form = format_of(str(path), None)
@@ -35,7 +35,7 @@ def record_inquiry(inquiry: Request, path: Path, settings: Settings, close: Tole
 def record_result(
     result: Result | ResultStream, path: Path, close: Tolerances, notify: MessageCallback
 ) -> None:
-    """Store a result that was computed just now as one to check others against."""
+    """Store a computed result as a reference."""
     require_target(str(path), None)
     if not isinstance(result, Result):
         message = f"a {type(result).__name__} cannot be recorded"
@@ -54,7 +54,7 @@ def as_reference(
     close: Tolerances,
     notify: MessageCallback,
 ) -> ResultStream:
-    """An answer as a reference, with the way from where it is stored to the files it came from."""
+    """A result as a reference: relative paths of its input files and tolerances added."""
     if isinstance(answer, Result):
         require_holdable(answer, format_of(str(path), None))
         if close.exact and from_a_library(answer.verb, answer.options, answer.model):
@@ -66,24 +66,22 @@ def as_reference(
 
 
 def _relative_paths(files: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Every file that was given, as a path from a folder; bundled arms and pipes have none."""
+    """Paths of the input files relative to a folder; bundled robots and pipes have none."""
     ways = {}
     for label, path in files.items():
-        place, part = split_part(path)
-        if path != "-" and (
-            Path(place).is_file() or (label != ARM_OPTION and Path(place).is_dir())
-        ):
+        base, part = split_part(path)
+        if path != "-" and (Path(base).is_file() or (label != ARM_OPTION and Path(base).is_dir())):
             try:
-                way = os.path.relpath(Path(place).resolve(), folder)
+                way = os.path.relpath(Path(base).resolve(), folder)
             except ValueError:
-                # on another drive
-                way = str(Path(place).resolve())
+                # on another drive (Windows)
+                way = str(Path(base).resolve())
             ways[label] = Path(way).as_posix() + (f":{part}" if part else "")
     return ways
 
 
 def _require_repeatable(result: Result) -> None:
-    """Refuse what nobody could ask again."""
+    """Reject results that cannot be computed again."""
     if answering_verb(result.verb) is None:
         message = f"no verb '{result.verb}' answers it again"
         raise RobolinError(message, hint="record what robolin.answer gives")

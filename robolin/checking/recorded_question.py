@@ -1,4 +1,4 @@
-"""Questions asked again: from the options of a stored result, or from a case of a suite."""
+"""Requests that can be run again, from a stored result or a case of a suite."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPARE = "compare it with another result: robolin check FILE --against OTHER"
 
 @dataclass(frozen=True)
 class RecordedQuestion:
-    """A verb, the arm, and options by name with their values; the paths among them are complete."""
+    """A command, the robot, and options by name; paths are resolved."""
 
     verb: str
     arm: str
@@ -32,7 +32,7 @@ class RecordedQuestion:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The arm and every other file that it names."""
+        """The robot and all other files of the request."""
         asks = VERBS[base_verb(self.verb)].options
         return (self.arm, *(str(self.options[each]) for each in asks if self._names(each)))
 
@@ -40,16 +40,16 @@ class RecordedQuestion:
         return label in self.options and VERBS[base_verb(self.verb)].options[label].kind == "file"
 
     def inquiry(self) -> Request:
-        """What is asked, refused if it makes no sense."""
+        """The request as an object; an invalid one is rejected."""
         return request_from_options(self.verb, self.arm, self.options)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where the files are that a stored result was computed from.
+    """Location of the files that a stored result was computed from.
 
-    model: an arm to use in place of the recorded one
-    root:  the folder that recorded paths are meant from, in place of the result's own
+    model: a robot that replaces the recorded one
+    root:  base folder of recorded paths, in place of the folder of the result
     """
 
     model: str | None = None
@@ -57,7 +57,7 @@ class Inputs:
 
 
 def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
-    """The question that a stored result answers, with its files where they are now."""
+    """The request of a stored result, with current paths of its files."""
     meta = stored.meta
     verb = answering_verb(meta["verb"])
     if verb is None:
@@ -72,8 +72,8 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     for label, ask in verb.options.items():
         if ask.kind == "file" and label in options:
-            options[label] = _found(label, stored, inputs)
-    arm = inputs.model or _found(ARM_OPTION, stored, inputs)
+            options[label] = _locate(label, stored, inputs)
+    arm = inputs.model or _locate(ARM_OPTION, stored, inputs)
     options.pop(ARM_OPTION, None)
     unknown = [label for label in options if label not in verb.options]
     if unknown:
@@ -83,47 +83,47 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
 
 
 def frame_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
-    """The frame a stored answer is about, if it was not named when it was asked for."""
+    """The frame of a stored result, if no option names it."""
     verb = answering_verb(meta["verb"])
     option = next((label for label, ask in verb.asks.items() if ask.frame), None) if verb else None
-    told = meta["contract"].get("frame", "")
-    if option is None or meta["options"].get(option) or not isinstance(told, str):
+    line = meta["contract"].get("frame", "")
+    if option is None or meta["options"].get(option) or not isinstance(line, str):
         return {}
-    # written as 'NAME', and the rest in words
-    name = told.partition("'")[2].partition("'")[0]
+    # the text is 'NAME', followed by a description
+    name = line.partition("'")[2].partition("'")[0]
     return {option: name} if name else {}
 
 
 def motors_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
-    """The motors of a stored linear model, if neither its options nor its description name them."""
+    """Actuated joints of a stored linear model, if neither options nor the model name them."""
     verb, options = answering_verb(meta["verb"]), meta["options"]
     line = meta["contract"].get("actuated")
     if verb is None or "actuated" not in verb.options or not isinstance(line, str):
         return {}
     joints = (meta["model"] or {}).get("joints", {}).values()
-    described = any("actuated" in figures for figures in joints)
+    described = any("actuated" in joint for joint in joints)
     if described or options.get("actuated") or options.get("passive"):
         return {}
     return {"actuated": "all" if line == "all joints" else line}
 
 
-def with_stored_motors(asked: RecordedQuestion, meta: Mapping[str, Any]) -> RecordedQuestion:
-    """The question about the motors of a result stored before passive joints were read.
+def with_stored_motors(request: RecordedQuestion, meta: Mapping[str, Any]) -> RecordedQuestion:
+    """The request with the actuated joints of a result stored before passive joints were read.
 
-    A robot file that has changed since then is asked about as it is now.
+    If the robot file has changed since then, its own actuated joints are used.
     """
     motors = motors_in_contract(meta)
-    if not motors or asked.options.get("actuated") or asked.options.get("passive"):
-        return asked
-    arm = asked.inquiry().source.arm()
+    if not motors or request.options.get("actuated") or request.options.get("passive"):
+        return request
+    arm = request.inquiry().source.arm()
     same_file = all(meta["inputs"].get(name) == digest for name, digest in arm_inputs(arm).items())
     if not (arm.passive_joints and same_file):
-        return asked
-    return replace(asked, options={**asked.options, **motors})
+        return request
+    return replace(request, options={**request.options, **motors})
 
 
-def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
-    """Where a file that was given for an option is now."""
+def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
+    """Current path of a file that was passed as an option."""
     meta = stored.meta
     if label not in meta["options"]:
         hint = "--model ARM stands in for it"
@@ -135,20 +135,24 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
         hint = stand_in if label == ARM_OPTION else "store it with a file instead"
         message = f"the {label} was read from standard input"
         raise RobolinError(message, where=stored.path, hint=hint)
-    places = _places(name, recorded, Path(stored.path).parent, inputs.root)
-    # results are called as their recordings are, and none is its own input
-    places = [place for place in places if not _is_same_file(place, stored.path)]
-    for place in places:
-        # of a recording, which may be a folder, a part may be named
-        inside, part = split_part(str(place))
-        if place.is_file() or part or (label != ARM_OPTION and place.is_dir()):
+    candidates = _candidate_paths(name, recorded, Path(stored.path).parent, inputs.root)
+    # results often have the same name as their recording; a result is not its own input
+    candidates = [
+        candidate for candidate in candidates if not _is_same_file(candidate, stored.path)
+    ]
+    for candidate in candidates:
+        # a recording may be a folder with a part name
+        inside, part = split_part(str(candidate))
+        if candidate.is_file() or part or (label != ARM_OPTION and candidate.is_dir()):
             return os.path.normpath(inside) + (f":{part}" if part else "")
     if label == ARM_OPTION and recorded is None:
         from robolin.description.robot_source import bundled_path
 
         if bundled_path(name):
             return name
-    tried = " or ".join(dict.fromkeys(f"'{os.path.normpath(place)}'" for place in places))
+    tried = " or ".join(
+        dict.fromkeys(f"'{os.path.normpath(candidate)}'" for candidate in candidates)
+    )
     raise FileError(
         f"the {label} '{name}' is not there" + (f"; looked for {tried}" if tried else ""),
         where=stored.path,
@@ -158,12 +162,14 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     )
 
 
-def _is_same_file(place: Path, other: str) -> bool:
-    return place.is_file() and os.path.exists(other) and place.samefile(other)
+def _is_same_file(path: Path, other: str) -> bool:
+    return path.is_file() and os.path.exists(other) and path.samefile(other)
 
 
-def _places(name: str, recorded: str | None, beside: Path, root: Path | None) -> list[Path]:
-    """Where to look for a file: as recorded, or by its name alone."""
+def _candidate_paths(
+    name: str, recorded: str | None, folder: Path, root: Path | None
+) -> list[Path]:
+    """Candidate paths of a file: as recorded, then by its name alone."""
     if root is not None:
         return [root / (recorded or name), root / name]
-    return [beside / recorded] if recorded else [beside / name, Path(name)]
+    return [folder / recorded] if recorded else [folder / name, Path(name)]

@@ -1,4 +1,4 @@
-"""Results to files from Python: written, stored to check others against, and checked."""
+"""Write, record and check results from Python."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ from robolin.queries.query_context import Settings
 
 
 def write(result: Result | ResultStream | StoredResult, path: str | Path) -> None:
-    """Write a result as `-o` would: .csv, .json, .npz, .parquet or .mat picks the format.
+    """Write a result as `-o` does; the extension .csv, .json, .npz, .parquet or .mat sets the
+    format.
 
-    The file appears complete or not at all.  It has the same bytes as that of the command that
-    asks the same with the same words.
+    The file appears complete or not at all, with the same bytes as that of the equivalent command.
 
     Args:
-        result: what `robolin.answer` or `robolin.read_result` gave, or, within its `with`, the
-            stream of `robolin.answer_stream`
-        path: where to write it
+        result: from `robolin.answer` or `robolin.read_result`, or the stream of
+            `robolin.answer_stream` inside its `with`
+        path: output file
 
     Returns:
         nothing
 
     Raises:
-        UsageError: what is no result, arrays that do not fit their labels or each other, a stream
-            whose rows were taken already, an extension that no format has, or a file that the
-            result was made of
+        UsageError: not a result, arrays that do not match their labels or each other, a stream
+            whose rows were already consumed, an unknown extension, or an input file of the result
         FileError: a file that cannot be written
         RobolinError: a number that is not finite
 
@@ -59,7 +58,7 @@ def write(result: Result | ResultStream | StoredResult, path: str | Path) -> Non
 
 
 def _require_stream(result: object, form: str) -> ResultStream:
-    """Whatever holds a result as a stream that a format can take."""
+    """The result as a stream that a format can write."""
     if isinstance(result, StoredResult):
         result = result.result
     if isinstance(result, Result):
@@ -80,7 +79,7 @@ def _require_stream(result: object, form: str) -> ResultStream:
 
 
 def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
-    """The parts, unless they are made of the file they would replace."""
+    """Pass the parts on; reject an output path that is an input file."""
     try:
         for part in parts:
             require_output_is_no_input(path, part.files.values())
@@ -92,10 +91,10 @@ def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
 def record(
     result: Result, path: str | Path, *, rtol: float | None = None, atol: float | None = None
 ) -> None:
-    """Store a result for others to be checked against, as `robolin record` does.
+    """Store a reference result for `robolin.check`, as `robolin record` does.
 
     Args:
-        result: what `robolin.answer` gave
+        result: from `robolin.answer`
         path: .npz, .csv, .json, .parquet or .mat
         rtol: later results may differ by rtol |stored|
         atol: later results may differ by atol, in the unit of the array
@@ -104,9 +103,9 @@ def record(
         nothing
 
     Raises:
-        RobolinError: nobody could ask again: the arm was made by hand or came through standard
+        RobolinError: not repeatable: the arm was built in Python or read from standard
             input, or the states were arrays with rows
-        UsageError: an extension that no format has, or a tolerance below 0
+        UsageError: an unknown extension, or a tolerance below 0
         FileError: a file that cannot be written
 
     Example:
@@ -129,18 +128,18 @@ def check(
     root: str | Path | None = None,
     jobs: int | None = None,
 ) -> CheckOutcome:
-    """A stored result beside what its question is answered with now, as `robolin check` does.
+    """Compute a stored result again and compare, as `robolin check` does.
 
     Args:
-        path: what `robolin.record`, `robolin record` or `-o` stored
-        rtol, atol: how far numbers may be off; as stored by default, else not at all
-        model: the arm to ask about, in place of the recorded one
-        root: where recorded paths start, in place of the folder of the stored result
+        path: a file from `robolin.record`, `robolin record` or `-o`
+        rtol, atol: tolerances; by default those stored with the result, else exact equality
+        model: a robot that replaces the recorded one
+        root: base folder of recorded paths, in place of the folder of the stored result
         jobs: threads, one per processor by default
 
     Returns:
-        a `CheckOutcome` with `.status`, 'same', 'differs' or 'refused', `.comparison` with what
-        differs, and `.error` with the reason where it was refused
+        a `CheckOutcome` with `.status` 'same', 'differs' or 'refused', `.comparison` with the
+        differences, and `.error` with the reason for 'refused'
 
     Raises:
         UsageError: a tolerance below 0

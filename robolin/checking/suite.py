@@ -1,4 +1,4 @@
-"""The suite file: which questions a project asks, and where the answers are stored.
+"""Suite files: the requests of a project and the paths of their stored results.
 
     [[case]]
     name = "holding"
@@ -9,7 +9,7 @@
     stored = "stored/holding.npz"
     tolerances = { tau = { rtol = 1e-9 } }
 
-Paths are meant from the folder of the suite file.
+Paths are relative to the folder of the suite file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from robolin.queries.option_specs import OptionSpec
 from robolin.queries.verbs import answering_verb
 
 SUITE, PROJECT = "robolin.toml", "pyproject.toml"
-# what a suite has in a pyproject stands under these
+# tables of a suite inside pyproject.toml
 _TOOL = ("tool", "robolin")
 
 _TOP = ("case", "rtol", "atol", "validate")
@@ -50,7 +50,7 @@ _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
 @dataclass(frozen=True)
 class Case:
-    """One question of a suite, and where its answer is stored."""
+    """One request of a suite, and the path of its stored result."""
 
     name: str
     question: RecordedQuestion
@@ -60,7 +60,7 @@ class Case:
 
 
 def find_suite(folder: Path) -> Path:
-    """The suite file of a folder or of the nearest one above it."""
+    """The suite file of a folder, or of its nearest parent that has one."""
     for place in (folder, *folder.parents):
         if (place / SUITE).is_file():
             return place / SUITE
@@ -74,17 +74,17 @@ def find_suite(folder: Path) -> Path:
 
 
 def nearest_suite(path: str | None) -> tuple[Case, ...]:
-    """The cases of a suite file, or of the nearest one to the current folder if none is named."""
+    """Cases of a suite file; None finds the file nearest to the current folder."""
     return read_suite(suite_file(path))
 
 
 def suite_file(path: str | None) -> Path:
-    """The suite file that is named, or else the nearest one, shown as people would type it."""
+    """The path as a suite file, or the nearest suite file as a relative path."""
     return Path(os.path.relpath(find_suite(Path.cwd())) if path is None else path)
 
 
 def read_suite(path: Path) -> tuple[Case, ...]:
-    """The cases of a suite file; everything wrong with it is reported at once."""
+    """Read the cases of a suite file; all errors are reported together."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -102,7 +102,7 @@ def _has_suite(path: Path) -> bool:
 
 
 class _SuiteReader:
-    """The text of a suite file, and what was found wrong with it so far."""
+    """Parser of a suite file; collects the errors."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
@@ -132,7 +132,7 @@ class _SuiteReader:
             message = "not TOML that a suite needs: it is nested too deep"
             raise RobolinError(message, where=str(self._path)) from error
         except ValueError as error:
-            # what is wrong with its grammar, or a number of thousands of digits
+            # a syntax error, or an integer with thousands of digits
             place = _PLACE.search(str(error))
             where = f"{self._path}:{place[1]}:{place[2]}" if place else str(self._path)
             message = _PLACE.sub("", str(error))
@@ -169,7 +169,7 @@ class _SuiteReader:
     def _options(
         self, entry: Mapping[str, Any], at: tuple[str | int, ...]
     ) -> Iterator[tuple[str, Any]]:
-        """State, trajectory and options by name, as a command line would have them."""
+        """State, trajectory and options by name, as on a command line."""
         verb = answering_verb(entry["verb"])
         if verb is None:
             self._wrong((*at, "verb"), f"there is no verb '{entry['verb']}' with results to store")
@@ -194,7 +194,7 @@ class _SuiteReader:
             yield "trajectory", str(self._path.parent / entry["trajectory"])
 
     def _value(self, ask: OptionSpec, value: Any) -> Any:
-        """A value of the suite file as flags have it."""
+        """A value of the suite file in the form of an option value."""
         if ask.kind == "file" and isinstance(value, str):
             return str(self._path.parent / value)
         if value is True or ask.kind == "count":
@@ -204,7 +204,7 @@ class _SuiteReader:
         return text_of(value)
 
     def _file(self, name: str) -> str:
-        """An arm by its path from the suite; a bare name that is no file there stays a name."""
+        """Path of a robot relative to the suite; a bare name without a file stays a name."""
         path = self._path.parent / name
         return name if Path(name).name == name and not path.exists() else str(path)
 
@@ -251,7 +251,7 @@ class _SuiteReader:
         for case in cases:
             if (other := names.setdefault(case.name, case)) is not case:
                 self._twice(case, other, f"name '{case.name}'")
-            # links and spellings such as x/../a.npz name one file
+            # symbolic links and spellings such as x/../a.npz can name the same file
             places = [os.path.realpath(each) for each in with_companion(case.stored)]
             others = [files.setdefault(place, case) for place in places]
             if (other := next((each for each in others if each is not case), case)) is not case:

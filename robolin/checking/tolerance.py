@@ -1,4 +1,4 @@
-"""How far a number may be from the stored one."""
+"""Tolerances of stored numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from robolin.core.results.result import base_verb
 from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS
 
-# stands for every array that is not named
+# key for all arrays without a tolerance of their own
 ALL = "*"
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|found - stored| <= atol + rtol |stored|; both 0 asks for the very number.
+    """|found - stored| <= atol + rtol |stored|; both 0 require equality.
 
-    The bars are moduli where numbers are complex.
+    The bars are absolute values; complex numbers use the modulus.
     """
 
     rtol: float = 0.0
@@ -46,7 +46,7 @@ EXACT = Tolerance()
 
 @dataclass(frozen=True)
 class Tolerances:
-    """A tolerance for each array that has one of its own, and one for all others."""
+    """Tolerances by array, and a default for all other arrays."""
 
     by_name: Mapping[str, Tolerance]
 
@@ -55,7 +55,7 @@ class Tolerances:
 
     @property
     def exact(self) -> bool:
-        """Whether every array has to be the very same."""
+        """True if every array has to be equal."""
         return all(tolerance.exact for tolerance in self.by_name.values())
 
     def plain(self) -> dict[str, dict[str, float]]:
@@ -63,18 +63,18 @@ class Tolerances:
 
 
 def uniform_tolerances(rtol: float | None, atol: float | None) -> Tolerances | None:
-    """One tolerance for every array; None if neither number is given."""
+    """One tolerance for every array; None without numbers."""
     if rtol is None and atol is None:
         return None
     return Tolerances({ALL: Tolerance(rtol or 0.0, atol or 0.0)})
 
 
-def tolerances_in(said: Mapping[str, Mapping[str, float]]) -> Tolerances:
-    """The tolerances that a result was stored with."""
-    return Tolerances({name: Tolerance(**values) for name, values in said.items()})
+def tolerances_in(stored: Mapping[str, Mapping[str, float]]) -> Tolerances:
+    """Tolerances stored with a result."""
+    return Tolerances({name: Tolerance(**values) for name, values in stored.items()})
 
 
-# a sum over an arm is rounded some tens of times
+# round-off grows with the tens of additions in a sum over a robot
 _ROUNDINGS = 64.0
 
 LIBRARY_NOTE = (
@@ -82,39 +82,41 @@ LIBRARY_NOTE = (
     "machines; --rtol and --atol allow for that"
 )
 
-# arrays that another algorithm computes than did before, see FORMER_ALGORITHMS of answering
+# arrays whose algorithm has changed, see FORMER_ALGORITHMS
 FORMER_ARRAYS = ("mass_matrix_inverse",)
 
-# what rounding leaves of an equation, by verb: an array, and the line of the contract that tells it
+# residuals by verb: the array, and the entry of the contract that reports it
 _REMAINDERS = {"lqr": ("residual", "Riccati equation")}
-# remainders are shares of the largest term, so one that is solved has far less than this left
+# residuals are relative to the largest term: a solved equation is far below this
 _SOLVED = 1e-10
 
 
 def rounding_of(scale: float) -> float:
-    """The rounding error to expect in sums of numbers of this size."""
+    """Round-off to expect in sums of numbers of this size."""
     return _ROUNDINGS * float_info.epsilon * scale
 
 
-def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:
-    """How far an array may be off; a remainder has no digits that a share of it would allow for."""
-    tolerance = asked.of(array)
-    remains = array == _REMAINDERS.get(base_verb(verb), ("",))[0] and array not in asked.by_name
+def tolerance_of(verb: str, array: str, tolerances: Tolerances) -> Tolerance:
+    """Tolerance of an array; residuals get an absolute tolerance."""
+    tolerance = tolerances.of(array)
+    remains = (
+        array == _REMAINDERS.get(base_verb(verb), ("",))[0] and array not in tolerances.by_name
+    )
     if not remains or tolerance.exact:
         return tolerance
     return Tolerance(tolerance.rtol, max(tolerance.atol, _SOLVED))
 
 
 def remainder_lines(verb: str) -> tuple[str, ...]:
-    """The lines of a contract that tell nothing but rounding."""
+    """Contract entries that contain only round-off."""
     return _REMAINDERS.get(base_verb(verb), ())[1:]
 
 
 def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, Any] | None) -> bool:
-    """Whether matrix products or solvers of NumPy or SciPy had a part in a result.
+    """True if NumPy or SciPy linear algebra contributes to a result.
 
-    They answer for closed loops, adapted steps and ranks; all else is robolin's own arithmetic,
-    with the same bits everywhere.
+    Closed loops, adaptive steps and ranks use it; everything else is robolin's own arithmetic,
+    which is bit-identical on all machines.
     """
     closed = bool((model or {}).get("loops")) and not options.get("open-loops")
     known = VERBS.get(base_verb(verb))
@@ -126,20 +128,20 @@ _FEWEST, _MOST = 5, 17
 
 
 def distinguishing_digits(old: float | complex, new: float | complex) -> tuple[str, str]:
-    """Both numbers in the fewest digits, five at least, that tell one from the other."""
+    """Both numbers with the fewest digits, five at least, that distinguish them."""
     if isinstance(old, int) and isinstance(new, int):
         return str(old), str(new)
     for digits in range(_FEWEST, _MOST + 1):
         texts = f"{old:.{digits}g}", f"{new:.{digits}g}"
         if texts[0] != texts[1]:
-            # one digit more shows how far they are apart
+            # one more digit shows the size of the difference
             digits = min(digits + 1, _MOST) if digits > _FEWEST else digits
             return f"{old:.{digits}g}", f"{new:.{digits}g}"
     return f"{old:.{_FEWEST}g}", f"{new:.{_FEWEST}g}"
 
 
 def percent(share: float) -> str:
-    """A share of one as per cent, in two digits or to the unit."""
+    """A fraction in per cent, with two digits or as an integer."""
     if not isfinite(share):
         return "beyond measure"
     hundredths = 100.0 * share

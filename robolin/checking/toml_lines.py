@@ -1,4 +1,4 @@
-"""Where in a TOML text a key stands: the parser that comes with Python does not say."""
+"""Line numbers of keys in TOML text; `tomllib` does not report them."""
 
 from __future__ import annotations
 
@@ -15,46 +15,45 @@ _PART = re.compile(_NAME)
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line of a key, given from the top: names of tables, places in lists, its own name.
+    """Line of a key; `path` holds table names, list indices and the key itself.
 
-    A key inside braces is looked for from the line of what the braces belong to; 0 if nothing
-    is found.
+    A key of an inline table is searched from the line of that table. Returns 0 if not found.
     """
-    wanted = tuple(path)
-    places = _all_places(text)
-    if wanted in places:
-        return places[wanted]
-    for length in range(len(wanted) - 1, 0, -1):
-        start = places.get(wanted[:length], 0)
+    keys = tuple(path)
+    lines_by_key = _line_by_key(text)
+    if keys in lines_by_key:
+        return lines_by_key[keys]
+    for length in range(len(keys) - 1, 0, -1):
+        start = lines_by_key.get(keys[:length], 0)
         if start:
-            name = re.compile(rf"(?<![\w-])[\"']?{re.escape(str(wanted[length]))}[\"']?\s*=")
+            name = re.compile(rf"(?<![\w-])[\"']?{re.escape(str(keys[length]))}[\"']?\s*=")
             lines = text.splitlines()[start - 1 :]
             return next((start + i for i, line in enumerate(lines) if name.search(line)), start)
     return 0
 
 
 @lru_cache(maxsize=2)
-def _all_places(text: str) -> dict[Path, int]:
-    return dict(_places(text))
+def _line_by_key(text: str) -> dict[Path, int]:
+    return dict(_keys_with_lines(text))
 
 
-def _places(text: str) -> Iterator[tuple[Path, int]]:
-    """Every table and every key at the beginning of a line, with its line."""
+def _keys_with_lines(text: str) -> Iterator[tuple[Path, int]]:
+    """Every table and every key at the start of a line, with its line number."""
     table: Path = ()
     counts: dict[Path, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        if found := _TABLE.match(line):
-            table = _known(_names(found[2]), counts)
-            if found[1] == "[[":
+        if match := _TABLE.match(line):
+            table = _with_list_indices(_names(match[2]), counts)
+            if match[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             yield table, number
-        elif found := _KEY.match(line):
-            yield (*table, *_names(found[1])), number
+        elif match := _KEY.match(line):
+            yield (*table, *_names(match[1])), number
 
 
-def _known(names: Path, counts: dict[Path, int]) -> Path:
-    """The names with the place of the last entry behind every list among them but the last."""
+def _with_list_indices(names: Path, counts: dict[Path, int]) -> Path:
+    """The names, with the index of the current entry after every list except the last."""
     path: Path = ()
     for i, name in enumerate(names):
         path = (*path, name)

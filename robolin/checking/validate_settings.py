@@ -1,4 +1,4 @@
-"""Which findings a project does not want to hear about: ids, ids in some files, and a baseline.
+"""Findings that a project ignores: by id, by id in some files, and by a baseline.
 
     [validate]
     ignore = ["massless-link"]
@@ -7,7 +7,7 @@
     [validate.per-file-ignores]
     "legacy/*.urdf" = ["placeholder-inertia"]
 
-Paths are meant from the folder of the settings file.
+Paths are relative to the folder of the settings file.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ KNOWN_IDS = {**READING_IDS, **VALIDATION_IDS}
 _KEYS = ("ignore", "per-file-ignores", "baseline")
 _FORMAT = 1
 
-# what stays the same about a finding while lines come and go: its file, its id and its words
+# identity of a finding independent of line numbers: file, id and message
 _Fingerprint = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class ValidateSettings:
-    """What is not to be counted.
+    """Findings that are not counted.
 
-    ignore:   ids, everywhere
+    ignore:   ids ignored in all files
     per_file: pattern of files -> ids
-    baseline: how often each known finding occurs
-    folder:   where patterns and the files of the baseline start
-    files:    what all this was read from: the settings, and the baseline if there is one
+    baseline: number of occurrences of each known finding
+    folder:   base of the patterns and of the files in the baseline
+    files:    the settings file, and the baseline if there is one
     """
 
     ignore: frozenset[str] = frozenset()
@@ -55,31 +55,31 @@ class ValidateSettings:
     files: tuple[Path, ...] = ()
 
     def split(self, file: str, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-        """The findings of a file that count, and those that do not; errors always count."""
+        """Findings of a file that count, and those that do not; errors always count."""
         silent = set(self.ignore)
-        place = relative(file, self.folder)
+        path = relative(file, self.folder)
         for pattern, ids in self.per_file.items():
-            if fnmatchcase(place, pattern):
+            if fnmatchcase(path, pattern):
                 silent |= ids
         left = Counter(self.baseline)
         counted: list[Finding] = []
         ignored: list[Finding] = []
-        for found in findings:
-            known = _fingerprint(place, found)
-            if found.level == "error":
-                counted.append(found)
-            elif found.id in silent:
-                ignored.append(found)
+        for finding in findings:
+            known = _fingerprint(path, finding)
+            if finding.level == "error":
+                counted.append(finding)
+            elif finding.id in silent:
+                ignored.append(finding)
             elif left[known]:
                 left[known] -= 1
-                ignored.append(found)
+                ignored.append(finding)
             else:
-                counted.append(found)
+                counted.append(finding)
         return counted, ignored
 
 
 def require_ids(ids: Iterable[str], where: str) -> frozenset[str]:
-    """The ids, if every one of them exists and may be ignored."""
+    """The ids; rejects an unknown id or one that cannot be ignored."""
     problems = []
     for each in ids:
         if each not in KNOWN_IDS:
@@ -94,7 +94,7 @@ def require_ids(ids: Iterable[str], where: str) -> frozenset[str]:
 
 
 def read_settings(config: Path | None, folder: Path) -> ValidateSettings:
-    """The settings in a file, or in the nearest one of a folder and those above it, if any."""
+    """Settings of a file, or of the nearest file in a folder and its parents, if any."""
     if config is None:
         try:
             config = find_suite(folder)
@@ -109,7 +109,7 @@ def read_settings(config: Path | None, folder: Path) -> ValidateSettings:
 
 
 class _SettingsReader:
-    """A settings file, with the place of whatever is wrong in it."""
+    """Parser of a settings file; reports errors with their line."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
@@ -162,12 +162,12 @@ class _SettingsReader:
 
 
 def baseline_text(findings: Mapping[str, Sequence[Finding]], folder: Path) -> str:
-    """The findings of some files as the baseline that a folder keeps; errors are left out."""
+    """The findings of some files as text of a baseline file; errors are omitted."""
     counts = Counter(
-        _fingerprint(relative(file, folder), found)
+        _fingerprint(relative(file, folder), finding)
         for file, several in findings.items()
-        for found in several
-        if found.level != "error"
+        for finding in several
+        if finding.level != "error"
     )
     known = [
         {"file": file, "id": name, "message": message, "count": count}
@@ -178,7 +178,7 @@ def baseline_text(findings: Mapping[str, Sequence[Finding]], folder: Path) -> st
 
 
 def read_baseline(path: Path) -> Mapping[_Fingerprint, int]:
-    """How often each finding of a baseline occurs."""
+    """Number of occurrences of each finding in a baseline."""
     try:
         document = json.loads(path.read_text("utf-8"))
         if document["format"] != _FORMAT:
@@ -197,16 +197,16 @@ def read_baseline(path: Path) -> Mapping[_Fingerprint, int]:
 
 
 def relative(file: str, folder: Path) -> str:
-    """A file as seen from a folder, with slashes; a bundled name or standard input as it is."""
+    """A path relative to a folder, with slashes; bundled names and standard input are unchanged."""
     path = Path(file)
     if not path.is_file():
         return file
     try:
         return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
     except ValueError:
-        # on another drive
+        # on another drive (Windows)
         return path.resolve().as_posix()
 
 
-def _fingerprint(file: str, found: Finding) -> _Fingerprint:
-    return file, found.id, found.message
+def _fingerprint(file: str, finding: Finding) -> _Fingerprint:
+    return file, finding.id, finding.message

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.checking.check_results import changed_place
+from robolin.checking.check_results import changed_location
 from robolin.checking.model_changes import model_changes
 from robolin.description.load import figures
 
@@ -72,6 +72,6 @@ def test_the_line_that_was_edited_is_named(text: str, old: str, new: str, tmp_pa
     assert text.count(old) == 1
     before.write_text(text)
     after.write_text(text.replace(old, new))
-    place = changed_place(str(after), model_changes(figures(str(before)), figures(str(after))))
+    place = changed_location(str(after), model_changes(figures(str(before)), figures(str(after))))
     assert place is not None
     assert place.line == text[: text.index(old)].count("\n") + 1

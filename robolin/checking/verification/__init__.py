@@ -1,1 +1,1 @@
-"""Whether robolin is right about an arm: identities, derivatives, 50 digits, peers."""
+"""Verification of results: identities, derivatives, 50-digit arithmetic, reference programs."""

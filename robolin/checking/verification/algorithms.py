@@ -1,4 +1,4 @@
-"""Algorithms that answer the same question in different ways, against each other."""
+"""Compare algorithms that compute the same result."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from robolin.dynamics.catalogue import ALGORITHMS
 
 FAMILY = "algorithms"
 
-# answers another question in the same words: Coriolis forces are left out on purpose
+# not equivalent: omits Coriolis forces on purpose
 _OTHER_QUESTIONS = ("inverse-from-rest",)
 
-# results that two questions share: (algorithm, array) of each
+# results that two algorithms share: (algorithm, array) of each
 _SHARED = (
     (("linearize-inverse", "mass_matrix"), ("mass-matrix", "mass_matrix")),
     (("linearize-forward", "dqdd_dtau"), ("mass-matrix-inverse", "mass_matrix_inverse")),
@@ -30,7 +30,7 @@ _SHARED = (
 
 
 def families() -> list[tuple[str, ...]]:
-    """Algorithms with the same inputs and results, the verb's own name first."""
+    """Algorithms with the same inputs and results; the default comes first."""
     groups: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
     for name, algorithm in ALGORITHMS.items():
         key = frozenset(algorithm.needs), frozenset(algorithm.gives)
@@ -41,13 +41,13 @@ def families() -> list[tuple[str, ...]]:
 
 
 def answering_algorithms(on: CheckContext, verbs: Sequence[str] = ()) -> list[str]:
-    """The algorithm that answers each of the verbs, or of all there are, where one does."""
-    asked = [on.answering(verb) for verb in verbs or [family[0] for family in families()]]
-    return [name for name, reason in asked if not reason]
+    """Default algorithms of the verbs, or of all verbs, that apply to this arm."""
+    candidates = [on.answering(verb) for verb in verbs or [family[0] for family in families()]]
+    return [name for name, reason in candidates if not reason]
 
 
 def algorithms(on: CheckContext) -> Iterator[Check]:
-    """Every algorithm of a family against the one that holds on every arm; models times changes."""
+    """Every algorithm of a family against its general one; models times perturbations."""
     for family in families():
         anywhere = [name for name in family if ALGORITHMS[name].kind == "any"]
         reference = anywhere[-1] if anywhere else family[-1]
@@ -62,9 +62,9 @@ def algorithms(on: CheckContext) -> Iterator[Check]:
 
 def _against(on: CheckContext, verb: str, name: str, reference: str) -> Check:
     title = f"{verb}: {_short(name)} = {_short(reference)}"
-    if reason := on.obstacle(name) or on.obstacle(reference):
+    if reason := on.reason_unavailable(name) or on.reason_unavailable(reference):
         return not_applicable(FAMILY, title, reason)
-    # what has no answer in some states, such as an inertia that some poses do not have
+    # some results exist only in some states, such as an inertia that some poses lack
     answered = {array: _either(on, array, name, reference) for array in ALGORITHMS[name].gives}
     rarest = min(answered, key=lambda array: int(answered[array].sum()))
     if (count := int(answered[rarest].sum())) < len(on.q):
@@ -78,9 +78,9 @@ def _against(on: CheckContext, verb: str, name: str, reference: str) -> Check:
 
 
 def _either(on: CheckContext, array: str, *names: str) -> AnyArray:
-    """The states in which one of the algorithms has an answer: the other must have it as well."""
-    found: AnyArray = np.any([on.answered(name, array) for name in names], axis=0)
-    return found
+    """States where at least one algorithm has a result: the other must have it too."""
+    mask: AnyArray = np.any([on.answered(name, array) for name in names], axis=0)
+    return mask
 
 
 def _shared(on: CheckContext, one: tuple[str, str], other: tuple[str, str]) -> Check:
@@ -99,14 +99,14 @@ def _compared(
     other: tuple[str, str],
     rows: AnyArray | None = None,
 ) -> Check:
-    """In all states, or in these."""
+    """Compare two results in all states, or in `rows`."""
     rows = np.arange(len(on.q)) if rows is None else rows
     bounds = [on.bound(*pair) for pair in (one, other)]
     looser = max(bounds, key=lambda bound: float(np.max(bound.at(len(on.q))[rows])))
     here = Bound(looser.at(len(on.q))[rows], looser.why)
     terms = np.broadcast_to(on.terms(*one), (len(on.q),))[rows]
-    found, true = on.result(*one)[rows], on.result(*other)[rows]
-    check = compared(FAMILY, title, found, true, here, terms)
+    computed, true = on.result(*one)[rows], on.result(*other)[rows]
+    check = compared(FAMILY, title, computed, true, here, terms)
     return replace(check, state=int(rows[check.state or 0]))
 
 
@@ -114,21 +114,23 @@ def _unit_accelerations(on: CheckContext) -> Check:
     """𝓜 e = τ(q, 0, e) - τ(q, 0, 0), column by column."""
     q, n = on.q[:, None, :], on.arm.n
     unit = np.concatenate([np.eye(n), np.zeros((1, n))])
-    tau = run_for_check(on.bare, "inverse", {"q": q, "qd": np.zeros(n), "qdd": unit}).arrays["tau"]
+    tau = run_for_check(
+        on.without_extras, "inverse", {"q": q, "qd": np.zeros(n), "qdd": unit}
+    ).arrays["tau"]
     columns = np.swapaxes(tau[:, :n] - tau[:, n:], -1, -2)
-    found = on.result("mass-matrix", "mass_matrix")
+    computed = on.result("mass-matrix", "mass_matrix")
     title = "mass-matrix: composite bodies = Newton–Euler columns"
-    return compared(FAMILY, title, found, columns, SUM, on.inertia_bound + on.weight)
+    return compared(FAMILY, title, computed, columns, SUM, on.inertia_bound + on.weight)
 
 
 def _change_of_torque(on: CheckContext) -> Check:
     """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq."""
-    model, s = on.ran("linearize-inverse").arrays, on.states
+    model, s = on.run("linearize-inverse").arrays, on.states
     pairs = (("mass_matrix", "dqdd"), ("dtau_dqd", "dqd"), ("dtau_dq", "dq"))
     product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
-    found = on.result("perturb-inverse", "dtau")
+    computed = on.result("perturb-inverse", "dtau")
     title = "perturb-inverse: Algorithm 1 = Algorithm 2 times the change"
-    return compared(FAMILY, title, found, product, SUM, on.motion_terms)
+    return compared(FAMILY, title, computed, product, SUM, on.motion_terms)
 
 
 def _change_of_acceleration(on: CheckContext) -> Check:
@@ -139,13 +141,13 @@ def _change_of_acceleration(on: CheckContext) -> Check:
     )
     if reason := no_model or no_change:
         return not_applicable(FAMILY, title, reason)
-    model, s = on.ran(linear).arrays, on.states
+    model, s = on.run(linear).arrays, on.states
     pairs = (("dqdd_dtau", "dtau"), ("dqdd_dqd", "dqd"), ("dqdd_dq", "dq"))
     product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
-    found = on.result(changing, "dqdd")
-    return compared(FAMILY, title, found, product, on.accelerations, on.acceleration_terms)
+    computed = on.result(changing, "dqdd")
+    return compared(FAMILY, title, computed, product, on.accelerations, on.acceleration_terms)
 
 
 def _short(name: str) -> str:
-    """An algorithm's title without what it costs."""
+    """An algorithm's title without its cost."""
     return ALGORITHMS[name].title.partition(",")[0]

@@ -1,8 +1,8 @@
-"""The arm as rigid bodies in the world, from its description alone: energies, losses and loads.
+"""An independent rigid-body model in world axes: energies, dissipation and external loads.
 
-Vectors of three components, added up body by body: nothing here knows of spatial operators or
-sweeps, so that what is checked against it shares neither formula nor code.  Everything is smooth
-in q and q̇, which may be complex.
+Sums over the bodies with three-component vectors.  No spatial operators or recursions are used,
+so the checks share neither formula nor code with robolin.  All functions are smooth in q and q̇,
+which may be complex.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ class MovingLinks:
 def joint_rate_matrix(arm: Arm) -> AnyArray:
     """S (N, n): the velocity of every link's own joint is S q̇."""
     S = np.zeros((len(arm.links), arm.n))
-    for k, (link, place) in enumerate(zip(arm.links_tip_to_base, arm.coordinates, strict=True)):
-        S[k, place] = link.joint.mimic.ratio if link.joint.mimic else 1.0
+    for k, (link, coordinate) in enumerate(
+        zip(arm.links_tip_to_base, arm.coordinates, strict=True)
+    ):
+        S[k, coordinate] = link.joint.mimic.ratio if link.joint.mimic else 1.0
     return S
 
 
 def joint_positions(arm: Arm, q: AnyArray) -> AnyArray:
-    """The position of every link's own joint (..., N): S q and the offsets of followers."""
+    """Position of every link's own joint (..., N): S q plus the offsets of mimic joints."""
     offsets = [
         link.joint.mimic.offset if link.joint.mimic else 0.0 for link in arm.links_tip_to_base
     ]
@@ -43,18 +45,18 @@ def joint_positions(arm: Arm, q: AnyArray) -> AnyArray:
 
 
 def moving_links(arm: Arm, q: AnyArray, qd: AnyArray) -> MovingLinks:
-    """Every link in the world's axes; q̇ of a body with several freedoms is its twist."""
-    return _swept(arm, q, coordinate_rates(arm, q, qd))
+    """Every link in world axes; q̇ of a multi-DoF joint is its twist."""
+    return _propagate(arm, q, coordinate_rates(arm, q, qd))
 
 
 def coordinate_rates(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
-    """How fast the numbers in q change: q̇ itself, but for joints with several freedoms."""
+    """Time derivative of the coordinates q: q̇ itself, except for multi-DoF joints."""
     rates = qd
     for group in arm.groups:
-        places = [arm.coordinates[k - 1] for k in group.links]
-        # the twist, in the body's own axes, of each freedom moving alone at unit speed
-        unit = np.eye(arm.n)[places]
-        at = _swept(arm, q[..., None, :], unit)
+        coordinates = [arm.coordinates[k - 1] for k in group.links]
+        # twist in body axes of each DoF at unit speed
+        unit = np.eye(arm.n)[coordinates]
+        at = _propagate(arm, q[..., None, :], unit)
         R = at.R[..., group.body - 1, :, :]
         columns = []
         for k in group.links:
@@ -63,15 +65,15 @@ def coordinate_rates(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
             columns.append((R @ np.array(joint.axis) * motion).sum(-1))
         twists = np.stack(columns, axis=-2)
         rates = rates + 0.0 * q
-        rates[..., places] = np.linalg.solve(twists, rates[..., places, None])[..., 0]
+        rates[..., coordinates] = np.linalg.solve(twists, rates[..., coordinates, None])[..., 0]
     return rates
 
 
-def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> MovingLinks:
-    """Base to tip, by the motion of one body relative to another.
+def _propagate(arm: Arm, q: AnyArray, rates: AnyArray) -> MovingLinks:
+    """Velocities from base to tip.
 
     ω(k) = ω(parent) + a q̇            v(k) = v(parent) + ω(parent) × (p(k) - p(parent))
-    with a q̇ added to v instead where the joint slides along its axis a
+    for a prismatic joint along axis a, a q̇ is added to v instead
     """
     values, rates = np.broadcast_arrays(joint_positions(arm, q), rates @ joint_rate_matrix(arm).T)
     batch = values.shape[:-1]
@@ -88,14 +90,14 @@ def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> MovingLinks:
         p[k] = p[parent] + lever
         v[k] = v[parent] + np.cross(w[parent], lever) + (0.0 if joint.turns else axis * rate)
         w[k] = w[parent] + axis * rate if joint.turns else w[parent]
-        R[k] = still @ _turn(joint, value) if joint.turns else still
+        R[k] = still @ _rotation(joint, value) if joint.turns else still
     order = range(1, arm.base)
     vectors = (np.stack([x[k] for k in order], -2) for x in (p, w, v))
     return MovingLinks(np.stack([R[k] for k in order], -3), *vectors)
 
 
-def _turn(joint: Joint, value: AnyArray) -> AnyArray:
-    """Rodrigues' formula."""
+def _rotation(joint: Joint, value: AnyArray) -> AnyArray:
+    """Rotation matrix of a joint by Rodrigues' formula."""
     K = np.cross(np.eye(3), joint.axis)
     s, c = np.sin(value)[..., None, None], np.cos(value)[..., None, None]
     return np.eye(3) + s * K + (1.0 - c) * (K @ K)
@@ -118,10 +120,10 @@ def kinetic_energy(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
 
 def potential_energy(arm: Arm, q: AnyArray) -> AnyArray:
     """-Σ m g · c + ½ Σ k (q - rest)²."""
-    at = _swept(arm, q, np.zeros(arm.n))
+    at = _propagate(arm, q, np.zeros(arm.n))
     masses, centres, _ = _bodies(arm)
-    places = at.p + (at.R @ centres[..., None])[..., 0]
-    height = -(masses * (places @ np.array(arm.gravity))).sum(-1)
+    positions = at.p + (at.R @ centres[..., None])[..., 0]
+    height = -(masses * (positions @ np.array(arm.gravity))).sum(-1)
     if not arm.has_springs:
         return height
     stretched = joint_positions(arm, q) - _of_joints(arm, "rest")
@@ -129,7 +131,7 @@ def potential_energy(arm: Arm, q: AnyArray) -> AnyArray:
 
 
 def spring_bound(arm: Arm, q: AnyArray) -> AnyArray:
-    """More than any torque, gradient or energy of the springs, per state: Σ k (1 + (q - rest)²)."""
+    """Upper bound of spring torque, gradient and energy, per state: Σ k (1 + (q - rest)²)."""
     if not arm.has_springs:
         return np.zeros(q.shape[:-1])
     ratios = np.abs(joint_rate_matrix(arm)).max(axis=1)
@@ -139,21 +141,21 @@ def spring_bound(arm: Arm, q: AnyArray) -> AnyArray:
 
 
 def weight_torque(arm: Arm, q: AnyArray) -> AnyArray:
-    """What holds the arm against gravity and springs (..., n): the gradient of potential energy."""
+    """Torques against gravity and springs (..., n): the gradient of the potential energy."""
     ways = coordinate_rates(arm, q[..., None, :], np.eye(arm.n))
     moved = q[..., None, :] + 1j * STEP * ways
     return np.imag(potential_energy(arm, moved)) / STEP
 
 
 def energy_rate(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray) -> AnyArray:
-    """How fast kinetic and potential energy grow along the motion."""
-    place, rate = q + 1j * STEP * coordinate_rates(arm, q, qd), qd + 1j * STEP * qdd
-    total = kinetic_energy(arm, place, rate) + potential_energy(arm, place)
+    """Time derivative of kinetic plus potential energy along the motion."""
+    position, rate = q + 1j * STEP * coordinate_rates(arm, q, qd), qd + 1j * STEP * qdd
+    total = kinetic_energy(arm, position, rate) + potential_energy(arm, position)
     return np.imag(total) / STEP
 
 
 def dissipation_and_load_torques(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
-    """The torques (..., n) that overcome damping and friction and bear the wrenches."""
+    """Torques (..., n) that balance damping, friction and external wrenches."""
     S = joint_rate_matrix(arm)
     rates = qd @ S.T
     losses = (_of_joints(arm, "damping") if arm.damping else 0.0) * rates
@@ -165,7 +167,7 @@ def dissipation_and_load_torques(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArra
 
 
 def _loads(arm: Arm, q: AnyArray) -> AnyArray:
-    """Minus the power of the wrenches while one joint moves at unit speed."""
+    """Minus the power of the external wrenches for each joint at unit speed."""
     at = moving_links(arm, q[..., None, :], np.eye(arm.n))
     total = np.zeros(q.shape)
     for wrench in arm.wrenches:
@@ -175,13 +177,13 @@ def _loads(arm: Arm, q: AnyArray) -> AnyArray:
         R = at.R[..., frame.link - 1, :, :]
         p, spin, velocity = (x[..., frame.link - 1, :] for x in (at.p, at.spin, at.velocity))
         lever = R @ np.array(frame.pose.translation)
-        force, moment = np.array(wrench.force), np.array(wrench.moment)
+        force, couple = np.array(wrench.force), np.array(wrench.moment)
         if wrench.model == "follower":
             axes = R @ np.reshape(frame.pose.rotation, (3, 3))
-            force, moment = axes @ force, axes @ moment
+            force, couple = axes @ force, axes @ couple
         elif wrench.model == "world":
-            moment = moment - np.cross(p + lever, force)
-        power = (velocity + np.cross(spin, lever)) * force + spin * moment
+            couple = couple - np.cross(p + lever, force)
+        power = (velocity + np.cross(spin, lever)) * force + spin * couple
         total = total - power.sum(-1)
     return total
 

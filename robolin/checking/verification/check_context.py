@@ -1,4 +1,4 @@
-"""An arm in the states it is checked in, with everything that checks ask of it computed once."""
+"""A robot and the states of its checks; results needed by several checks are cached."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import arm_cache
 from robolin.evaluation.methods import algorithm_for, why_not_with_groups
 
-# inputs that are not drawn: the first algorithm that gives them makes them
-_MADE_BY = {given: name for name in reversed([*ALGORITHMS]) for given in ALGORITHMS[name].gives}
+# inputs that are not sampled: computed by the first algorithm that returns them
+_COMPUTED_BY = {array: name for name in reversed([*ALGORITHMS]) for array in ALGORITHMS[name].gives}
 
-# results of one state beyond which an algorithm is left out: second derivatives of 13 joints
+# number of results per state above which an algorithm is skipped: second derivatives of 13 joints
 MOST_RESULT_NUMBERS = 100_000
 
 _OF_MASSES = ("mass_matrix", "dmass_matrix_dq")
@@ -47,49 +47,49 @@ _OF_FACTORS = ("factor", "factor_inverse", "D", "m", "nu", "xi", "qd")
 _OF_INVERSES = ("mass_matrix_inverse", "dqdd_dtau", "operational_inertia_inverse")
 _DIVIDED_ONCE = (*_OF_FACTORS, *_OF_INVERSES)
 
-# divided by the closures, too
+# results that also divide by the loop-closure constraints
 _OF_CLOSURES = ("forward-closed", "closing-step")
 
 SUM = Bound(SUM_TOLERANCE, "sum")
 
 
 class CheckContext:
-    """One arm, its states, and what the algorithms of the catalogue give there."""
+    """One robot, its states, and the cached results of the algorithms there."""
 
     def __init__(self, arm: Arm, states: Mapping[str, AnyArray], closed: bool = False) -> None:
-        # closed: whether the states meet the closures of the arm's loops
+        # closed: the states satisfy the loop-closure constraints
         self.arm, self.states, self._closed = arm, states, closed
         self.q, self.qd, self.qdd = states["q"], states["qd"], states["qdd"]
-        self._ran: dict[str, AlgorithmRun] = {}
+        self._runs: dict[str, AlgorithmRun] = {}
 
-    # what algorithms give
+    # results of algorithms
 
-    def ran(self, name: str) -> AlgorithmRun:
-        if name not in self._ran:
-            self._ran[name] = run_for_check(self.arm, name, self.given(name))
-        return self._ran[name]
+    def run(self, name: str) -> AlgorithmRun:
+        if name not in self._runs:
+            self._runs[name] = run_for_check(self.arm, name, self.inputs(name))
+        return self._runs[name]
 
     def result(self, algorithm: str, array: str) -> AnyArray:
-        return self.ran(algorithm).arrays[array]
+        return self.run(algorithm).arrays[array]
 
     def answered(self, algorithm: str, array: str) -> AnyArray:
-        """In which states a result is finite (states,)."""
+        """Mask of the states with a finite result (states,)."""
         values = self.result(algorithm, array)
         finite: AnyArray = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
         return finite
 
-    def given(self, name: str) -> dict[str, AnyArray]:
-        """The inputs of an algorithm, each of shape (states, n)."""
+    def inputs(self, name: str) -> dict[str, AnyArray]:
+        """Inputs of an algorithm, each of shape (states, n)."""
         return {need: self.value(need) for need in ALGORITHMS[name].needs}
 
     def value(self, need: str) -> AnyArray:
         if need in self.states:
             return self.states[need]
-        maker, _ = self.answering(_MADE_BY[need])
+        maker, _ = self.answering(_COMPUTED_BY[need])
         return self.result(maker, need)
 
-    def obstacle(self, name: str) -> str:
-        """Why an algorithm does not apply to this arm, '' where it does."""
+    def reason_unavailable(self, name: str) -> str:
+        """Reason why an algorithm does not apply to this robot, '' if it does."""
         algorithm = ALGORITHMS[name]
         if algorithm.kind == "closed" and not self._closed:
             return "it is about closed loops"
@@ -108,30 +108,32 @@ class CheckContext:
             return "the arm branches"
         if algorithm.inverts_bodies and (body := flat_body(self.arm)):
             return f"it divides by every body's inertia, and that of '{body}' has no inverse"
-        if self.no_inertia and self.ran(name).divides:
+        if self.no_inertia and self.run(name).divides:
             return self.no_inertia
         return ""
 
     def answering(self, verb: str) -> tuple[str, str]:
-        """The algorithm that answers a verb on this arm, and why it does not apply, if so."""
+        """The algorithm of a verb for this robot, and the reason if it does not apply."""
         try:
             name = algorithm_for(self.arm, verb)
         except RobolinError:
-            # whatever is in the way is in the way of the verb's own algorithm
+            # a reason that blocks all algorithms also blocks the default one
             name = verb
-        return name, self.obstacle(name)
+        return name, self.reason_unavailable(name)
 
     def _entries(self, shape: Shape) -> int:
         return prod(arm_cache(self.arm).parameters.sizes(shape))
 
     def _can_make(self, need: str) -> bool:
-        return need in self.states or (need in _MADE_BY and not self.answering(_MADE_BY[need])[1])
+        return need in self.states or (
+            need in _COMPUTED_BY and not self.answering(_COMPUTED_BY[need])[1]
+        )
 
-    # what stands in the way
+    # reasons why an algorithm does not apply
 
     @cached_property
     def followers(self) -> str:
-        """Why recursions with free joints do not apply, '' where they do."""
+        """Reason why recursions with independent joints do not apply, '' if they do."""
         pairs = ((x.joint.name, x.joint.mimic) for x in self.arm.links_tip_to_base)
         for follower, mimic in pairs:
             if mimic is not None:
@@ -140,17 +142,17 @@ class CheckContext:
 
     @cached_property
     def shortfalls(self) -> dict[str, SingularPivot]:
-        """Joints that move nothing, by name; what they hide from the joints inboard is left out."""
+        """Joints without inertia, by name; joints inboard that they mask are omitted."""
         route = "mass-matrix-inverse-conventional" if self.followers else "mass-matrix-factor"
-        found: dict[str, SingularPivot] = {}
-        for short in self.ran(route).shortfalls:
+        pivots: dict[str, SingularPivot] = {}
+        for short in self.run(route).shortfalls:
             if np.isfinite(short.value):
-                found.setdefault(short.joint, short)
-        return found
+                pivots.setdefault(short.joint, short)
+        return pivots
 
     @cached_property
     def no_inertia(self) -> str:
-        """Why nothing can be divided by the mass matrix, '' where it can."""
+        """Reason why the mass matrix is not invertible, '' if it is."""
         names = [f"'{name}'" for name in self.shortfalls]
         if not names:
             return ""
@@ -163,7 +165,7 @@ class CheckContext:
 
     @cached_property
     def condition(self) -> AnyArray:
-        """The condition number of the mass matrix in every state."""
+        """Condition number of the mass matrix in every state."""
         return np.linalg.cond(self.result("mass-matrix", "mass_matrix"))
 
     @cached_property
@@ -177,44 +179,44 @@ class CheckContext:
 
     @cached_property
     def bodies_bound(self) -> Bound:
-        """Divided by the mass matrix, and by every body's own inertia about the base."""
+        """Bound for a division by the mass matrix and by each body's inertia about the base."""
         bodies = PER_CONDITION * condition_of_bodies(self.arm, self._reaches)
         return Bound(OF_ACCELERATIONS * (self.divided.value + bodies), "bodies")
 
     @cached_property
     def closed_bound(self) -> Bound:
-        """Divided by the mass matrix and the closures that are kept, each of size 1, at once."""
+        """Bound for solving with the mass matrix and the active unit-size constraints."""
         inertias = self.result("mass-matrix", "mass_matrix")
         closures = self.result("closures", "closure_jacobian")
-        kept = self.result("forward-closed", "kept") > 0.5
+        active = self.result("forward-closed", "kept") > 0.5
         conditions = []
-        for M, rows, mask in zip(inertias, closures, kept, strict=True):
+        for M, rows, mask in zip(inertias, closures, active, strict=True):
             M, L = M / np.linalg.norm(M, 2), rows[mask] / np.linalg.norm(rows, 2)
-            whole = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
-            conditions.append(np.linalg.cond(whole))
+            system = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
+            conditions.append(np.linalg.cond(system))
         divided = SUM_TOLERANCE + PER_CONDITION * np.array(conditions)
         return Bound(OF_ACCELERATIONS * divided, "loops")
 
     def bound(self, algorithm: str, array: str) -> Bound:
-        """What a result of an algorithm may be off."""
+        """Error bound of a result of an algorithm."""
         if algorithm in _OF_CLOSURES:
             return self.closed_bound
         if ALGORITHMS[algorithm].inverts_bodies:
             return self.bodies_bound
-        if not self.ran(algorithm).divides:
+        if not self.run(algorithm).divides:
             return SUM
         if array in _OF_TASKS:
-            # divided once more, by a matrix with a condition of its own
+            # divided once more, by a matrix with its own condition number
             once_more = np.linalg.cond(self.result(algorithm, "operational_inertia_inverse"))
             return Bound(self.divided.value * once_more, "task")
         once = (*_DIVIDED_ONCE, *_OF_TORQUES, "epsilon", "dqdd_dqd", "dqdd_dq")
         return self.divided if array in once else self.accelerations
 
-    # sizes of what is summed up
+    # magnitudes of the summed terms
 
     @cached_property
-    def bare(self) -> Arm:
-        """The arm without what its joints lose and what it bears: bodies, gravity and springs."""
+    def without_extras(self) -> Arm:
+        """The robot without damping, friction and wrenches: bodies, gravity and springs."""
         return replace(self.arm, damping=False, friction_velocity=None, wrenches=())
 
     @cached_property
@@ -223,14 +225,14 @@ class CheckContext:
 
     @cached_property
     def inertia_bound(self) -> AnyArray:
-        """More than any moment of inertia about the base that the arm can have, per state."""
+        """Upper bound of any moment of inertia about the base, per state."""
         return lever_scaled_mass(self.arm, self._reaches, 2) + max(
             link.joint.armature for link in self.arm.links
         )
 
     @cached_property
     def weight(self) -> AnyArray:
-        """More than any torque that gravity and springs can need, per state."""
+        """Upper bound of any torque of gravity and springs, per state."""
         gravity = lever_scaled_mass(self.arm, self._reaches, 1) * float(
             np.linalg.norm(self.arm.gravity)
         )
@@ -238,25 +240,25 @@ class CheckContext:
 
     @cached_property
     def motion_terms(self) -> AnyArray:
-        """What torques, and their gradients, are made of, per state."""
+        """Magnitude of the terms in torques and their gradients, per state."""
         acceleration = np.abs(self.qdd).max(axis=1)
         inertial = self.inertia_bound * (self.speed + self.speed**2 + acceleration)
         return inertial + self.weight + np.abs(self._extra).max(axis=1)
 
     @cached_property
     def forward_terms(self) -> AnyArray:
-        """What gradients of q̈ are made of, per state."""
+        """Magnitude of the terms in gradients of q̈, per state."""
         return self._lightness * self.motion_terms
 
     @cached_property
     def acceleration_terms(self) -> AnyArray:
-        """|𝓜⁻¹| (|τ| + |weight| + |losses and loads|): what q̈ is made of, per state."""
+        """|𝓜⁻¹| (|τ| + |gravity| + |dissipation and loads|): terms in q̈, per state."""
         parts = self.value("tau"), weight_torque(self.arm, self.q), self._extra
         torques = sum(np.abs(part) for part in parts)
         return (np.abs(self._inverse) @ torques[..., None]).max(axis=(1, 2))
 
     def terms(self, algorithm: str, array: str) -> AnyArray:
-        """What a result of an algorithm is made of, where it can cancel."""
+        """Magnitude of the terms of a result that may cancel."""
         if array in _OF_MASSES:
             return self.inertia_bound
         if array in ("nud", "xid"):
@@ -272,10 +274,10 @@ class CheckContext:
             return self.forward_terms
         if array in _DIVIDED_ONCE or array in _OF_TASKS:
             return 0.0
-        if self.ran(algorithm).divides:
+        if self.run(algorithm).divides:
             # q̈, and accelerations of links and frames
             return self.acceleration_terms * (1.0 + self._reach)
-        # places, and velocities and accelerations of them
+        # positions, and their velocities and accelerations
         return (1.0 + self._reach) * (1.0 + self.speed + self.speed**2)
 
     @cached_property
@@ -288,7 +290,7 @@ class CheckContext:
 
     @cached_property
     def _lightness(self) -> AnyArray:
-        """The largest entry of the inverse mass matrix, per state."""
+        """Largest entry of the inverse mass matrix, per state."""
         return np.abs(self._inverse).max(axis=(1, 2))
 
     @cached_property
@@ -300,12 +302,12 @@ class CheckContext:
         return np.max(list(self._reaches.values()), axis=0)
 
 
-# a body that resists this many times less in one way than in another is flat, or a rod or a point
+# ratio of principal inertias above which a body counts as flat, a rod or a point
 FLAT = 1e8
 
 
 def flat_body(arm: Arm) -> str:
-    """The first link, base to tip, whose inertia has no inverse to speak of; '' if none."""
+    """First link, base to tip, with a singular inertia; '' if there is none."""
     for link in arm.links:
         least, most = _extremes(link.inertia)
         if least * FLAT <= most:
@@ -314,9 +316,9 @@ def flat_body(arm: Arm) -> str:
 
 
 def condition_of_bodies(arm: Arm, reach: Mapping[int, Floats]) -> Floats:
-    """More than the condition number of any body's inertia about the base, per state.
+    """Upper bound for the condition number of any body's inertia about the base, per state.
 
-    Seen from r away, an inertia is X M X* with |X| and |X⁻¹| at most 1 + r.
+    About a point at distance r, an inertia is X M X* with |X| and |X⁻¹| at most 1 + r.
     """
     worst = np.ones_like(reach[arm.base])
     for k, link in enumerate(arm.links_tip_to_base, start=1):
@@ -327,21 +329,21 @@ def condition_of_bodies(arm: Arm, reach: Mapping[int, Floats]) -> Floats:
 
 
 def _extremes(body: Inertia) -> tuple[float, float]:
-    """The smallest and the largest that a body resists with, turned or pushed, about its centre."""
+    """Smallest and largest of a body's mass and principal moments of inertia about its centre."""
     xx, xy, xz, yy, yz, zz = body.rotary
-    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
-    every = [*moments, body.mass]
+    principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+    every = [*principal, body.mass]
     return min(every), max(every)
 
 
 def slides_of(arm: Arm, q: Floats) -> dict[int, Floats]:
-    """How far each link that slides has slid, per state."""
+    """Displacement of each prismatic link, per state."""
     sliding = (k for k, link in enumerate(arm.links_tip_to_base, start=1) if not link.joint.turns)
     return {k: np.abs(q[:, arm.coordinates[k - 1]]) for k in sliding}
 
 
 def reaches(arm: Arm, q: Floats, slides: Mapping[int, Floats]) -> dict[int, Floats]:
-    """How far each link's joint can be from the first one, per state."""
+    """Upper bound of each link's joint distance from the first joint, per state."""
     reach: dict[int, Floats] = {arm.base: np.zeros(len(q))}
     for k in range(len(arm.links), 0, -1):
         link = arm.link(k)
@@ -351,12 +353,12 @@ def reaches(arm: Arm, q: Floats, slides: Mapping[int, Floats]) -> dict[int, Floa
 
 
 def lever_scaled_mass(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floats:
-    """Σ mass · reach^power per state, a follower's share as often as it moves for its leader."""
+    """Σ mass · reach^power per state; mimic joints scale the share of their links."""
     total, slides = np.zeros_like(reach[arm.base]), not all(x.joint.turns for x in arm.links)
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         body = link.inertia
         lever = reach[k] + float(np.linalg.norm(body.com))
-        # whoever slides needs no lever
+        # a prismatic joint has no lever arm
         lever = np.maximum(lever, 1.0) if slides else lever
         own = float_sum(abs(x) for x in body.rotary) if power == 2 else 0.0
         total = total + abs(body.mass) * lever**power + own
@@ -366,9 +368,9 @@ def lever_scaled_mass(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floa
 
 
 def distance_factor(arm: Arm, q: Floats) -> Floats:
-    """How many times more rounding counts where links have slid far and the frame has not, ≥ 1.
+    """Growth of round-off if links are far from the inertial frame, at least 1.
 
-    Rounding of an inertia goes with the square of its distance from the inertial frame.
+    Round-off of an inertia grows with the square of its distance from the inertial frame.
     """
     slides, rows = slides_of(arm, q), parameters_of(arm).links
     near = {k: np.where(slide <= FAR_SLID, slide, 0.0) for k, slide in slides.items()}

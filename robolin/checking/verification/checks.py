@@ -1,4 +1,4 @@
-"""What one check finds: an error beside its bound, in the state where it is worst."""
+"""Result of one check: the error and its bound in the worst state."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from robolin.core.arrays import AnyArray
 
 Verdict = Literal["passed", "failed", "not applicable", "not run"]
 
-# sums of a few hundred rounded products: some 1e-15 is seen, a thousand times that is allowed
+# sums of a few hundred rounded products: about 1e-15 is typical, 1000 times that is allowed
 SUM_TOLERANCE = 1e-12
 
-# what dividing by the mass matrix may cost beside, per unit of its condition number, and more
-# where links have slid far away from the inertial frame
+# additional error of a division by the mass matrix, per unit of its condition number; larger if
+# links are far from the inertial frame
 PER_CONDITION = 1e-15
 
-# q̈ divides torques that were rounded already
+# q̈ divides torques that are already rounded
 OF_ACCELERATIONS = 10.0
 
-# rounding follows the terms of a sum: this share of them may be left where they cancel
+# round-off scales with the terms of a sum: this fraction of them may remain after cancellation
 OF_TERMS = 1e-15
 
 WHY = {
@@ -37,7 +37,7 @@ WHY = {
 }
 
 
-# what the errors of checks are told beside
+# reference quantity for the errors of each kind of check
 YARDSTICK = (
     "error: largest difference of a state beside its largest entry; where terms cancel, "
     "beside 1e-15 of them over the bound if that is more"
@@ -46,13 +46,13 @@ YARDSTICK = (
 
 @dataclass(frozen=True)
 class RightDigits:
-    """How many digits of a result are right, where they are fewest of all states with an answer.
+    """Number of correct digits of a result: the minimum over all states with a result.
 
-    digits:   those of the worst entry, counted from the first one of the largest entry;
-              None where all entries are 0 in every state
-    state:    the number of the state where they are fewest
-    largest:  the largest entry there
-    answered: how many of the `states` have an answer
+    digits:   correct digits of the worst entry, relative to the largest entry;
+              None if all entries are 0 in every state
+    state:    index of the state with the minimum
+    largest:  the largest entry in that state
+    answered: number of the `states` with a result
     """
 
     array: str
@@ -70,13 +70,13 @@ class RightDigits:
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison, or why there is none.
+    """One comparison, or the reason why there is none.
 
-    error:  largest difference in the worst state, beside what YARDSTICK says
-    bound:  what it may be there, and `why`, a key of WHY
-    state:  the number of the worst state, counted from 0
-    detail: the reason where nothing was compared, else what is worth adding
-    digits: of every result that was worked out in 50 digits, how many are right
+    error:  largest difference in the worst state, relative to the quantity in YARDSTICK
+    bound:  its upper bound there; `why` is the reason, a key of WHY
+    state:  index of the worst state, counted from 0
+    detail: the reason if nothing was compared, otherwise additional information
+    digits: correct digits of every result computed with 50-digit arithmetic
     """
 
     family: str
@@ -91,7 +91,7 @@ class Check:
 
     @property
     def share(self) -> float:
-        """How much of the bound is used up; infinite where no finite number came out."""
+        """Error divided by its bound; infinite for a result that is not finite."""
         if self.error is None or self.bound is None:
             return 0.0
         if not np.isfinite(self.error):
@@ -99,12 +99,14 @@ class Check:
         return self.error / self.bound if self.bound else float(self.error > 0.0) * float("inf")
 
     def renumbered(self, numbers: Sequence[int], states: int) -> Check:
-        """The same of some of the states that there are: state i is numbers[i] of them."""
-        told = (
+        """The check with indices for all `states`: state i becomes numbers[i]."""
+        renumbered_digits = (
             replace(each, state=_renumbered(each.state, numbers), states=states)
             for each in self.digits
         )
-        return replace(self, state=_renumbered(self.state, numbers), digits=tuple(told))
+        return replace(
+            self, state=_renumbered(self.state, numbers), digits=tuple(renumbered_digits)
+        )
 
 
 def _renumbered(state: int | None, numbers: Sequence[int]) -> int | None:
@@ -113,7 +115,7 @@ def _renumbered(state: int | None, numbers: Sequence[int]) -> int | None:
 
 @dataclass(frozen=True)
 class Bound:
-    """What errors may be: one number, or one per state."""
+    """Upper bound of errors: one number, or one per state."""
 
     value: AnyArray
     why: str
@@ -125,10 +127,11 @@ class Bound:
 def compared(
     family: str, name: str, found: AnyArray, true: AnyArray, bound: Bound, terms: AnyArray = 0.0
 ) -> Check:
-    """The largest difference of each state beside its largest entry; the worst state decides.
+    """Compare largest difference and largest entry of each state; the worst state decides.
 
-    Both are arrays (states, …).  `terms` is the size of what was summed up, per state or for all:
-    where the sum itself is smaller by far, its rounding is measured by them.
+    Both are arrays (states, …).  `terms` is the magnitude of the summed terms, per state or for
+    all:
+    if they cancel, round-off is measured relative to them.
     """
     with np.errstate(invalid="ignore"):
         difference = largest(np.asarray(found) - np.asarray(true))
@@ -138,7 +141,7 @@ def compared(
 def judged(
     family: str, name: str, difference: AnyArray, size: AnyArray, bound: Bound, terms: AnyArray
 ) -> Check:
-    """The same of the largest differences and entries (states,) themselves."""
+    """Check largest differences relative to largest entries, both of shape (states,)."""
     allowed = bound.at(len(size))
     size = np.maximum(size, OF_TERMS / allowed * np.asarray(terms))
     with np.errstate(invalid="ignore"):
@@ -152,7 +155,7 @@ def judged(
 
 
 def worst(checks: Iterable[Check]) -> Check:
-    """The one that uses up most of its bound, to stand for all."""
+    """The check that uses the largest fraction of its bound."""
     return max(checks, key=lambda check: check.share)
 
 
@@ -165,6 +168,6 @@ def not_run(family: str, name: str, reason: str) -> Check:
 
 
 def largest(values: AnyArray) -> AnyArray:
-    """The largest entry of each state (states,)."""
+    """Largest entry of each state (states,)."""
     flat = np.abs(np.asarray(values, dtype=float)).reshape(len(values), -1)
     return flat.max(axis=1, initial=0.0)

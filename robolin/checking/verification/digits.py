@@ -1,7 +1,7 @@
-"""How many digits of every result are right, told by 50-digit arithmetic.
+"""Correct digits of every result, measured with 50-digit arithmetic.
 
-The algorithm that answers runs twice from the same figures, on floats and on 50-digit numbers, in
-every state that is looked at.
+Each algorithm runs twice with the same parameters, with floats and with 50-digit numbers, in
+every checked state.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from robolin.dynamics.catalogue import ALGORITHMS
 
 FAMILY = "digits"
 
-# a double has no more
+# correct digits of a double
 MOST_DIGITS = 16.0
 
-# joints beyond which a result is worked out by one algorithm only
+# number of joints above which only one algorithm per result is checked
 LARGE = 24
 
-# a result is 0 of which fifty digits leave no more than this, or this share of its rounding error
+# a result counts as 0 below this, or below this fraction of its round-off
 NOTHING, NOTHING_BESIDE = 1e-40, 1e-30
 
 
 def digits(on: CheckContext) -> Iterator[Check]:
-    """For each question, the right digits of its results in the worst of all states."""
+    """Correct digits of each default algorithm's results in the worst state."""
     yield from digits_of(on, answering_algorithms(on))
 
 
 def digits_of(on: CheckContext, names: Sequence[str]) -> Iterator[Check]:
-    """The same for these algorithms."""
+    """Correct digits of these algorithms' results."""
     try:
         import mpmath  # noqa: F401
     except ImportError:
         yield not_run(FAMILY, "every result in 50 digits", "install robolin[verify] (mpmath)")
         return
-    told: set[str] = set()
+    covered: set[str] = set()
     for name in names:
         gives = set(ALGORITHMS[name].gives)
-        if len(on.arm.links) > LARGE and gives <= told:
+        if len(on.arm.links) > LARGE and gives <= covered:
             yield not_run(FAMILY, name, "on a large arm one algorithm tells of each result")
             continue
-        told |= gives
-        # the precision is the thread's: nobody else runs before it is given back
+        covered |= gives
+        # decimal precision is per thread: restore it before the caller continues
         with fifty_digits():
             check = _digits_of(on, name)
         yield check
@@ -75,28 +75,27 @@ def _digits_of(on: CheckContext, name: str) -> Check:
         reason = f"it has no finite answer in any of the {len(on.q)} states"
         return not_applicable(FAMILY, name, reason)
     true = _in_fifty_digits(on, name, answered)
-    checks, told = [], []
+    checks, correct = [], []
     for array, mask in answered.items():
         rows = np.flatnonzero(mask)
         if not len(rows):
-            told.append(RightDigits(array, None, None, 0.0, 0, len(on.q)))
+            correct.append(RightDigits(array, None, None, 0.0, 0, len(on.q)))
             continue
-        # differences are taken in 50 digits, before anything is rounded
+        # subtract with 50 digits, before anything is rounded
         difference = _largest(decimals(on.result(name, array)[rows]) - true[array][rows])
         size = _largest(true[array][rows])
         checks.append(_judged(on, (name, array), difference, size, rows))
-        told.append(_right(array, difference, size, rows, len(on.q)))
+        correct.append(_right(array, difference, size, rows, len(on.q)))
     decisive = worst(checks)
-    return replace(decisive, detail=", ".join(map(str, told)), digits=tuple(told))
+    return replace(decisive, detail=", ".join(map(str, correct)), digits=tuple(correct))
 
 
 def _in_fifty_digits(
     on: CheckContext, name: str, answered: Mapping[str, AnyArray]
 ) -> dict[str, AnyArray]:
-    """Each result as decimals (states, …), 0 in states where floats have no answer at all.
+    """Each result as decimals (states, …), 0 in states without a float result.
 
-    States with the same results are worked out together; where that leaves one without a number,
-    one by one.
+    States with the same results are computed together; if that gives a NaN, one by one.
     """
     masks = np.array(list(answered.values()))
     true: dict[str, AnyArray] = {}
@@ -109,45 +108,45 @@ def _in_fifty_digits(
             apart = [_exactly(on, name, rows[[i]]) for i in range(len(rows))]
             together = {array: np.concatenate([x[array] for x in apart]) for array in together}
         for array, values in together.items():
-            whole = true.setdefault(array, np.zeros((len(on.q), *values.shape[1:]), dtype=object))
-            whole[rows] = values
+            entries = true.setdefault(array, np.zeros((len(on.q), *values.shape[1:]), dtype=object))
+            entries[rows] = values
     return true
 
 
 def _exactly(on: CheckContext, name: str, rows: AnyArray) -> dict[str, AnyArray]:
-    """The results in these states as decimals, states first."""
-    given = {
+    """Results in these states as decimals, states first."""
+    inputs = {
         need: np.array([ExactNumbers(column) for column in _columns(values[rows])], dtype=object)
-        for need, values in on.given(name).items()
+        for need, values in on.inputs(name).items()
     }
-    found = run_for_check(on.arm, name, given, exact).arrays
-    return {array: _by_state(values, len(rows)) for array, values in found.items()}
+    results = run_for_check(on.arm, name, inputs, exact).arrays
+    return {array: _by_state(values, len(rows)) for array, values in results.items()}
 
 
 def _columns(values: AnyArray) -> Iterator[Any]:
-    """Each joint's values as decimals: an array for all states, the number itself for one."""
+    """Values of each joint as decimals: an array for several states, a number for one."""
     for column in decimals(values.T):
         yield column if len(column) > 1 else column[0]
 
 
 def _by_state(values: AnyArray, states: int) -> AnyArray:
-    """What has an entry for each state in every place, as states that have places."""
+    """Move the state axis from inside the entries to the front."""
     values = np.asarray(values, dtype=object)
     gathered = np.empty((states, *values.shape), dtype=object)
-    for place in np.ndindex(values.shape):
-        number = values[place]
+    for index in np.ndindex(values.shape):
+        number = values[index]
         plain = number.value if isinstance(number, ExactNumbers) else Decimal(number)
-        gathered[(slice(None), *place)] = plain
+        gathered[(slice(None), *index)] = plain
     return gathered
 
 
 def _finite(values: AnyArray) -> bool:
-    # sums of infinities are infinite or no numbers
+    # sums of infinities are infinite or NaN
     return bool(values.sum().is_finite())
 
 
 def _largest(values: AnyArray) -> AnyArray:
-    """The largest entry of each state (states,), NaN where one is not finite."""
+    """Largest entry of each state (states,), NaN if one is not finite."""
     rows = abs(values).reshape(len(values), -1)
     return np.array([float(row.max() if _finite(row) else "nan") for row in rows])
 
@@ -165,7 +164,7 @@ def _judged(
 def _right(
     array: str, difference: AnyArray, size: AnyArray, rows: AnyArray, states: int
 ) -> RightDigits:
-    """The fewest digits in which the worst entry is right, counted from the largest one's first."""
+    """Correct digits of the worst entry, relative to the largest entry, in the worst state."""
     nothing = size <= np.maximum(NOTHING, NOTHING_BESIDE * difference)
     counted = np.flatnonzero(~nothing)
     if not len(counted):
@@ -187,7 +186,7 @@ EXACT_DIGITS = 50
 
 @contextmanager
 def fifty_digits() -> Iterator[None]:
-    """Within, decimals and mpmath round to 50 digits; what is undefined is NaN, not an error."""
+    """Set decimal and mpmath to 50 digits; undefined operations give NaN instead of an error."""
     import mpmath
 
     with mpmath.workdps(EXACT_DIGITS), localcontext(Context(prec=EXACT_DIGITS, traps=[])):
@@ -195,7 +194,7 @@ def fifty_digits() -> Iterator[None]:
 
 
 class ExactNumbers:
-    """A decimal, or an array of them with one for each state."""
+    """A decimal, or an array with one decimal per state."""
 
     __slots__ = ("value",)
 
@@ -237,11 +236,11 @@ class ExactNumbers:
         return ExactNumbers(abs(self.value))
 
     def __lt__(self, other: Any) -> bool:
-        """Whether it is less in every state."""
+        """True if less in every state."""
         return bool(np.all(self.value < _plain(other)))
 
     def __gt__(self, other: Any) -> bool:
-        """Whether it is more in every state."""
+        """True if greater in every state."""
         return bool(np.all(self.value > _plain(other)))
 
     def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> ExactNumbers:
@@ -258,17 +257,17 @@ class ExactNumbers:
         return ExactNumbers(_each(_tanh, self.value))
 
 
-# the type checker sees to it
+# checked by the type checker
 _IS_A_SCALAR: type[Scalar] = ExactNumbers
 
 
 def exact(number: float) -> ExactNumbers:
-    """Exactly the number that this double is."""
+    """The double as an exact decimal."""
     return ExactNumbers(Decimal(number))
 
 
 def decimals(values: Floats) -> Floats:
-    """Doubles as decimals, none of their bits rounded."""
+    """Doubles as exact decimals."""
     each = np.array([Decimal(x) for x in values.ravel().tolist()], dtype=object)
     return each.reshape(values.shape)
 
@@ -283,7 +282,7 @@ def _each(function: Callable[[Decimal], Decimal], value: Any) -> Any:
     return np.array([function(x) for x in value], dtype=object)
 
 
-# every algorithm asks for those of the same angles
+# cached: every algorithm needs them for the same angles
 
 
 @lru_cache(maxsize=4096)
@@ -307,7 +306,7 @@ def _tanh(x: Decimal) -> Decimal:
 
 
 def _by(function: Callable[[Any], Any], x: Decimal) -> Decimal:
-    """A function of mpmath's, to the digits that both keep."""
+    """Evaluate an mpmath function with 50 digits."""
     import mpmath
 
     sign, mantissa, exponent, _ = function(mpmath.mpf(str(x)))._mpf_

@@ -1,4 +1,4 @@
-"""Kernels against plain Python: the same bits, or one of them is wrong."""
+"""Compiled kernels against Python: results must be bit-identical."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TITLE = "compiled kernels = plain Python"
 
 
 def engines(on: CheckContext) -> Iterator[Check]:
-    """How many numbers differ in any bit, over all states and all questions."""
-    # what is asked in bulk; kernels of all others come from the same translation
+    """Number of results that differ in any bit, over all states and algorithms."""
+    # the most used results; the other kernels come from the same code generator
     names = answering_algorithms(
         on, [verb for verb in counted_verbs() if not ALGORITHMS[verb].of_frame]
     )
@@ -29,7 +29,7 @@ def engines(on: CheckContext) -> Iterator[Check]:
 
 
 def same_bits(on: CheckContext, names: Sequence[str], family: str, title: str) -> Iterator[Check]:
-    """The same for these algorithms."""
+    """Compare these algorithms bit by bit."""
     differing, worst, culprits = 0, 0, []
     for name in names:
         try:
@@ -37,11 +37,11 @@ def same_bits(on: CheckContext, names: Sequence[str], family: str, title: str) -
         except ImportError as error:
             yield not_run(family, title, f"{error.name or 'the compiler'} is not installed")
             return
-        inputs = [np.ascontiguousarray(x) for x in on.given(name).values()]
+        inputs = [np.ascontiguousarray(x) for x in on.inputs(name).values()]
         arrays, _ = plan.many(inputs, (len(on.q),), 1)
-        for array, found in arrays.items():
-            # a result has one zero only, whatever sums it came from
-            wrong = found != on.result(name, array) + 0.0
+        for array, compiled in arrays.items():
+            # results contain no negative zero
+            wrong = compiled != on.result(name, array) + 0.0
             if wrong.any():
                 differing += int(wrong.sum())
                 worst = int(np.argmax(wrong.reshape(len(wrong), -1).sum(axis=1)))

@@ -1,4 +1,4 @@
-"""What must hold in mechanics, whatever the algorithm."""
+"""Identities of mechanics that hold for every algorithm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILY = "identities"
 
 
 def identities(on: CheckContext) -> Iterator[Check]:
-    """Energy, weight, losses and loads from bodies; structure of 𝓜, C and the factors."""
+    """Energy, gravity, dissipation and loads from bodies; structure of 𝓜, C and the factors."""
     yield from _energies(on)
     yield from _torques(on)
     yield from _structure(on)
@@ -33,20 +33,20 @@ def identities(on: CheckContext) -> Iterator[Check]:
 
 def _energies(on: CheckContext) -> Iterator[Check]:
     M = on.result("mass-matrix", "mass_matrix")
-    found = 0.5 * np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
+    computed = 0.5 * np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
     true = kinetic_energy(on.arm, on.q, on.qd)
     yield compared(
-        FAMILY, "½ q̇ᵀMq̇ = energy of the bodies", found, true, SUM, on.inertia_bound * on.speed**2
+        FAMILY, "½ q̇ᵀMq̇ = energy of the bodies", computed, true, SUM, on.inertia_bound * on.speed**2
     )
 
-    found = on.ran("energy").arrays
+    computed = on.run("energy").arrays
     height = potential_energy(on.arm, on.q)
     terms = on.weight + on.inertia_bound * on.speed**2
-    energies = np.stack([found["kinetic_energy"], found["potential_energy"]], axis=1)
+    energies = np.stack([computed["kinetic_energy"], computed["potential_energy"]], axis=1)
     bodies = np.stack([true, height], axis=1)
     yield compared(FAMILY, "kinetic, potential energy = bodies'", energies, bodies, SUM, terms)
 
-    tau = run_for_check(on.bare, "inverse", on.given("inverse")).arrays["tau"]
+    tau = run_for_check(on.without_extras, "inverse", on.inputs("inverse")).arrays["tau"]
     power = (tau * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, on.qdd)
     terms = on.speed * on.motion_terms * on.arm.n
@@ -55,13 +55,15 @@ def _energies(on: CheckContext) -> Iterator[Check]:
 
 def _torques(on: CheckContext) -> Iterator[Check]:
     still = np.zeros_like(on.q)
-    hold = run_for_check(on.bare, "inverse", {"q": on.q, "qd": still, "qdd": still}).arrays["tau"]
+    hold = run_for_check(
+        on.without_extras, "inverse", {"q": on.q, "qd": still, "qdd": still}
+    ).arrays["tau"]
     weight = weight_torque(on.arm, on.q)
     yield compared(FAMILY, "τ at rest = gradient of height", hold, weight, SUM, on.weight)
 
     extra, tau = dissipation_and_load_torques(on.arm, on.q, on.qd), on.result("inverse", "tau")
     title = "τ = M q̈ + C q̇ + weight + losses + loads"
-    if reason := on.obstacle("coriolis-matrix"):
+    if reason := on.reason_unavailable("coriolis-matrix"):
         yield not_applicable(FAMILY, title, reason)
     else:
         M = on.result("mass-matrix", "mass_matrix")
@@ -73,13 +75,15 @@ def _torques(on: CheckContext) -> Iterator[Check]:
     if not extra.any():
         yield not_applicable(FAMILY, title, "no damping, no friction, no wrench")
         return
-    bare = run_for_check(on.bare, "inverse", on.given("inverse")).arrays["tau"]
-    yield compared(FAMILY, title, tau - bare, extra, SUM, on.motion_terms)
+    without_extras = run_for_check(on.without_extras, "inverse", on.inputs("inverse")).arrays["tau"]
+    yield compared(FAMILY, title, tau - without_extras, extra, SUM, on.motion_terms)
 
 
 def _structure(on: CheckContext) -> Iterator[Check]:
     title = "Ṁ - 2C is skew"
-    if reason := on.obstacle("mass-matrix-derivative") or on.obstacle("coriolis-matrix"):
+    if reason := on.reason_unavailable("mass-matrix-derivative") or on.reason_unavailable(
+        "coriolis-matrix"
+    ):
         yield not_applicable(FAMILY, title, reason)
     else:
         dM = on.result("mass-matrix-derivative", "dmass_matrix_dq")
@@ -92,7 +96,7 @@ def _structure(on: CheckContext) -> Iterator[Check]:
     if reason:
         yield not_applicable(FAMILY, title, reason)
         return
-    factors = on.ran(name).arrays
+    factors = on.run(name).arrays
     L, D, Linv = factors["factor"], factors["D"], factors["factor_inverse"]
     M = on.result("mass-matrix", "mass_matrix")
     yield compared(FAMILY, title, L @ (D[..., None] * _T(L)), M, SUM, on.inertia_bound)
@@ -116,7 +120,7 @@ def _inverses(on: CheckContext) -> Iterator[Check]:
 
 
 def _prescribed(on: CheckContext) -> Check:
-    """Some joints are told to move as they do: the others do too, and torques stay as they were."""
+    """Prescribe some joints' own accelerations: the others and all torques must not change."""
     title = "forward-prescribed undoes inverse"
     name, reason = on.answering("forward-prescribed")
     if reason:
@@ -142,7 +146,7 @@ def _diagonal(on: CheckContext) -> Iterator[Check]:
     if reason:
         yield from (not_applicable(FAMILY, title, reason) for title in titles)
         return
-    state = on.ran(name).arrays
+    state = on.run(name).arrays
     nu, epsilon, coriolis = state["nu"], state["epsilon"], state["coriolis"]
     M = on.result("mass-matrix", "mass_matrix")
     yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM, on.inertia_bound)
@@ -151,7 +155,7 @@ def _diagonal(on: CheckContext) -> Iterator[Check]:
     yield compared(FAMILY, titles[1], (nu * nu).sum(-1), energy, SUM, terms)
     work = (nu * coriolis).sum(-1)
     sizes = np.abs(nu).sum(-1) * np.abs(coriolis).sum(-1) + (nu * nu).sum(-1) * on.speed
-    # the same forces, compared with what they would do without any cancellation
+    # the same forces, relative to their magnitude without cancellation
     yield compared(FAMILY, titles[2], sizes + work, sizes, on.divided)
 
     spent = weight_torque(on.arm, on.q) + dissipation_and_load_torques(on.arm, on.q, on.qd)
@@ -162,19 +166,19 @@ def _diagonal(on: CheckContext) -> Iterator[Check]:
 
 
 def _diagonal_motion(on: CheckContext, titles: tuple[str, ...]) -> Iterator[Check]:
-    """The equations of motion, with rates by complex step along the motion, and the way back."""
+    """Equations of motion, with rates by complex step along the motion, and the inverse map."""
     motion = {"q": on.qd, "qd": on.qdd}
     for title, verb, velocity, force in (
         (titles[0], "diagonalize", "nu", "epsilon"),
         (titles[1], "diagonalize-unnormalized", "xi", "kappa"),
     ):
         name, _ = on.answering(verb)
-        state = on.ran(name).arrays
-        rate = complex_step_along(on.arm, name, on.given(name), motion)[velocity]
+        state = on.run(name).arrays
+        rate = complex_step_along(on.arm, name, on.inputs(name), motion)[velocity]
         inertia = state["D"] if velocity == "xi" else 1.0
         terms = np.abs(state["coriolis"]).max(-1) + np.abs(rate).max(-1) + on.terms(name, force)
-        found = inertia * rate + state["coriolis"]
-        yield compared(FAMILY, title, found, state[force], on.accelerations, terms)
+        computed = inertia * rate + state["coriolis"]
+        yield compared(FAMILY, title, computed, state[force], on.accelerations, terms)
 
     yield worst(
         compared(FAMILY, titles[2], on.result(name, array), on.value(array), on.divided, terms)

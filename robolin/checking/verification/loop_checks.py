@@ -1,7 +1,7 @@
-"""Arms with closed loops, checked closed: their closures, their motion and its linearization.
+"""Checks of closed-loop robots: constraints, motion and linearization.
 
-States are those of the tree, brought onto the closures by Newton's method; those it cannot bring
-there, and dead points, are left out.
+The states of the tree are projected onto the constraints by Newton's method; states without a
+solution, and singular states, are omitted.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FAMILY = "loops"
 CHECKED_LOOP_METHODS: tuple[LoopMethod, ...] = ("kkt", "schur")
 CHECKED_STATE = ("q", "qd", "tau")
 
-# gaps up to which a state counts as closed, in metres and radians
+# constraint violation up to which a state counts as closed, in metres and radians
 CHECKED_CLOSED_WITHIN = 1e-10
 
 
 def closed_loops(on: CheckContext) -> Iterator[Check]:
-    """What closures are and how they change, and what moves where they are kept."""
+    """The constraints and their derivatives, and the motion that satisfies them."""
     if not on.arm.loops:
         return
     yield from _frames_apart(on)
@@ -49,15 +49,15 @@ def closed_loops(on: CheckContext) -> Iterator[Check]:
     if not len(numbers):
         return
     for check in _checks(closed):
-        # states have the numbers they have on the tree
+        # use the state indices of the tree
         yield check.renumbered(numbers.tolist(), len(on.q))
 
 
 def _frames_apart(on: CheckContext) -> Iterator[Check]:
-    """Gaps, turns and how fast they grow, with the loops open, against the bodies' own places."""
-    at, found = (
+    """Gaps, rotations and their rates with open loops, against the bodies' own positions."""
+    at, computed = (
         moving_links(on.arm, on.q, on.qd),
-        run_for_check(on.arm, "closures", on.given("closures")).arrays,
+        run_for_check(on.arm, "closures", on.inputs("closures")).arrays,
     )
     gaps: list[Floats] = []
     rates: list[Floats] = []
@@ -78,13 +78,13 @@ def _frames_apart(on: CheckContext) -> Iterator[Check]:
         ("closure_turn", turns, -2),
     ):
         true = np.concatenate(parts, axis=axis)
-        yield compared(FAMILY, f"{name} = that of the bodies", found[name], true, SUM, terms)
+        yield compared(FAMILY, f"{name} = that of the bodies", computed[name], true, SUM, terms)
 
 
 def _frame(
     on: CheckContext, at: MovingLinks, frame: Frame
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Axes, point, velocity and spin of a frame that is on a link or on the base."""
+    """Axes, position, velocity and angular velocity of a frame on a link or on the base."""
     E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
     if frame.link == on.arm.base:
         still = np.zeros((len(on.q), 3))
@@ -105,38 +105,38 @@ def _checks(closed: CheckContext) -> Iterator[Check]:
 
 
 def _closed(on: CheckContext) -> tuple[CheckContext, Places]:
-    """The arm in the states that can be closed and have an answer there, and their numbers."""
-    found = assemble(on.arm, on.q, on.qd)
-    states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
-    given = {name: states[name] for name in CHECKED_STATE}
-    unanswered = evaluate_any_arm_rows(on.arm, "loop-forces", given)[1]
-    left = np.maximum(np.abs(found.open_by).max(axis=-1), np.abs(found.opening).max(axis=-1))
+    """The robot in the states that can be closed and have a result, and their indices."""
+    computed = assemble(on.arm, on.q, on.qd)
+    states = {**on.states, "q": computed.q, "qd": computed.qd, "tau": on.value("tau")}
+    inputs = {name: states[name] for name in CHECKED_STATE}
+    unanswered = evaluate_any_arm_rows(on.arm, "loop-forces", inputs)[1]
+    left = np.maximum(np.abs(computed.open_by).max(axis=-1), np.abs(computed.opening).max(axis=-1))
     fine = (unanswered == 0) & (left < CHECKED_CLOSED_WITHIN)
-    doubted = evaluate_any_arm_rows(on.arm, "forward-closed", given)[1]
+    doubted = evaluate_any_arm_rows(on.arm, "forward-closed", inputs)[1]
     fine &= doubted == 0
     closed = {name: values[fine] for name, values in states.items()}
     return CheckContext(on.arm, closed, closed=True), np.flatnonzero(fine)
 
 
 def _closures(on: CheckContext) -> Iterator[Check]:
-    """φ, L, L̇ q̇ and their derivatives, each against a complex step of the one before."""
-    given, found = on.given("closures"), on.ran("closures").arrays
-    along_q = complex_step(on.arm, "closures", given, "q")
+    """φ, L, L̇ q̇ and their derivatives, each against a complex step of the previous one."""
+    inputs, computed = on.inputs("closures"), on.run("closures").arrays
+    along_q = complex_step(on.arm, "closures", inputs, "q")
     reach = on.terms("closures", "closure_jacobian")
-    L, title = found["closure_jacobian"], "L = ∂gap/∂q"
+    L, title = computed["closure_jacobian"], "L = ∂gap/∂q"
     yield compared(FAMILY, title, L, along_q["closure_gap"], SUM, reach)
-    rate = complex_step_along(on.arm, "closures", given, {"q": on.qd})["closure_velocity"]
+    rate = complex_step_along(on.arm, "closures", inputs, {"q": on.qd})["closure_velocity"]
     title = "L̇ q̇ = rate of L q̇ without q̈"
-    yield compared(FAMILY, title, found["closure_jacobian_rate_qd"], rate, SUM, reach)
+    yield compared(FAMILY, title, computed["closure_jacobian_rate_qd"], rate, SUM, reach)
 
-    changes = on.ran("linearize-closures").arrays
+    changes = on.run("linearize-closures").arrays
     for name, true in (
         ("dclosure_velocity_dq", along_q["closure_velocity"]),
         ("dclosure_jacobian_dq", along_q["closure_jacobian"]),
         ("dclosure_acceleration_dq", _acceleration(on, along_q)),
         (
             "dclosure_acceleration_dqd",
-            _acceleration(on, complex_step(on.arm, "closures", given, "qd")),
+            _acceleration(on, complex_step(on.arm, "closures", inputs, "qd")),
         ),
     ):
         title = f"{name} by complex step"
@@ -151,18 +151,18 @@ def _acceleration(on: CheckContext, change: Mapping[str, Floats]) -> Floats:
 
 
 def _motion(on: CheckContext) -> Iterator[Check]:
-    """Newton's equation, the closures', what they may not do, and other ways to solve."""
-    found, bound = on.ran("forward-closed").arrays, on.closed_bound
-    qdd, lam = found["qdd"], found["lam"]
+    """Newton's equation, the constraints, zero constraint power, and other solution methods."""
+    computed, bound = on.run("forward-closed").arrays, on.closed_bound
+    qdd, lam = computed["qdd"], computed["lam"]
     L = on.result("closures", "closure_jacobian")
     tau = run_for_check(on.arm, "inverse", {"q": on.q, "qd": on.qd, "qdd": qdd}).arrays["tau"]
     pulled = np.einsum("bij,bi->bj", L, lam)
     terms = np.abs(tau).max(axis=-1) + np.abs(pulled).max(axis=-1) + on.motion_terms
     yield compared(FAMILY, "M q̈ + C = τ + L* λ", tau, on.value("tau") + pulled, bound, terms)
-    kept = np.einsum("bij,bj->bi", L, qdd)
+    closure_acceleration = np.einsum("bij,bj->bi", L, qdd)
     terms = (np.abs(L) @ np.abs(qdd)[..., None]).max(axis=(1, 2))
     c = -on.result("closures", "closure_jacobian_rate_qd")
-    yield compared(FAMILY, "L q̈ = -L̇ q̇", kept, c, bound, terms)
+    yield compared(FAMILY, "L q̈ = -L̇ q̇", closure_acceleration, c, bound, terms)
 
     lost = ((on.value("tau") - dissipation_and_load_torques(on.arm, on.q, on.qd)) * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, qdd)
@@ -172,11 +172,11 @@ def _motion(on: CheckContext) -> Iterator[Check]:
 
 
 def _method(on: CheckContext, method: LoopMethod, bound: Bound) -> Check:
-    """The same accelerations and forces by LAPACK, in another order."""
-    title, given = f"null space = {method}", {name: on.value(name) for name in CHECKED_STATE}
+    """Accelerations and forces with LAPACK, by another method."""
+    title, inputs = f"null space = {method}", {name: on.value(name) for name in CHECKED_STATE}
     if method == "schur" and on.no_inertia:
         return not_applicable(FAMILY, title, on.no_inertia)
-    other = evaluate_any_arm_rows(on.arm, "loop-forces", given, loop_method=method)[0]
+    other = evaluate_any_arm_rows(on.arm, "loop-forces", inputs, loop_method=method)[0]
     return worst(
         compared(FAMILY, title, on.result("forward-closed", name), other[name], bound)
         for name in ("qdd", "lam")
@@ -185,10 +185,10 @@ def _method(on: CheckContext, method: LoopMethod, bound: Bound) -> Check:
 
 def _linearization(on: CheckContext) -> Iterator[Check]:
     """Derivatives of q̈ and λ against complex steps of both."""
-    given, bound = {name: on.value(name) for name in CHECKED_STATE}, on.closed_bound
-    model = evaluate_any_arm_rows(on.arm, "linearize-loops", given)[0]
+    inputs, bound = {name: on.value(name) for name in CHECKED_STATE}, on.closed_bound
+    model = evaluate_any_arm_rows(on.arm, "linearize-loops", inputs)[0]
     for along in ("tau", "qd", "q"):
-        true = complex_step(on.arm, "forward-closed", given, along)
+        true = complex_step(on.arm, "forward-closed", inputs, along)
         for name in ("qdd", "lam"):
             title = f"d{name}_d{along} = ∂{name}/∂{along}"
             yield compared(FAMILY, title, model[f"d{name}_d{along}"], true[name], bound)

@@ -1,4 +1,4 @@
-"""MuJoCo's answers for an arm: from its own reading of the file, or built body by body."""
+"""MuJoCo as a reference: its own model of the file, or one built body by body."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from robolin.checking.verification.peers import PeerRefusedError, urdf_path
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 
-# the step of its finite differences
+# step of MuJoCo's finite differences
 STEP = 1e-6
 
 
 class MuJoCoPeer:
-    """A model with every joint free and nothing that touches, resists or limits."""
+    """A model with every joint independent, without contacts, dissipation or limits."""
 
     exact = False
     springs = "given to it"
@@ -27,7 +27,7 @@ class MuJoCoPeer:
 
         self._mj: Any = mujoco
         if mujoco.get_mju_user_warning() is None:
-            # its warnings would go into a log file in the current folder
+            # MuJoCo would write its warnings to a log file in the current folder
             mujoco.set_mju_user_warning(lambda text: None)
         self.title = f"MuJoCo {mujoco.__version__}"
         model, self.read = self._from_file(arm)
@@ -59,11 +59,11 @@ class MuJoCoPeer:
         try:
             mj.mj_fullM(model, data, M)
         except TypeError:
-            # before version 3.5 the sparse inertia was handed over instead of the data
+            # before version 3.5 the argument is the sparse inertia instead of the data
             mj.mj_fullM(model, M, data.qM)
         by_q, by_qd = np.zeros_like(M), np.zeros_like(M)
         mj.mjd_inverseFD(model, data, STEP, False, by_q, by_qd, *(None,) * 5)
-        # it writes what changes in rows and what is changed in columns
+        # rows are inputs and columns are outputs: transpose
         return tau, self._taken(M), self._taken(by_qd.T), self._taken(by_q.T)
 
     def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
@@ -76,16 +76,16 @@ class MuJoCoPeer:
             getattr(self._data, name)[self._place] = value
 
     def _taken(self, matrix: Floats) -> Floats:
-        taken: Floats = matrix[np.ix_(self._place, self._place)]
-        return taken
+        reordered: Floats = matrix[np.ix_(self._place, self._place)]
+        return reordered
 
     def _from_file(self, arm: Arm) -> tuple[Any, str]:
-        """The model in the arm's file and where it comes from, or None and why not."""
+        """The model of the arm's file and its source, or None and the reason."""
         path, built = urdf_path(arm), "built body by body from our reading"
         if path is None:
             return None, built
         robot = ElementTree.fromstring(path.read_bytes())
-        if link := _weightless(robot):
+        if link := _first_massless(robot):
             return None, f"{built}; its own would drop the inertia of '{link}', which has no mass"
         try:
             model = self._compiled(_without_shapes(robot))
@@ -104,13 +104,13 @@ class MuJoCoPeer:
             raise PeerRefusedError(f"{self.title} says: {reason}") from error
 
     def _is(self, model: Any, arm: Arm) -> bool:
-        """Whether the same joints move, one freedom each."""
+        """True if the same joints move, with one DoF each."""
         names = {model.joint(i).name for i in range(model.njnt)}
         return names == {link.joint.name for link in arm.links} and model.nv == len(arm.links)
 
 
-def _weightless(robot: ElementTree.Element) -> str:
-    """The first link that has a rotary inertia but no mass, '' if there is none."""
+def _first_massless(robot: ElementTree.Element) -> str:
+    """The first link with rotational inertia but no mass, '' if there is none."""
     for link in robot.iter("link"):
         mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
         if mass is None or inertia is None or float(mass.get("value", 0.0)) != 0.0:
@@ -121,7 +121,7 @@ def _weightless(robot: ElementTree.Element) -> str:
 
 
 def _without_shapes(robot: ElementTree.Element) -> str:
-    """The file's text without what needs meshes and textures: dynamics need neither."""
+    """The file's text without meshes and textures, which dynamics does not need."""
     for link in robot.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
             link.remove(shape)
@@ -129,8 +129,8 @@ def _without_shapes(robot: ElementTree.Element) -> str:
 
 
 def _mjcf(arm: Arm) -> str:
-    """The arm body by body in MuJoCo's own format."""
-    bodies = "".join(_body(arm, k) for k in _carried_by(arm, arm.base))
+    """The robot in MJCF, body by body."""
+    bodies = "".join(_body(arm, k) for k in _children(arm, arm.base))
     return f'<mujoco><compiler angle="radian"/><worldbody>{bodies}</worldbody></mujoco>'
 
 
@@ -139,23 +139,23 @@ def _body(arm: Arm, k: int) -> str:
 
     link = arm.link(k)
     pose, body = link.joint.pose, link.inertia
-    # principal moments: a full matrix may have none that is zero
-    moments, axes = np.linalg.eigh(np.array(body.rotary)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]])
+    # principal moments, since a full matrix must have no zero moment
+    principal, axes = np.linalg.eigh(np.array(body.rotary)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]])
     kind = "hinge" if link.joint.turns else "slide"
     return (
         f'<body name={quoteattr(link.name)} pos="{_list(pose.translation)}" '
         f'xyaxes="{_list(pose.rotation[0::3])} {_list(pose.rotation[1::3])}">'
         f'<inertial pos="{_list(body.com)}" mass="{body.mass!r}" '
-        f'xyaxes="{_list(axes[:, 0])} {_list(axes[:, 1])}" diaginertia="{_list(moments)}"/>'
+        f'xyaxes="{_list(axes[:, 0])} {_list(axes[:, 1])}" diaginertia="{_list(principal)}"/>'
         f'<joint name={quoteattr(link.joint.name)} type="{kind}" '
         f'axis="{_list(link.joint.axis)}"/>'
-        + "".join(_body(arm, child) for child in _carried_by(arm, k))
+        + "".join(_body(arm, child) for child in _children(arm, k))
         + "</body>"
     )
 
 
-def _carried_by(arm: Arm, parent: int) -> list[int]:
-    """The links that sit on a link, base to tip."""
+def _children(arm: Arm, parent: int) -> list[int]:
+    """Child links of a link, base to tip."""
     return [k for k in range(len(arm.links), 0, -1) if arm.link(k).parent == parent]
 
 

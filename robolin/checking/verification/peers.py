@@ -1,7 +1,7 @@
-"""Another program's answers for the same arm, brought to what the arm's contract includes.
+"""Results of another program for the same robot, corrected for the same model assumptions.
 
-The other program is given every joint free.  Joints that follow others are tied afterwards, and
-what joints lose and bear is added to its torques, since programs differ in what they apply.
+The other program treats every joint as independent.  Mimic joints are coupled afterwards, and
+dissipation and external loads are added to its torques, since programs differ in what they apply.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from robolin.description.robot_source import bundled_path
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 
-# peer -> the package to import and the name it is installed by
+# peer -> import name and distribution name
 PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 
 DIFFERENCES = Bound(1e-5, "differences")
 
 
 class PeerRefusedError(Exception):
-    """The other program does not take the arm, and says why."""
+    """The other program rejects the robot; the message is the reason."""
 
 
 class Peer(Protocol):
-    """A program that answers for one state; vectors are in the order of the arm's links.
+    """A program that computes one state; vectors are in the order of the arm's links.
 
-    title: its name and version
-    read:  where its model comes from
-    exact: whether its derivatives are formulas rather than finite differences
-    springs: how its results come to include joint springs
+    title: name and version
+    read:  source of its model
+    exact: whether its derivatives are analytic rather than finite differences
+    springs: how its results include joint springs
     """
 
     title: str
@@ -58,12 +58,12 @@ class Peer(Protocol):
         """τ, 𝓜, ∂τ/∂q̇ and ∂τ/∂q."""
 
     def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
-        """q̈, and if derivatives are formulas 𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q."""
+        """q̈, and with analytic derivatives 𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q."""
 
 
 @dataclass(frozen=True)
 class PeerComparison:
-    """Which program was asked, about what, and what was done to make its answers comparable."""
+    """The other program, the source of its model, and corrections for comparable results."""
 
     peer: str
     read: str
@@ -71,7 +71,7 @@ class PeerComparison:
 
 
 def require_peer(name: str) -> None:
-    """A peer there is, and one that is installed."""
+    """Reject an unknown or missing program."""
     if name not in PACKAGES:
         hint = f"it can be {' or '.join(PACKAGES)}"
         raise UsageError(f"there is no program '{name}' to compare with", hint=hint)
@@ -84,7 +84,7 @@ def require_peer(name: str) -> None:
 
 
 def compared_with(name: str, on: CheckContext) -> tuple[PeerComparison, list[Check]]:
-    """Every result both programs have."""
+    """Compare every result that both programs have."""
     family = f"against {name}"
     if on.arm.groups:
         joint = on.arm.groups[0].name
@@ -114,17 +114,17 @@ def _inverse_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
     yield compared(
         family, "tau", on.result("inverse", "tau"), tau @ S + extra.torque, SUM, on.motion_terms
     )
-    found = on.result("mass-matrix", "mass_matrix")
-    yield compared(family, "mass_matrix", found, S.T @ M @ S, SUM, on.inertia_bound)
+    computed = on.result("mass-matrix", "mass_matrix")
+    yield compared(family, "mass_matrix", computed, S.T @ M @ S, SUM, on.inertia_bound)
     bound = SUM if peer.exact else DIFFERENCES
     for name, true in (
         ("dtau_dqd", S.T @ by_qd @ S + extra.by_qd),
         ("dtau_dq", S.T @ by_q @ S + extra.by_q),
     ):
-        found = on.result("linearize-inverse", name)
-        # rounding of a finite difference is that of the terms over its step
+        computed = on.result("linearize-inverse", name)
+        # round-off of a finite difference: that of the terms divided by the step
         terms = on.motion_terms * (1.0 if peer.exact else bound.value / 1e-15)
-        yield compared(family, name, found, true, bound, terms)
+        yield compared(family, name, computed, true, bound, terms)
 
 
 def _forward_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
@@ -138,8 +138,8 @@ def _forward_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
     rows = [peer.forward(*row) for row in zip(*full, strict=True)]
     qdd, *gradients = (np.array(column) for column in zip(*rows, strict=True))
     forward, model = (on.answering(verb)[0] for verb in ("forward", "linearize-forward"))
-    found = on.result(forward, "qdd")
-    yield compared(family, "qdd", found, qdd @ S, on.accelerations, on.acceleration_terms)
+    computed = on.result(forward, "qdd")
+    yield compared(family, "qdd", computed, qdd @ S, on.accelerations, on.acceleration_terms)
     if not gradients:
         return
     inverse, by_qd, by_q = (S.T @ gradient @ S for gradient in gradients)
@@ -151,7 +151,7 @@ def _forward_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
 
 
 class _Extra:
-    """Torques of losses and loads, and their gradients by complex step."""
+    """Torques of dissipation and loads, and their gradients by complex step."""
 
     def __init__(self, on: CheckContext) -> None:
         arm, q, qd = on.arm, on.q[:, None, :], on.qd[:, None, :]
@@ -166,26 +166,26 @@ def _columns(stepped: Any) -> Floats:
 
 
 def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
-    """What the contract includes, and how the other program came to include it too."""
-    said = {"gravity": "given to it"}
+    """Model assumptions, and how the other program accounts for each."""
+    accounted = {"gravity": "given to it"}
     if any(link.joint.damping for link in arm.links):
-        said["damping"] = "added to its torques" if arm.damping else "left out of both"
+        accounted["damping"] = "added to its torques" if arm.damping else "left out of both"
     if any(link.joint.stiffness for link in arm.links):
-        said["springs"] = peer.springs if arm.springs else "left out of both"
+        accounted["springs"] = peer.springs if arm.springs else "left out of both"
     if any(any(link.joint.friction_sides) for link in arm.links):
         applied = arm.friction_velocity is not None
-        said["friction"] = "added to its torques, smoothed" if applied else "left out of both"
+        accounted["friction"] = "added to its torques, smoothed" if applied else "left out of both"
     if any(link.joint.armature for link in arm.links):
-        said["armature"] = "given to it"
+        accounted["armature"] = "given to it"
     if arm.has_mimic:
-        said["mimic"] = "its free joints are tied afterwards"
+        accounted["mimic"] = "its free joints are tied afterwards"
     if arm.wrenches:
-        said["wrench"] = "added to its torques, by virtual work"
-    return said
+        accounted["wrench"] = "added to its torques, by virtual work"
+    return accounted
 
 
 def urdf_path(arm: Arm) -> Path | None:
-    """The file the arm was loaded from, if it still holds the same and nothing was added to it."""
+    """The file of the arm, if it is unchanged and no options modify the model."""
     if not arm.source or arm.contract.get("payload", "none") != "none":
         return None
     path = Path(arm.source)

@@ -1,4 +1,4 @@
-"""Pinocchio's answers for an arm: from its own reading of the file, or built joint by joint."""
+"""Pinocchio as a reference: its own model of the file, or one built joint by joint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robolin.core.arrays import Floats
 
 
 class PinocchioPeer:
-    """A model with every joint free, under the arm's gravity and rotors."""
+    """A model with every joint independent, with the arm's gravity and armature."""
 
     exact = True
     springs = "added to its torques"
@@ -58,10 +58,12 @@ class PinocchioPeer:
         return data.ddq[self._place], inverse, by_qd, by_q - inverse * self._stiffness
 
     def _configuration(self, q: Floats) -> Floats:
-        """A continuous joint is a point on a circle to Pinocchio."""
+        """Configuration vector: Pinocchio represents a continuous joint by cosine and sine."""
         pin = self._pin
-        found: Floats = pin.integrate(self._model, pin.neutral(self._model), self._spread(q))
-        return found
+        configuration: Floats = pin.integrate(
+            self._model, pin.neutral(self._model), self._spread(q)
+        )
+        return configuration
 
     def _spread(self, values: Floats) -> Floats:
         full = np.zeros(self._model.nv)
@@ -69,11 +71,11 @@ class PinocchioPeer:
         return full
 
     def _taken(self, matrix: Floats) -> Floats:
-        taken: Floats = matrix[np.ix_(self._place, self._place)]
-        return taken
+        reordered: Floats = matrix[np.ix_(self._place, self._place)]
+        return reordered
 
     def _from_file(self, arm: Arm) -> Any:
-        """The model in the arm's file, or None if options make the arm another one."""
+        """The model of the arm's file, or None if options modify the arm."""
         path = urdf_path(arm)
         if path is None:
             return None
@@ -106,5 +108,5 @@ class PinocchioPeer:
 
 
 def _symmetric(upper: Floats) -> Floats:
-    """Pinocchio fills the upper triangle only."""
+    """Fill the lower triangle: Pinocchio computes the upper one only."""
     return np.triu(upper) + np.triu(upper, 1).T

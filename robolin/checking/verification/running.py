@@ -1,4 +1,4 @@
-"""An algorithm of the catalogue on numbers of any kind: floats, complex steps, 50 digits."""
+"""Run an algorithm on any number type: floats, complex steps, 50-digit decimals."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from robolin.engine import run
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import AlgorithmRun
 
-# far below the square root of the smallest number, far above the smallest number
+# far below the square root of the smallest double, far above the smallest double
 STEP = 1e-30
 
 
 def run_for_check(
-    arm: Arm, name: str, given: Mapping[str, Floats], number: Any = float
+    arm: Arm, name: str, inputs: Mapping[str, Floats], number: Any = float
 ) -> AlgorithmRun:
-    """Each input is an array (..., n) of numbers, each result an array (..., …) of the same."""
+    """Run an algorithm; inputs have shape (..., n), results (..., …) of the same number type."""
     algorithm = ALGORITHMS[name]
-    values = {need: np.asarray(given[need]) for need in algorithm.needs}
+    values = {need: np.asarray(inputs[need]) for need in algorithm.needs}
     return run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, values, number)

@@ -1,7 +1,7 @@
-"""Complex steps: derivatives of what an algorithm gives, exact to rounding.
+"""Complex-step derivatives of an algorithm, exact to round-off.
 
-Positions move along velocities.  For joints with one freedom that is along q itself; a body with
-several moves along its twist, as its derivatives are told.
+Positions move along velocities.  For single-DoF joints that is along q itself;
+a multi-DoF joint moves along its twist, as in robolin's derivatives.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from robolin.core.arrays import Floats
 
 
 def complex_step(
-    arm: Arm, name: str, given: Mapping[str, Floats], along: str
+    arm: Arm, name: str, inputs: Mapping[str, Floats], along: str
 ) -> Mapping[str, Floats]:
-    """∂result/∂along, exact to rounding: the last axis counts the entries of `along`."""
-    steps = {need: values[:, None, :] for need, values in given.items()}
+    """∂result/∂along, exact to round-off: the last axis is that of `along`."""
+    steps = {need: values[:, None, :] for need, values in inputs.items()}
     ways = np.eye(arm.n)
     if along == "q":
         ways = coordinate_rates(arm, steps["q"], ways)
@@ -30,11 +30,11 @@ def complex_step(
 
 
 def complex_step_along(
-    arm: Arm, name: str, given: Mapping[str, Floats], directions: Mapping[str, Floats]
+    arm: Arm, name: str, inputs: Mapping[str, Floats], directions: Mapping[str, Floats]
 ) -> Mapping[str, Floats]:
-    """How every result changes when the inputs named in `directions` move along them."""
-    moved = dict(given)
+    """Directional derivative of every result along `directions` of the inputs."""
+    moved = dict(inputs)
     for need, way in directions.items():
-        direction = coordinate_rates(arm, given["q"], way) if need == "q" else way
-        moved[need] = given[need] + 1j * STEP * direction
+        direction = coordinate_rates(arm, inputs["q"], way) if need == "q" else way
+        moved[need] = inputs[need] + 1j * STEP * direction
     return {result: x.imag / STEP for result, x in run_for_check(arm, name, moved).arrays.items()}

@@ -1,4 +1,4 @@
-"""Whether robolin is right about one arm: everything that can be checked without another model."""
+"""Verify robolin's results for one robot without another model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from robolin.errors import UsageError
 
 FAMILY = "derivatives"
 
-# result -> what it is the derivative with respect to
+# result -> variable of the derivative
 _TORQUE = {"dtau_dq": "q", "dtau_dqd": "qd", "mass_matrix": "qdd"}
 _ACCELERATION = {"dqdd_dq": "q", "dqdd_dqd": "qd", "dqdd_dtau": "tau"}
 _PRESCRIBED = {**_ACCELERATION, "dqdd_dprescribed": "qdd"}
@@ -35,19 +35,19 @@ _FORWARD_VERBS = ("forward", "linearize-forward")
 
 
 def derivatives(on: CheckContext) -> Iterator[Check]:
-    """Gradients and changes of torques, of the mass matrix, and of accelerations."""
-    motion = on.given("inverse")
+    """Gradients and perturbations of torques, mass matrix and accelerations."""
+    motion = on.inputs("inverse")
     for name, along in _TORQUE.items():
         true = complex_step(on.arm, "inverse", motion, along)["tau"]
-        found = on.result("linearize-inverse", name)
+        computed = on.result("linearize-inverse", name)
         terms = on.inertia_bound if along == "qdd" else on.motion_terms
         title = f"{name} = ∂tau/∂{along}"
-        yield compared(FAMILY, title, found, true, SUM, terms)
+        yield compared(FAMILY, title, computed, true, SUM, terms)
 
     along_all = {name: on.states[f"d{name}"] for name in motion}
     change = complex_step_along(on.arm, "inverse", motion, along_all)["tau"]
-    found = on.result("perturb-inverse", "dtau")
-    yield compared(FAMILY, "dtau of perturb-inverse", found, change, SUM, on.motion_terms)
+    computed = on.result("perturb-inverse", "dtau")
+    yield compared(FAMILY, "dtau of perturb-inverse", computed, change, SUM, on.motion_terms)
 
     yield _of_results(on, "mass-matrix-derivative", "dmass_matrix_dq", "mass-matrix")
     twice = "mass-matrix-second-derivative", "d2mass_matrix_dq2", "mass-matrix-derivative"
@@ -57,14 +57,14 @@ def derivatives(on: CheckContext) -> Iterator[Check]:
 
 
 def _of_results(on: CheckContext, name: str, array: str, source: str) -> Check:
-    """The gradient of the one result that another algorithm gives."""
+    """Gradient of another algorithm's single result."""
     (of,) = ALGORITHMS[source].gives
     title = f"{array} = ∂{of}/∂q"
-    if reason := on.obstacle(name):
+    if reason := on.reason_unavailable(name):
         return not_applicable(FAMILY, title, reason)
-    true = complex_step(on.arm, source, on.given(source), "q")[of]
+    true = complex_step(on.arm, source, on.inputs(source), "q")[of]
     if array.startswith("d2"):
-        # a body with several freedoms tells two steps in either order apart: their mean counts
+        # second derivatives of a multi-DoF joint depend on the order of steps: compare the mean
         true = 0.5 * (true + true.swapaxes(-1, -2))
     return compared(FAMILY, title, on.result(name, array), true, SUM, on.inertia_bound)
 
@@ -77,27 +77,27 @@ def _of_accelerations(on: CheckContext) -> Iterator[Check]:
             yield not_applicable(FAMILY, title, on.no_inertia)
         return
     source, model = (on.answering(verb)[0] for verb in _FORWARD_VERBS)
-    given = on.given(source)
+    inputs = on.inputs(source)
     for title, (name, along) in zip(titles, _ACCELERATION.items(), strict=False):
-        true = complex_step(on.arm, source, given, along)["qdd"]
+        true = complex_step(on.arm, source, inputs, along)["qdd"]
         terms = 0.0 if along == "tau" else on.forward_terms
         yield compared(FAMILY, title, on.result(model, name), true, on.divided, terms)
 
-    changes = {name: on.states[f"d{name}"] for name in given}
-    true = complex_step_along(on.arm, source, given, changes)["qdd"]
-    found = on.result(on.answering("perturb-forward")[0], "dqdd")
-    yield compared(FAMILY, titles[-1], found, true, on.accelerations, on.acceleration_terms)
+    changes = {name: on.states[f"d{name}"] for name in inputs}
+    true = complex_step_along(on.arm, source, inputs, changes)["qdd"]
+    computed = on.result(on.answering("perturb-forward")[0], "dqdd")
+    yield compared(FAMILY, titles[-1], computed, true, on.accelerations, on.acceleration_terms)
 
 
 def _of_prescribed_motion(on: CheckContext) -> Check:
-    """Gradients of q̈ where some joints move as told."""
+    """Gradients of q̈ with some joints prescribed."""
     title = "gradients of linearize-forward-prescribed"
     source, model = (on.answering(f"{verb}-prescribed")[0] for verb in _FORWARD_VERBS)
-    if reason := on.obstacle(model):
+    if reason := on.reason_unavailable(model):
         return not_applicable(FAMILY, title, reason)
-    given, checks = on.given(source), []
+    inputs, checks = on.inputs(source), []
     for name, along in _PRESCRIBED.items():
-        true = complex_step(on.arm, source, given, along)["qdd"]
+        true = complex_step(on.arm, source, inputs, along)["qdd"]
         terms = on.forward_terms if along in ("q", "qd") else 0.0
         checks.append(compared(FAMILY, title, on.result(model, name), true, on.divided, terms))
     return worst(checks)
@@ -105,17 +105,17 @@ def _of_prescribed_motion(on: CheckContext) -> Check:
 
 @dataclass(frozen=True)
 class Verification(DisplayMixin):
-    """What was found about an arm.
+    """Result of verifying a robot.
 
     Fields:
         arm: its name
         joints: its joints, n of them
-        seed: which states were drawn
-        states: q, qd, qdd and the changes, each (samples, n), in SI units
-        condition: the condition number of the mass matrix (samples,), a number
-        checks: every comparison, or the reason why there is none
-        defects: what is wrong with the arm itself, in words
-        comparison: how another program was made to look at the same arm, or None
+        seed: random seed of the states
+        states: q, qd, qdd and the perturbations, each (samples, n), in SI units
+        condition: condition number of the mass matrix (samples,), dimensionless
+        checks: every comparison, or the reason why it was skipped
+        defects: problems of the model itself, as text
+        comparison: how another program was given the same model, or None
 
     Example:
         >>> found = robolin.verify(robolin.load("two-link"), samples=2)
@@ -134,30 +134,30 @@ class Verification(DisplayMixin):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is out of bounds and nothing is wrong with the arm."""
+        """True if all errors are within bounds and the model has no defects."""
         return not self.failed and not self.defects
 
     @property
     def failed(self) -> tuple[Check, ...]:
-        """The checks whose error is beyond its bound."""
+        """Checks whose error exceeds its bound."""
         return tuple(check for check in self.checks if check.verdict == "failed")
 
     @property
     def worst(self) -> Check:
-        """The comparison that uses up most of its bound."""
+        """The comparison that uses the largest fraction of its bound."""
         return max(self.checks, key=lambda check: check.share)
 
     def state(self, number: int) -> dict[str, list[float]]:
-        """Where the arm is in one of the states that were looked at.
+        """One of the checked states.
 
         Args:
-            number: which state, as checks count them, from 0 on
+            number: index of the state, counted from 0
 
         Returns:
             'q', 'qd' and 'qdd' -> (n,), in rad or m, rad/s or m/s, and rad/s² or m/s²
 
         Raises:
-            UsageError: a state that is not there
+            UsageError: an index out of range
 
         Example:
             >>> found = robolin.verify(robolin.load("two-link"), samples=1)
@@ -173,22 +173,22 @@ class Verification(DisplayMixin):
 def verify(
     arm: Arm, *, samples: int | None = None, seed: int = 0, against: str | None = None
 ) -> Verification:
-    """Check robolin's answers for an arm at states inside its limits.
+    """Verify robolin's results for a robot at states inside its limits.
 
-    Derivatives, identities, algorithms, engines and digits are compared, each with a bound.
+    Derivatives, identities, algorithms, engines and digits are checked, each with an error bound.
 
     Args:
         arm: the arm, from `robolin.load`
-        samples: how many states; None takes fewer for arms of many joints
-        seed: which states, 0, 1, 2, …
-        against: "pinocchio" or "mujoco", if it is installed; None for neither
+        samples: number of states; None uses fewer for robots with many joints
+        seed: random seed of the states, 0 or more
+        against: "pinocchio" or "mujoco", if installed; None for neither
 
     Returns:
         a `Verification`; arrays in it have shape (samples, …)
 
     Raises:
-        UsageError: no arm, no such program, or a number that is none
-        RobolinError: a program that cannot read the arm
+        UsageError: not an arm, an unknown or missing program, or an invalid number
+        RobolinError: the other program cannot read the model
 
     Example:
         >>> found = robolin.verify(robolin.load("two-link"), samples=2)
@@ -209,8 +209,8 @@ def verify(
     checks = [check for family in _FAMILIES for check in family(on)]
     comparison = None
     if against is not None:
-        comparison, found = compared_with(against, on)
-        checks += found
+        comparison, computed = compared_with(against, on)
+        checks += computed
     return Verification(
         arm.name, arm.joint_names, seed, on.states, on.condition, tuple(checks), defects, comparison
     )
@@ -227,9 +227,9 @@ _FAMILIES: tuple[Callable[[CheckContext], Iterator[Check]], ...] = (
 
 
 def _sound(on: CheckContext) -> tuple[CheckContext, tuple[str, ...]]:
-    """The states where the mass matrix can be divided by, and what is wrong in the others.
+    """The states with an invertible mass matrix, and the defects in the others.
 
-    Where it can be divided by nowhere, all states are kept.
+    If it is singular in all states, all states are kept.
     """
     count = len(on.q)
     bad = on.condition > ILL_CONDITIONED
@@ -251,7 +251,7 @@ def _some(bad: int, count: int) -> str:
 
 
 def _singular(on: CheckContext) -> str:
-    """Where the mass matrix is all but singular, and what to think of it."""
+    """States with a nearly singular mass matrix, and an explanation."""
     worst = int(np.argmax(on.condition))
     q = ", ".join(f"{x:.4g}" for x in on.q[worst])
     return (
@@ -261,38 +261,39 @@ def _singular(on: CheckContext) -> str:
     )
 
 
-# how far a joint goes, and how fast, where its limits do not say or say more
+# range and speed of a joint whose limits are missing or larger
 TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
 
-# limits of more than this many of the above stand for none
+# limits above this many times the range count as none
 WIDEST_LIMITS = 4.0
 
-# how far away an arm is looked at that can slide or float there
+# distance of the far state, for robots that can slide or float
 FAR_PLACED = 100.0
 
-# how steep a body that turns freely stands at most: upright its angles have no derivatives
+# largest pitch of a free body: at 90 degrees its angles have no derivatives
 STEEPEST = 1.2
 
-# of so many poses the worst conditioned one is looked at
+# number of poses from which the worst conditioned one is used
 POSES = 200
 
-# forward results keep so few digits beyond this that nobody should rely on them
+# condition number above which forward results have too few correct digits to rely on
 ILL_CONDITIONED = 1e12
 
 SAMPLED_CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
 
 def default_samples(arm: Arm) -> int:
-    """So many states that a check of any arm takes a few seconds."""
+    """Number of states with which any robot is verified in a few seconds."""
     return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 6
 
 
 def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
-    """q, q̇, q̈, small changes of them and of τ, and which q̈ are prescribed, all (samples, n).
+    """q, q̇, q̈, perturbations of them and of τ, and a mask of prescribed q̈, all (samples, n).
 
-    The first states are the middle of the limits, a badly conditioned one, one far away if the arm
-    can go there, and the lower and upper ends of the limits; the others are drawn evenly.
-    Velocities stay inside their limits, accelerations are about 2.
+    The first states are the middle of the limits, a badly conditioned one, a distant one if the
+    robot
+    can move there, and both ends of the limits; the others are uniformly random.  Velocities stay
+    inside their limits, accelerations are about 2.
     """
     rng = np.random.default_rng(seed)
     low, high = np.array([_range(joint) for joint in arm.joints]).T
@@ -300,7 +301,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
         if {"rx", "ry", "rz"} <= at.keys():
             pitch = at["ry"]
             low[pitch], high[pitch] = max(low[pitch], -STEEPEST), min(high[pitch], STEEPEST)
-    # drawn state by state: more samples add states and change none
+    # sampled state by state: more samples add states and change none
     drawn = rng.random((samples, 2, arm.n))
     q = low + (high - low) * drawn[:, 0]
     chosen = [(low + high) / 2.0, _badly_conditioned(arm, low, high, seed)]
@@ -317,7 +318,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
         "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
         "qdd": 2.0 * normal[:, 0],
-        # every other joint moves as told, in the next state the others
+        # every second joint is prescribed, alternating between states
         "prescribed": 1.0 * ((np.arange(arm.n) + np.arange(samples)[:, None]) % 2 == 0),
         **{name: normal[:, i] for i, name in enumerate(SAMPLED_CHANGES, start=1)},
         "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
@@ -325,7 +326,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
 
 
 def _range(joint: Joint) -> tuple[float, float]:
-    """Between the limits; on a side without one, as far as it makes sense to look."""
+    """Position range: the limits, or the default range on a side without one."""
     reach, limits = TURN if joint.turns else SLIDE, joint.limits
     lower = -reach if limits.lower is None else max(limits.lower, -WIDEST_LIMITS * reach)
     upper = reach if limits.upper is None else min(limits.upper, WIDEST_LIMITS * reach)
@@ -335,24 +336,24 @@ def _range(joint: Joint) -> tuple[float, float]:
 
 
 def _badly_conditioned(arm: Arm, low: Floats, high: Floats, seed: int) -> Floats:
-    """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
+    """The pose with the worst conditioned mass matrix among random poses inside the limits."""
     shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
     poses = low + (high - low) * shares
     condition = np.linalg.cond(
         run_for_check(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"]
     )
-    # where it cannot be divided by at all there are no digits to count
+    # a singular mass matrix leaves no digits to count
     worst: Floats = poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
     return worst
 
 
 def _far(joint: Joint) -> float:
-    """A place far along a slide, NaN where the joint turns or its limits keep it near."""
+    """A distant position of a prismatic joint; NaN for revolute joints or tight limits."""
     upper = np.inf if joint.limits.upper is None else joint.limits.upper
     return np.nan if joint.turns or upper <= WIDEST_LIMITS * SLIDE else min(upper, FAR_PLACED)
 
 
 def _speed(joint: Joint) -> float:
-    """Below the limit; a limit of 0 stands for one that nobody knew."""
+    """Speed range below the limit; a limit of 0 counts as unknown."""
     limit = joint.limits.velocity
     return min(limit, SPEED) if limit else SPEED
