@@ -10,7 +10,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.choices import OnBadRow
-from robolin.core.results.number_kind import unit_of_moments
+from robolin.core.results.number_kind import datetime_unit
 from robolin.core.results.result import Result
 from robolin.core.results.table_columns import table_columns
 from robolin.errors import RobolinError, UsageError
@@ -145,7 +145,7 @@ def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> T
         most_rows=lambda: rows,
         digest=lambda: "",
         whole=lambda i: read(names[i]).dtype.kind in "iu",
-        moments=lambda i: unit_of_moments(read(names[i])),
+        moments=lambda i: datetime_unit(read(names[i])),
     )
 
 

@@ -1,11 +1,11 @@
 """The arm: frozen data, links numbered from the tip (1) to the base (n + 1 is the base itself).
 
-`Arm` is what a description becomes once the model options are applied: fixed joints merged,
-locked joints frozen, payloads added.  Only moving joints are left, one link outboard of each.
+An `Arm` is a robot description with all model options applied: fixed joints merged, locked joints
+frozen, payloads added.  Only moving joints remain, with one link outboard of each.
 On a tree, children come before parents and every subtree is a contiguous range of numbers.
 
-The papers count from the tip, users from the base: `links_tip_to_base` is for algorithms, `links`
-and `joints` are for everybody.  `Arm.coordinates` is the one place where the two orders meet.
+The papers count from the tip, users from the base: algorithms use `links_tip_to_base`, all other
+code uses `links` and `joints`.  Only `Arm.coordinates` converts between the two orders.
 """
 
 from __future__ import annotations
@@ -49,37 +49,36 @@ from robolin.errors import UsageError
 
 T = TypeVar("T")
 
-# where an arm has what was worked out of it and is kept, beside its fields
+# key in an arm's `__dict__` of the dict with values cached by `cached_on_arm`
 CACHE_SLOT = "_kept"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm ready for dynamics, as `robolin.load` makes it: frozen data that pickles and hashes.
+    """A robot model ready for dynamics, made by `robolin.load`: frozen, hashable, picklable.
 
     Fields:
         name: as the description has it
         links_tip_to_base: the moving links as the papers number them; `links` has them base to tip
-        frames: every link of the description, moving or merged -> the link it is on, and where
+        frames: every link of the description, moving or merged -> its moving link and pose
         joint_names: the independent joints in the order of q: n of them
-        groups: joints with several freedoms
-        floating_base: whether the first group is not the description's, but was put under its
-            root
+        groups: multi-DoF joints
+        floating_base: whether the first group was added below the description's root
         locked_joints: joints that could move but are locked or off the chain
         gravity: (3,) in m/s², in the axes of the description's root
         damping: whether the description's damping is included
         springs: whether the description's springs are included
-        friction_velocity: over which velocity friction is smoothed, in rad/s or m/s; None for no
+        friction_velocity: velocity scale of the friction smoothing, in rad/s or m/s; None for no
             friction
-        wrenches: loads applied to the arm, in N and N·m
-        loops: closures between frames
+        wrenches: external wrenches, in N and N·m
+        loops: loop-closure constraints between frames
         dh_rows: of the moving joints that were written as rows of a Denavit–Hartenberg table
-        tip: the frame that kinematic questions are about, where one is asked about
-        contract: what is included and what is left out, in words
-        figures: what the description says in plain numbers, for telling what changed in it
-        source: what the arm was loaded from
+        tip: the frame of kinematic results, or None
+        contract: model assumptions in words: what is included and what is ignored
+        figures: numeric values of the description, to detect changes in it
+        source: file or name that the arm was loaded from
         digest: SHA-256 of the file
-        loaded_with: what makes this arm again; None if nothing does, as after `replace`
+        loaded_with: options that load this arm again; None after `replace`
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -113,16 +112,16 @@ class Arm:
     loaded_with: Mapping[str, Any] | None = field(default=None, compare=False, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled and copied: the fields, not what was worked out and can be again."""
+        """Pickle and copy the fields only, not cached values."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Pickles made while `links` were kept from tip to base mean the same arm."""
+        """Restore the fields; older pickles store `links_tip_to_base` under the name `links`."""
         held = {("links_tip_to_base" if name == "links" else name): state[name] for name in state}
         self.__dict__.update(held)
 
     def __hash__(self) -> int:
-        """Equal arms hash alike, so that an arm can be a key; worked out once."""
+        """Hash of the identifying fields, computed once; equal arms have equal hashes."""
         return self._hash
 
     @cached_property
@@ -134,7 +133,7 @@ class Arm:
     def __repr__(self) -> str:
         moving = float_sum(link.inertia.mass for link in self.links)
         shape = "" if self.serial else ", a tree"
-        # notebooks show it, and are passed on: folders of this machine are left out
+        # notebooks are shared: omit folders of this machine
         path = PurePath(self.source)
         file = path.name if path.is_absolute() else self.source
         source = f", from {in_short(file)}" if file else ""
@@ -144,24 +143,24 @@ class Arm:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: every joint with what it may do and carries, and the contract."""
+        """HTML for a notebook: a table of joints, limits and links, and the contract."""
         rows = [_row_of(link) for link in self.links]
         title = f"<b>{escaped(repr(self)[1:-1])}</b>"
         return f"{title}{html_table(_HEADER, rows)}{html_contract(self.contract)}"
 
     @property
     def n(self) -> int:
-        """How many independent joints the arm has: the length of q."""
+        """Number of independent joints: the length of q."""
         return len(self.joint_names)
 
     @property
     def base(self) -> int:
-        """The number of the base, one beyond the last link."""
+        """Number of the base: one more than that of the last link."""
         return len(self.links) + 1
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """The moving links, base to tip like `joints`, those included that stand for a freedom."""
+        """The moving links, base to tip, including the virtual links of multi-DoF joints."""
         return self.links_tip_to_base[::-1]
 
     def link(self, k: int) -> Link:
@@ -187,21 +186,21 @@ class Arm:
 
     @cached_property
     def coordinates(self) -> tuple[int, ...]:
-        """For links 1, 2, …: the place in q of its joint, or of the joint that one mimics."""
-        place = {name: i for i, name in enumerate(self.joint_names)}
+        """For links 1, 2, …: the index in q of its joint, or of the joint that its joint mimics."""
+        index = {name: i for i, name in enumerate(self.joint_names)}
         return tuple(
-            place[link.joint.mimic.leader if link.joint.mimic else link.joint.name]
+            index[link.joint.mimic.leader if link.joint.mimic else link.joint.name]
             for link in self.links_tip_to_base
         )
 
     def places(self, group: Group) -> dict[str, int]:
-        """Where the freedoms of a joint that has several are in q.
+        """Indices in q of the coordinates of a multi-DoF joint.
 
         Args:
             group: one of `groups`
 
         Returns:
-            freedom -> its place in q
+            coordinate -> its index in q
 
         Example:
             >>> arm = robolin.load("ur5", base_joint="planar")
@@ -211,7 +210,7 @@ class Arm:
         return {part: self.coordinates[k - 1] for part, k in group.freedoms.items()}
 
     def joint_of(self, k: int) -> str:
-        """The name in the description of the joint that moves a link, or of which it is a freedom.
+        """Name in the description of the joint that moves a link.
 
         Args:
             k: the number of the link, counted from 1 at the tip
@@ -230,17 +229,17 @@ class Arm:
 
     @cached_property
     def virtual_links(self) -> frozenset[int]:
-        """The links that only stand for a freedom of a joint with several, and weigh nothing."""
+        """Numbers of the massless links inside multi-DoF joints."""
         return frozenset(k for group in self.groups for k in group.links[:-1])
 
     @cached_property
     def bodies(self) -> tuple[int, ...]:
-        """The numbers of the links that do not just stand for a freedom, base to tip."""
+        """Numbers of the moving links that are not virtual, base to tip."""
         return tuple(k for k in range(len(self.links), 0, -1) if k not in self.virtual_links)
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """The moving links, base to tip, as results per link list them."""
+        """Names of the moving links, base to tip, in the order of results per link."""
         return tuple(self.link(k).name for k in self.bodies)
 
     @cached_property
@@ -255,37 +254,37 @@ class Arm:
 
     @property
     def passive_joints(self) -> tuple[str, ...]:
-        """The independent joints that have no motor according to the description."""
+        """Names of the independent joints that are not actuated according to the description."""
         return tuple(joint.name for joint in self.joints if not joint.actuated)
 
     @cached_property
     def has_one_sided_friction(self) -> bool:
-        """Whether friction of any joint depends on the direction it moves in."""
+        """True if the friction of any joint depends on its direction of motion."""
         return any(link.joint.friction_negative is not None for link in self.links)
 
     @cached_property
     def has_mimic(self) -> bool:
-        """Whether any joint follows another."""
+        """True if any joint mimics another."""
         return any(link.joint.mimic for link in self.links)
 
     @cached_property
     def has_springs(self) -> bool:
-        """Whether any moving joint has a spring that is included."""
+        """True if springs are included and any moving joint has one."""
         return self.springs and any(link.joint.stiffness for link in self.links)
 
     @cached_property
     def slides(self) -> bool:
-        """Whether any of its joints slides."""
+        """True if any joint is prismatic."""
         return not all(link.joint.turns for link in self.links)
 
     @cached_property
     def serial(self) -> bool:
-        """Whether every link carries at most one other and only one sits on the base."""
+        """True for a serial chain: no link and not the base carries more than one link."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links_tip_to_base, start=1))
 
 
 def with_load_options(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
-    """This arm, just made, with what makes it again: `replace` forgets it, as it should."""
+    """Store the options that load this new arm again; `replace` drops them."""
     object.__setattr__(arm, "loaded_with", loaded_with)
     return arm
 
@@ -294,31 +293,31 @@ _HEADER = ("joint", "kind", "from", "to", "velocity", "effort", "link", "mass", 
 
 
 def _row_of(link: Link) -> list[str]:
-    """A joint and the link on it for a notebook, with units."""
+    """Table row of a joint and its link for a notebook, with units."""
     joint, limits = link.joint, link.joint.limits
-    figures = (
+    limit_values = (
         (limits.lower, "position"),
         (limits.upper, "position"),
         (limits.velocity, "velocity"),
         (limits.efforts, "effort"),
     )
-    told = [
+    ranges = [
         "" if value is None else f"{range_text(value)} {joint_unit(part, joint.turns)}"
-        for value, part in figures
+        for value, part in limit_values
     ]
     com = ", ".join(f"{x:.6g}" for x in link.inertia.com)
-    cells = (joint.name, joint.kind, *told, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
+    cells = (joint.name, joint.kind, *ranges, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
     return [escaped(cell) for cell in cells]
 
 
 def cached_on_arm(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
-    """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
+    """Compute `make(arm)` once and cache it on the arm.
 
-    An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
-    threads ask for the first time at once, both may work it out, and both get the same one.
+    Arms made by `replace`, copying or pickling start with an empty cache.  Two threads may both
+    compute the first value; both receive the same object.
     """
-    kept: dict[str, Any] = arm.__dict__.get(CACHE_SLOT) or arm.__dict__.setdefault(CACHE_SLOT, {})
-    if name not in kept:
-        kept.setdefault(name, make(arm))
-    found: T = kept[name]
-    return found
+    cache: dict[str, Any] = arm.__dict__.get(CACHE_SLOT) or arm.__dict__.setdefault(CACHE_SLOT, {})
+    if name not in cache:
+        cache.setdefault(name, make(arm))
+    value: T = cache[name]
+    return value

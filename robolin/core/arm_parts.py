@@ -1,4 +1,4 @@
-"""What an arm is made of: links, joints, frames, loads and closures, as frozen data."""
+"""Frozen data classes of an arm: links, joints, frames, wrenches and loop closures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """A frame seen from another: `rotation` row-major, `translation` in metres."""
+    """Pose of a frame in another frame: `rotation` row-major, `translation` in metres."""
 
     rotation: Matrix3 = NO_TURN
     translation: Vector3 = ORIGIN
@@ -34,7 +34,7 @@ HERE = Pose()
 
 @dataclass(frozen=True, slots=True)
 class Inertia:
-    """A rigid body: mass, centre of mass, and xx xy xz yy yz zz about that centre."""
+    """Inertia of a rigid body: mass, centre of mass, and xx xy xz yy yz zz about that centre."""
 
     mass: float = 0.0
     com: Vector3 = ORIGIN
@@ -43,10 +43,10 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the description allows; None where it says nothing.
+    """Joint limits of the description; None where it has none.
 
     effort:       the largest effort
-    effort_lower: the least effort (negative as a rule), None where it is -effort
+    effort_lower: the smallest effort (usually negative), None for -effort
     """
 
     lower: float | None = None
@@ -57,21 +57,21 @@ class Limits:
 
     @property
     def effort_range(self) -> tuple[float, float]:
-        """The least and the largest effort, infinite without an effort limit."""
+        """The smallest and the largest effort, infinite without an effort limit."""
         if self.effort is None:
             return -inf, inf
         return -self.effort if self.effort_lower is None else self.effort_lower, self.effort
 
     @property
     def efforts(self) -> float | list[float] | None:
-        """The effort limit as descriptions have it: one number, or [least, largest]."""
+        """The effort limit as written in descriptions: one number, or [smallest, largest]."""
         if self.effort is None or self.effort_lower is None:
             return self.effort
         return [self.effort_lower, self.effort]
 
 
 def effort_ends(lower: float, upper: float) -> tuple[float, float | None]:
-    """`effort` and `effort_lower` of limits for a range; a symmetric range is one number."""
+    """`effort` and `effort_lower` of `Limits` for a range; None as the second if symmetric."""
     return upper, None if lower == -upper else lower
 
 
@@ -80,7 +80,7 @@ UNLIMITED = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
-    """q = ratio · q(leader) + offset; the leader itself follows nobody."""
+    """q = ratio · q(leader) + offset; the leader itself is not a mimic joint."""
 
     leader: str
     ratio: float = 1.0
@@ -89,7 +89,7 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """One moving joint: where it sits on the link inboard of it, and what it does.
+    """A moving joint: its pose on the link inboard of it, its axis, limits and parameters.
 
     Fields:
         name: as the description has it
@@ -98,14 +98,14 @@ class Joint:
             translation in m
         axis: (3,), a unit vector in the joint's own axes
         limits: lower and upper in rad or m, velocity in rad/s or m/s, effort and effort_lower in
-            N·m or N; None where nothing is said, and effort_lower None for -effort
+            N·m or N; None for no limit, and effort_lower None for -effort
         damping: in N·m·s/rad or N·s/m
         friction: Coulomb friction in N·m or N
         friction_negative: the same for negative velocities, None where it is `friction`
         armature: reflected rotor inertia in kg·m² or kg
-        mimic: the joint that this one follows, or None
-        actuated: whether it has a motor, as far as the description says; it does not change how
-            the arm moves, so equal joints may differ in it
+        mimic: the joint that this one mimics, or None
+        actuated: whether it has a motor according to the description; not part of equality,
+            because it does not change the dynamics
         stiffness: of a spring in the joint, in N·m/rad or N/m
         rest: position at which the spring is relaxed, in rad or m
 
@@ -137,13 +137,13 @@ class Joint:
 
     @property
     def turns(self) -> bool:
-        """Whether its positions are angles in rad rather than lengths in m."""
+        """True for a revolute or continuous joint, whose position is an angle in rad."""
         return self.kind != "prismatic"
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A moving link, the joint inboard of it, and the number of the link that joint sits on.
+    """A moving link with the joint inboard of it and the number of its parent link.
 
     Fields:
         name: as the description has it
@@ -169,7 +169,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A named place on a link: a link of the description, moving or merged."""
+    """A named frame fixed to a moving link: a link of the description, moving or merged."""
 
     name: str
     link: int
@@ -178,7 +178,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Wrench:
-    """A load applied to the arm at a frame.
+    """An external wrench applied at a frame.
 
     follower: force and moment fixed in the frame, acting at its origin
     dead:     force and moment fixed in world axes, acting at the frame's origin
@@ -193,7 +193,7 @@ class Wrench:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A closure between two frames, which makes a loop of the tree's branches.
+    """A loop-closure constraint between two frames of the tree.
 
     point: the origins of both frames coincide, 3 equations
     rigid: the frames coincide, 6 equations
@@ -209,7 +209,7 @@ class Loop:
 class DhRow:
     """The row of a Denavit–Hartenberg table that a joint was written in.
 
-    inboard, outboard: the frames that its four figures lie between
+    inboard, outboard: the frames that its four parameters relate
     """
 
     joint: str
@@ -218,7 +218,7 @@ class DhRow:
     outboard: str
 
 
-# the freedoms of a joint with several, from the innermost link that stands for it outward
+# coordinates of a multi-DoF joint, from its innermost virtual link outward
 GROUP_FREEDOMS: Mapping[GroupKind, tuple[str, ...]] = {
     "floating": ("x", "y", "z", "rz", "ry", "rx"),
     "planar": ("x", "y", "rz"),
@@ -228,11 +228,11 @@ GROUP_FREEDOMS: Mapping[GroupKind, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A joint with several freedoms: one link for each, the body itself outermost.
+    """A multi-DoF joint: one link per DoF, the body itself outermost.
 
-    Positions are those of its links, one after the other: a floating body slides along x, y, z
-    and then turns by yaw, pitch, roll, a spherical joint only turns.  Velocities are those of the
-    body in its own axes.
+    Positions are those of its links in order: a floating body translates along x, y, z and then
+    rotates by yaw, pitch, roll; a spherical joint only rotates.  Velocities are those of the body
+    in its own axes.
     """
 
     name: str
@@ -241,10 +241,10 @@ class Group:
 
     @property
     def body(self) -> int:
-        """The outermost link, which carries the mass and all frames."""
+        """Number of the outermost link, which has the mass and all frames."""
         return self.links[-1]
 
     @property
     def freedoms(self) -> dict[str, int]:
-        """The link that stands for each freedom: x, y, z slide, rx, ry, rz turn."""
+        """Coordinate -> number of its link: x, y, z are prismatic, rx, ry, rz revolute."""
         return dict(zip(GROUP_FREEDOMS[self.kind], self.links, strict=True))

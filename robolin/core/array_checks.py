@@ -1,4 +1,4 @@
-"""Values at the border of the library: their shape, their kind, and whether they make sense."""
+"""Validate arrays that users pass: shape, dtype, labels and finite values."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from robolin.core.text import pluralize
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.errors import RobolinError, UsageError
 
-# what has no labels for sure
+# types without labels
 _PLAIN = (int, float, np.number, str)
-# whole numbers up to here are float64 as well
+# float64 represents all integers up to this one exactly
 _EXACT = 1 << 53
 
 
 def require_arm(arm: object) -> None:
-    """An arm that was loaded, not the name of one."""
+    """Reject anything but a loaded arm, such as the name of one."""
     if not isinstance(arm, Arm):
-        given = repr(arm) if isinstance(arm, str) else f"a {type(arm).__name__}"
+        actual = repr(arm) if isinstance(arm, str) else f"a {type(arm).__name__}"
         hint = f"load it first: robolin.load({arm!r})" if isinstance(arm, str) else "robolin.load"
-        raise UsageError(f"an arm is needed, not {given}", hint=hint)
+        raise UsageError(f"an arm is needed, not {actual}", hint=hint)
 
 
 def require_tree(arm: Arm, question: str) -> None:
-    """No closed loops, where only a tree of joints has an answer."""
+    """Reject an arm with closed loops; `question` names what is defined for trees only."""
     if arm.loops:
         names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
         raise RobolinError(
@@ -44,7 +44,7 @@ def require_tree(arm: Arm, question: str) -> None:
 
 
 def require_one_friction_column(arm: Arm) -> None:
-    """No one-sided friction, where a kernel of the regressor is used as it is."""
+    """Reject one-sided friction: the compiled regressor has one friction column per joint."""
     if arm.has_one_sided_friction and arm.friction_velocity is not None:
         raise RobolinError(
             "regressor: one-sided friction has two columns per joint, and its kernel has one",
@@ -54,21 +54,21 @@ def require_one_friction_column(arm: Arm) -> None:
 
 
 def require_loops(arm: Arm) -> None:
-    """Closed loops, where a question is about them."""
+    """Reject an arm without closed loops."""
     if not arm.loops:
         hint = "loops are written in YAML arms, and open_loops=True leaves them out"
         raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
 def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
-    """The value as floats of shape (..., n), in the arm's order; a number stands for all joints.
+    """Convert joint values to floats (..., n) in the arm's joint order.
 
-    What comes with names, as dicts and tables do, is matched by them.
+    A single number is used for all joints.  Dicts and tables are matched by joint name.
     """
-    given = real_numbers(name, _by_joint(arm, name, value))
-    array = np.ascontiguousarray(given, dtype=float)
-    if given.ndim == 0:
-        array = np.full(arm.n, float(given))
+    numbers = real_numbers(name, _by_joint(arm, name, value))
+    array = np.ascontiguousarray(numbers, dtype=float)
+    if numbers.ndim == 0:
+        array = np.full(arm.n, float(numbers))
     if array.shape[-1] != arm.n:
         raise RobolinError(
             f"{name} has {array.shape[-1]} values along its last axis, "
@@ -79,13 +79,13 @@ def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
 
 
 def joint_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, Floats]:
-    """Values by name as floats of shape (..., n); rows with labels have to be the same in all."""
+    """Convert named joint values to floats (..., n); their row labels must be equal."""
     require_same_rows(values)
     return {name: as_joint_array(arm, name, value) for name, value in values.items()}
 
 
 def _by_joint(arm: Arm, name: str, value: Any) -> Any:
-    """The value without labels, its joints in order; itself if it has none."""
+    """Remove labels and put joints in order; a value without labels is returned unchanged."""
     if isinstance(value, np.ndarray):
         if value.dtype.names is None:
             return value
@@ -95,55 +95,55 @@ def _by_joint(arm: Arm, name: str, value: Any) -> Any:
         return [_by_joint(arm, name, each) for each in value]
     elif isinstance(value, _PLAIN):
         return value
-    given = labelled(name, value)
-    if given is None:
+    by_label = labelled(name, value)
+    if by_label is None:
         return value
-    columns = in_joint_order(name, given, arm.joint_names, isinstance(value, Mapping))
+    columns = in_joint_order(name, by_label, arm.joint_names, isinstance(value, Mapping))
     return np.stack(np.broadcast_arrays(*(real_numbers(name, each) for each in columns)), -1)
 
 
 def real_numbers(name: str, value: ArrayLike) -> AnyArray:
-    """An array of real numbers; text, complex and missing values are not made into any."""
+    """Convert to an array of real numbers; reject text, complex and masked values."""
     try:
-        given = np.asanyarray(value)
+        array = np.asanyarray(value)
     except ValueError as error:
         raise RobolinError(f"{name} is not an array of numbers: {error}") from error
-    # NumPy's masked arrays are imported only where somebody has one
-    if type(given) is not np.ndarray and np.ma.is_masked(given):
+    # np.ma is imported on first use: avoid that for plain arrays
+    if type(array) is not np.ndarray and np.ma.is_masked(array):
         raise RobolinError(f"{name} has masked values", hint="fill them in or leave the rows out")
-    if given.dtype.kind not in "biuf":
-        raise RobolinError(f"{name} is not an array of real numbers: its type is {given.dtype}")
-    return given
+    if array.dtype.kind not in "biuf":
+        raise RobolinError(f"{name} is not an array of real numbers: its type is {array.dtype}")
+    return array
 
 
 def is_real_number(value: object) -> bool:
-    """Whether this is one real number, Python's or NumPy's; true and false are none."""
+    """True for one real number of Python or NumPy, except bool."""
     if not isinstance(value, Real | np.ndarray):
         return False
-    given = np.asarray(value)
-    return given.ndim == 0 and given.dtype.kind in "iuf"
+    array = np.asarray(value)
+    return array.ndim == 0 and array.dtype.kind in "iuf"
 
 
 def seconds_of(time: ArrayLike, where: str = "") -> Floats:
-    """Times as float64, for whoever reckons with them; stamps that would be rounded are refused."""
-    given = np.asarray(time)
-    if given.dtype.kind == "M":
+    """Convert times to float64 seconds; reject dates and integers that float64 would round."""
+    array = np.asarray(time)
+    if array.dtype.kind == "M":
         hint = "begin at 0 and count in seconds: (time - time[0]) / numpy.timedelta64(1, 's')"
         raise RobolinError("time is given as dates, not as seconds", where=where, hint=hint)
-    if given.dtype.kind in "iu" and np.abs(given).max(initial=0) > _EXACT:
+    if array.dtype.kind in "iu" and np.abs(array).max(initial=0) > _EXACT:
         raise RobolinError(
-            f"time stamps such as {given.flat[0]} are no seconds",
+            f"time stamps such as {array.flat[0]} are no seconds",
             where=where,
             hint="begin at 0 and count in seconds: (time - time[0]) / 1e9 for nanoseconds",
         )
-    return np.asarray(given, dtype=float)
+    return np.asarray(array, dtype=float)
 
 
 def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
-    """Whether the values are clearly those of one state; `as_joint_array` decides in doubt."""
+    """True if the values are plainly those of one state; False if `as_joint_array` must check."""
     for value in values:
         plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
-        # a whole number that no float holds is looked at closer
+        # leave integers beyond int64 to `as_joint_array`
         single = isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 63)
         if not plain and not single:
             return False
@@ -151,19 +151,19 @@ def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
 
 
 def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
-    """The leading axes that all values share once broadcast."""
+    """The broadcast shape of the leading axes of all values."""
     shapes: set[tuple[int, ...]] = {array.shape[:-1] for array in arrays.values()}
     if len(shapes) == 1:
         return shapes.pop()
     try:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError as error:
-        told = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise RobolinError(f"these shapes do not go together: {told}") from error
+        shapes_text = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise RobolinError(f"these shapes do not go together: {shapes_text}") from error
 
 
 def kernel_rows(array: AnyArray, batch: tuple[int, ...]) -> AnyArray:
-    """An array a kernel can read row by row; the same values for all rows stay one row."""
+    """A contiguous array with the rows of the batch; a single shared row stays one row."""
     shape = array.shape[:-1]
     if shape == batch or not shape:
         return array
@@ -171,22 +171,22 @@ def kernel_rows(array: AnyArray, batch: tuple[int, ...]) -> AnyArray:
 
 
 def require_sound(arm: Arm, state: Mapping[str, AnyArray]) -> None:
-    """Finite values of one state, and angles whose sine can be told."""
+    """Reject NaN, infinity, and angles too large for an accurate sine, in one state."""
     for name, values in state.items():
         finite = np.isfinite(values)
         if not finite.all():
-            at = int(np.argmin(finite))
-            joint = arm.joint_names[at]
-            raise RobolinError(f"{name} is not finite at joint '{joint}': {values[at]}")
+            index = int(np.argmin(finite))
+            joint = arm.joint_names[index]
+            raise RobolinError(f"{name} is not finite at joint '{joint}': {values[index]}")
     if "q" in state:
         _require_angles(arm, state["q"])
 
 
 def _require_angles(arm: Arm, q: AnyArray) -> None:
-    """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
-    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
+    """Reject huge angles: neighbouring doubles there differ by a noticeable rotation."""
+    for link, index in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         mimic = link.joint.mimic
-        angle = q[place] * mimic.ratio + mimic.offset if mimic else q[place]
+        angle = q[index] * mimic.ratio + mimic.offset if mimic else q[index]
         if link.joint.turns and abs(angle) > LARGEST_ANGLE:
             raise RobolinError(
                 f"q is {angle:g} rad at joint '{link.joint.name}', beyond ±{LARGEST_ANGLE:.0f} rad",
@@ -195,7 +195,7 @@ def _require_angles(arm: Arm, q: AnyArray) -> None:
 
 
 def require_finite_results(results: Mapping[str, AnyArray]) -> None:
-    """Results of one state that fit in a double."""
+    """Reject results of one state that overflow."""
     for name, values in results.items():
         if not np.isfinite(values).all():
             raise RobolinError(

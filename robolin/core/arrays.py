@@ -1,4 +1,4 @@
-"""The kinds of arrays that go between rooms."""
+"""Type aliases of arrays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Integers = npt.NDArray[np.int64]
 # of float64, complex128 or int64
 Numbers = npt.NDArray[Any]
 Complexes = npt.NDArray[np.complex128]
-# where something stands in others
-Places = npt.NDArray[np.intp]
+# indices into other arrays
+Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.str_]
-# of whatever numbers a computation runs on, exact and dual ones among them, or a single one of them
+# an array or a scalar of any number type, exact and dual numbers included
 AnyArray = Any
-# by their names
+# arrays by name
 Arrays = dict[str, np.ndarray]
 
-# what stands for a value per joint: numbers in the order of the joints, or by their names
+# a value per joint: numbers in joint order, or by joint name
 JointValues = npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Mapping[str, npt.ArrayLike]]

@@ -1,11 +1,9 @@
-"""Where an arm is, when some of its joints have several freedoms: q as a point of a curved space.
+"""Configuration space of arms with multi-DoF joints: integrate and difference on the manifold.
 
-A floating or spherical joint keeps roll, pitch and yaw in q because they read well and are three.
-Velocities are those of the body in its own axes, so q̇ is not the rate of q there.  Here q turns
-into numbers whose rate is smooth everywhere (a unit quaternion where a joint turns freely), steps
-are taken along a twist of the body, and the way from one configuration to another is told as such.
-On arms whose joints have one freedom each, every function is the plain thing: identity, sum,
-difference.
+A floating or spherical joint stores roll, pitch and yaw in q.  Its velocities are those of the
+body in its own axes, so q̇ is not the time derivative of q.  This module converts q to coordinates
+with smooth derivatives (unit quaternions), advances q along a body twist, and computes the twist
+between two configurations.  For one-DoF joints these are the identity, the sum and the difference.
 
 All functions work on any leading axes.
 """
@@ -36,44 +34,44 @@ TURN_FREEDOMS, SLIDE_FREEDOMS = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
 def has_groups(arm: Arm) -> bool:
-    """Whether some joint has several freedoms."""
+    """True if the arm has a multi-DoF joint."""
     return bool(arm.groups)
 
 
 def embedded(arm: Arm, q: JointValues) -> Floats:
-    """q (..., n) as numbers (..., n + joints that turn freely) that never jump: y.
+    """Convert q (..., n) to continuous coordinates y (..., n + ball and floating joints).
 
-    y is q with the roll, pitch and yaw of each of these joints replaced by the qx, qy, qz of its
-    unit quaternion; their qw come last, one for each.
+    y is q with roll, pitch and yaw of each such joint replaced by qx, qy, qz of its unit
+    quaternion; the qw are appended, one per joint.
     """
     q = np.array(q, dtype=float)
-    quaternions = [(places, quaternion_from_rpy(q[..., places])) for places in _turns_of_free(arm)]
-    for places, quaternion in quaternions:
-        q[..., places] = quaternion[..., :3]
+    quaternions = [(rpy, quaternion_from_rpy(q[..., rpy])) for rpy in _rpy_indices(arm)]
+    for rpy, quaternion in quaternions:
+        q[..., rpy] = quaternion[..., :3]
     last = [quaternion[..., 3:] for _, quaternion in quaternions]
     return np.concatenate([q, *last], axis=-1)
 
 
 def coordinates_of(arm: Arm, y: ArrayLike) -> Floats:
-    """q (..., n) of the numbers that `embedded` gives; quaternions may have any length."""
+    """Inverse of `embedded`: q (..., n) from y; quaternions need not be normalized."""
     y = np.asarray(y, dtype=float)
     q = y[..., : arm.n].copy()
-    for i, places in enumerate(_turns_of_free(arm)):
-        q[..., places] = rpy_from_quaternion(_quaternion(arm, y, i, places))
+    for i, indices in enumerate(_rpy_indices(arm)):
+        q[..., indices] = rpy_from_quaternion(_quaternion(arm, y, i, indices))
     return q
 
 
 def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
-    """dy/dt (..., n + joints that turn freely) for velocities q̇ (..., n)."""
+    """dy/dt of the coordinates y of `embedded` for velocities q̇ (..., n)."""
     y, qd = np.asarray(y, dtype=float), np.asarray(qd, dtype=float)
     batch = np.broadcast_shapes(y.shape[:-1], qd.shape[:-1])
     rates = np.zeros((*batch, y.shape[-1]))
     rates[..., : arm.n] = qd
     i = 0
     for group in arm.groups:
-        at = _places(arm, group)
+        at = _q_indices(arm, group)
         if group.kind == "planar":
-            rates[..., at["xy"]] = _turned(y[..., at["rz"]], qd[..., at["xy"]])
+            rates[..., at["xy"]] = _rotate_2d(y[..., at["rz"]], qd[..., at["xy"]])
             continue
         quaternion = _quaternion(arm, y, i, at["turns"])
         spin = qd[..., at["turns"]]
@@ -82,19 +80,18 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
         rates[..., at["turns"]] = turning[..., :3]
         rates[..., arm.n + i] = turning[..., 3]
         if at["slides"]:
-            rates[..., at["slides"]] = _rotated(matrix_of(quaternion), qd[..., at["slides"]])
+            rates[..., at["slides"]] = _rotate(matrix_of(quaternion), qd[..., at["slides"]])
         i += 1
     return rates
 
 
 def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
-    """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group.
+    """Compute q ⊕ δ: the configuration after a step δ, a constant body twist per multi-DoF joint.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        delta: the change (..., n) in rad or m; for a joint with several freedoms a twist of its
-            body
+        delta: the change (..., n) in rad or m; for a multi-DoF joint a twist of its body
 
     Returns:
         positions (..., n) in rad or m
@@ -112,15 +109,15 @@ def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
     start, change = _checked(arm, q=q, delta=delta)
     after = start + change
     for group in arm.groups:
-        at = _places(arm, group)
+        at = _q_indices(arm, group)
         if group.kind == "planar":
             step = planar_translation_of_twist(change[..., at["rz"]], change[..., at["xy"]])
-            after[..., at["xy"]] = start[..., at["xy"]] + _turned(start[..., at["rz"]], step)
+            after[..., at["xy"]] = start[..., at["xy"]] + _rotate_2d(start[..., at["rz"]], step)
             continue
         turn, slide = change[..., at["turns"]], change[..., at["slides"]]
         before = quaternion_from_rpy(start[..., at["turns"]])
         if at["slides"]:
-            moved = _rotated(matrix_of(before), translation_of_twist(turn, slide))
+            moved = _rotate(matrix_of(before), translation_of_twist(turn, slide))
             after[..., at["slides"]] = start[..., at["slides"]] + moved
         after[..., at["turns"]] = rpy_from_quaternion(
             quaternion_product(before, quaternion_from_turn(turn))
@@ -129,14 +126,14 @@ def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
 
 
 def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
-    """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely.
+    """Compute δ with q0 ⊕ δ = q1, along the shorter rotation for ball and floating joints.
 
     Args:
         arm: the arm, from `robolin.load`
         q0, q1: positions (..., n) in rad or m, in the order of `arm.joint_names`
 
     Returns:
-        the change (..., n) in rad or m; for a joint with several freedoms a twist of its body
+        the change (..., n) in rad or m; for a multi-DoF joint a twist of its body
 
     Raises:
         RobolinError: a shape that does not fit the arm
@@ -151,13 +148,13 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
 
 
 def change_between(arm: Arm, start: Floats, end: Floats) -> Floats:
-    """The same between arrays (..., n) that need no looking at."""
+    """`difference` for arrays (..., n) that are already validated."""
     delta = end - start
     for group in arm.groups:
-        at = _places(arm, group)
+        at = _q_indices(arm, group)
         if group.kind == "planar":
-            way = _turned(-start[..., at["rz"]], delta[..., at["xy"]])
-            delta[..., at["xy"]] = planar_twist_of_translation(delta[..., at["rz"]], way)
+            translation = _rotate_2d(-start[..., at["rz"]], delta[..., at["xy"]])
+            delta[..., at["xy"]] = planar_twist_of_translation(delta[..., at["rz"]], translation)
             continue
         before = quaternion_from_rpy(start[..., at["turns"]])
         back = before * np.array([-1.0, -1.0, -1.0, 1.0])
@@ -166,16 +163,16 @@ def change_between(arm: Arm, start: Floats, end: Floats) -> Floats:
         )
         delta[..., at["turns"]] = turn
         if at["slides"]:
-            way = _rotated(matrix_of(back), delta[..., at["slides"]])
-            delta[..., at["slides"]] = twist_of_translation(turn, way)
+            translation = _rotate(matrix_of(back), delta[..., at["slides"]])
+            delta[..., at["slides"]] = twist_of_translation(turn, translation)
     return delta
 
 
 def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
-    """What δq itself adds to its rate: d(δq)/dt = δq̇ + block δq.
+    """Compute the block in d(δq)/dt = δq̇ + block δq.
 
-    It is -crm(v) for joints with several freedoms and zero for others: the upper left block of the
-    linear system whose other blocks are those of `linearize_forward`.
+    The block is -crm(v) for multi-DoF joints and zero for others.  It is the upper left block of
+    the linear system whose other blocks are those of `linearize_forward`.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -211,13 +208,13 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
 
 
 def _checked(arm: Arm, **values: JointValues) -> list[Floats]:
-    """What users give for all joints, as arrays (..., n)."""
+    """Validate joint values of users and convert them to arrays (..., n)."""
     require_arm(arm)
     return [*joint_arrays(arm, values).values()]
 
 
 def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:
-    """crm([w; u]) = [[w~, 0], [u~, w~]]: row, column, sign, and which number of the twist."""
+    """Entries of crm([w; u]) = [[w~, 0], [u~, w~]]: row, column, sign, index in the twist."""
     entries = []
     for i in range(3):
         for a, b, sign in ((1, 2, -1.0), (2, 1, 1.0)):
@@ -231,8 +228,8 @@ def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:
 _MOTION_CROSS = _cross_entries()
 
 
-def _places(arm: Arm, group: Group) -> Mapping[str, Any]:
-    """Places in q: of the turns and slides together, and of the parts a planar joint has."""
+def _q_indices(arm: Arm, group: Group) -> Mapping[str, Any]:
+    """Indices in q by part: rotations and translations, or xy and rz of a planar joint."""
     at = arm.places(group)
     if group.kind == "planar":
         return {"xy": [at["x"], at["y"]], "rz": at["rz"]}
@@ -240,43 +237,43 @@ def _places(arm: Arm, group: Group) -> Mapping[str, Any]:
     return {"turns": [at[part] for part in TURN_FREEDOMS], "slides": slides}
 
 
-def _turns_of_free(arm: Arm) -> list[list[int]]:
-    return [_places(arm, group)["turns"] for group in arm.groups if group.kind != "planar"]
+def _rpy_indices(arm: Arm) -> list[list[int]]:
+    return [_q_indices(arm, group)["turns"] for group in arm.groups if group.kind != "planar"]
 
 
-def _quaternion(arm: Arm, y: Floats, i: int, places: list[int]) -> Floats:
-    """The i-th quaternion, brought to length one."""
-    x, y_, z, w = (*(y[..., place] for place in places), y[..., arm.n + i])
+def _quaternion(arm: Arm, y: Floats, i: int, indices: list[int]) -> Floats:
+    """The i-th quaternion, normalized."""
+    x, y_, z, w = (*(y[..., index] for index in indices), y[..., arm.n + i])
     quaternion = np.stack([x, y_, z, w], axis=-1)
     length = np.sqrt(x * x + y_ * y_ + z * z + w * w)
     unit: Floats = quaternion / length[..., None]
     return unit
 
 
-def _rotated(R: Floats, v: Floats) -> Floats:
-    """R v, in the same order for one vector and for many."""
+def _rotate(R: Floats, v: Floats) -> Floats:
+    """R v, summed in the same order for one vector and for many."""
     x, y, z = v[..., 0, None], v[..., 1, None], v[..., 2, None]
-    turned: Floats = (R[..., 0] * x + R[..., 2] * z) + R[..., 1] * y
-    return turned
+    rotated: Floats = (R[..., 0] * x + R[..., 2] * z) + R[..., 1] * y
+    return rotated
 
 
-def _turned(angle: Floats, v: Floats) -> Floats:
-    """Vectors of the plane, turned."""
+def _rotate_2d(angle: Floats, v: Floats) -> Floats:
+    """Rotate plane vectors by an angle."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1]], axis=-1)
 
 
 def planar_translation_of_twist(angle: Floats, v: Floats) -> Floats:
-    """Where one ends by walking along v while turning steadily by an angle."""
+    """Exponential map of SE(2): translation along v under a steady rotation by the angle."""
     a, b = _sine_over(angle), _versine_over(angle)
     return np.stack([a * v[..., 0] - b * v[..., 1], b * v[..., 0] + a * v[..., 1]], axis=-1)
 
 
-def planar_twist_of_translation(angle: Floats, way: Floats) -> Floats:
-    """The v whose walk, turning steadily by an angle, ends at `way`."""
+def planar_twist_of_translation(angle: Floats, translation: Floats) -> Floats:
+    """Logarithm of SE(2): the v whose exponential map gives `translation`."""
     a, b = _sine_over(angle), _versine_over(angle)
     size = a * a + b * b
-    x, y = way[..., 0], way[..., 1]
+    x, y = translation[..., 0], translation[..., 1]
     return np.stack([(a * x + b * y) / size, (a * y - b * x) / size], axis=-1)
 
 
@@ -286,6 +283,6 @@ def _sine_over(angle: Floats) -> Floats:
 
 
 def _versine_over(angle: Floats) -> Floats:
-    """(1 - cos(x)) / x, without loss where x is small."""
+    """(1 - cos(x)) / x, accurate for small x."""
     half = 0.5 * angle
     return np.sin(half) * np.sinc(half / np.pi)

@@ -1,6 +1,6 @@
-"""Values that come with names, as dicts, tables and series have them: matched, never counted off.
+"""Match labelled values (dicts, tables, series) to joints by name, never by position.
 
-Pandas, Polars, PyArrow and xarray are known by what their objects can do; none is imported.
+Objects of pandas, Polars, PyArrow and xarray are recognized by their attributes; none is imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BARE = "leave the labels out (.to_numpy()) if the values are in the order of th
 
 
 class AxisLabels(NamedTuple):
-    """What is known of an axis before the joints: its name, and the labels along it."""
+    """Name and labels of an axis before the joint axis; None where unknown."""
 
     axis: str | None
     labels: Any
@@ -32,14 +32,14 @@ def require_same_rows(
 ) -> None:
     """Reject values whose rows have different labels, because they would be matched by position.
 
-    Values without labels fit all others, and so does one row for all.
+    Values without labels match all others; so does a single row.
 
     Args:
         values: joint values (..., n) by name
         vectors: values with one number per row, such as the time, by name
 
     Raises:
-        RobolinError: two values have other labels, or other dimensions, along the same axis
+        RobolinError: two values have different labels or dimensions along the same axis
     """
     seen: list[tuple[str, list[AxisLabels]]] = []
     for name, value in values.items():
@@ -55,9 +55,9 @@ def require_same_rows(
 
 
 def _axes(value: Any) -> list[AxisLabels]:
-    """The axes of a value with labels, in order; none for anything else."""
+    """Axes of a labelled value, in order; [] for other values."""
     if isinstance(value, (int, float, list, tuple, str)) or hasattr(value, "__array_interface__"):
-        # numbers and arrays of NumPy, which is not imported for the question
+        # numbers and NumPy arrays, recognized without importing NumPy
         return []
     if hasattr(value, "dims") and hasattr(value, "coords"):
         coords = value.coords
@@ -75,7 +75,7 @@ def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLa
         raise RobolinError(message, hint=_ROWS_BY_LABEL)
     if one.labels is None or other.labels is None or one.labels is other.labels:
         return
-    # one row stands for all, and other lengths are reported as shapes that do not fit
+    # a single row is broadcast; other lengths are reported later as a shape mismatch
     if len(one.labels) != len(other.labels) or _equal(one.labels, other.labels):
         return
     pairs = zip(list(one.labels), list(other.labels), strict=True)
@@ -85,7 +85,7 @@ def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLa
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether labels are the same in the same order; NaN is the same as NaN."""
+    """True if the labels are equal in the same order; NaN equals NaN."""
     if hasattr(one, "equals") and type(one) is type(other):
         return bool(one.equals(other))
     return all(map(_same, list(one), list(other)))
@@ -96,7 +96,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def labelled(name: str, value: Any) -> dict[str, Any] | None:
-    """What each label along the last axis stands for; None where nothing has a name."""
+    """Values by label along the last axis; None for a value without labels."""
     if isinstance(value, Mapping):
         return dict(value)
     fields = getattr(getattr(value, "dtype", None), "names", None)
@@ -124,7 +124,7 @@ def _of_coordinates(name: str, value: Any) -> dict[str, Any] | None:
 
 
 def _named(name: str, labels: Any, column: Any) -> dict[str, Any] | None:
-    """Columns by label, unless the labels only count."""
+    """Columns by label; None if the labels are only column numbers."""
     labels = list(labels)
     if labels in (list(range(len(labels))), [f"column_{i}" for i in range(len(labels))]):
         return None
@@ -140,26 +140,26 @@ def _named(name: str, labels: Any, column: Any) -> dict[str, Any] | None:
 def in_joint_order(
     name: str, given: Mapping[str, Any], joints: Sequence[str], some: bool
 ) -> list[Any]:
-    """The values of the joints, in their order, found by their names.
+    """Values in joint order, selected by joint name.
 
-    A joint is `elbow` or `elbow/position`.  With `some`, joints may be left out, which are then 0
-    as on the command line, and no other label may be there; without, it is the other way round.
+    The label of a joint is `elbow` or `elbow/position`.  With `some`, missing joints are 0 and
+    unknown labels are rejected; without it, missing joints are rejected and unknown labels ignored.
     """
     known = QUANTITIES.get(name)
     word = known.column if known else None
-    places = {label: joint for joint in joints for label in (joint, f"{joint}/{word}")}
-    found: dict[str, Any] = {}
+    joint_by_label = {label: joint for joint in joints for label in (joint, f"{joint}/{word}")}
+    matched: dict[str, Any] = {}
     for label, values in given.items():
-        joint = places.get(label)
-        if joint in found:
+        joint = joint_by_label.get(label)
+        if joint in matched:
             raise RobolinError(f"{name} has joint '{joint}' more than once", hint="keep one")
         if joint is not None:
-            found[joint] = values
+            matched[joint] = values
         elif some:
             hint = did_you_mean(str(label), joints)
             raise RobolinError(f"{name} names '{label}', which is no joint here", hint=hint)
-    missing = [joint for joint in joints if joint not in found]
+    missing = [joint for joint in joints if joint not in matched]
     if missing and not some:
         message = f"{name} has labels, but none is joint {quote_list(missing)}"
         raise RobolinError(message, hint=f"its labels are {quote_list(list(given))}; {_BARE}")
-    return [found.get(joint, 0.0) for joint in joints]
+    return [matched.get(joint, 0.0) for joint in joints]

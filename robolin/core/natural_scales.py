@@ -27,9 +27,9 @@ _DIMENSIONS = {
     "W": (1.0, 2.0, -3.0),
 }
 _POWERS = {"²": 2, "³": 3}
-# what rounding leaves of a quantity beside its natural scale, after many operations
+# rounding error after many operations, relative to the natural scale
 ROUNDING = 1e-12
-# energies of motion are squares of velocities; work and the energy error come from few operations
+# kinetic energies are quadratic in velocities; work and energy error need few operations
 _OWN_ROUNDING = {
     "kinetic_energy": 1e-24,
     "lyapunov": 1e-24,
@@ -47,7 +47,7 @@ class NaturalScales:
     gravity: float = 0.0
 
     def in_motion(self, qd: float, qdd: float) -> NaturalScales:
-        """The scales of a motion, whose accelerations take the place of gravity.
+        """The scales of a motion, with its accelerations in place of gravity.
 
         Args:
             qd: the largest velocity in rad/s
@@ -78,19 +78,19 @@ NO_SCALES = NaturalScales()
 
 
 def rounding_share(name: str) -> float:
-    """The share of its natural scale below which an array of this name is rounding."""
+    """The fraction of the natural scale below which values of this array are rounding."""
     return _OWN_ROUNDING.get(name, ROUNDING)
 
 
-def natural_scales(figures: Mapping[str, Any] | None, gravity: float) -> NaturalScales:
+def natural_scales(model: Mapping[str, Any] | None, gravity: float) -> NaturalScales:
     """The natural scales of a robot.
 
     Args:
-        figures: `Arm.figures` or `Result.model`
+        model: `Arm.figures` or `Result.model`
         gravity: in m/s²
     """
-    links = (figures or {}).get("links", {}).values()
-    joints = (figures or {}).get("joints", {}).values()
+    links = (model or {}).get("links", {}).values()
+    joints = (model or {}).get("joints", {}).values()
     mass = 0.0
     for link in links:
         mass += link.get("mass", 0.0)
@@ -111,14 +111,14 @@ def contract_gravity(contract: Mapping[str, Any]) -> float:
 
 def _dimension(unit: str) -> tuple[float, float, float] | None:
     """Exponents of kg, m and s; None for a unit that is not a product of known ones."""
-    found = [0.0, 0.0, 0.0]
+    exponents = [0.0, 0.0, 0.0]
     above, *below = unit.split("/")
     for sign, part in ((1.0, above), *((-1.0, each) for each in below)):
         for factor in part.strip("()").split("·"):
             power = _POWERS.get(factor[-1:], 1)
-            own = _DIMENSIONS.get(factor[:-1] if power > 1 else factor)
-            if own is None:
+            dimension = _DIMENSIONS.get(factor[:-1] if power > 1 else factor)
+            if dimension is None:
                 return None
-            for i, exponent in enumerate(own):
-                found[i] += sign * power * exponent
-    return found[0], found[1], found[2]
+            for i, exponent in enumerate(dimension):
+                exponents[i] += sign * power * exponent
+    return exponents[0], exponents[1], exponents[2]

@@ -1,4 +1,4 @@
-"""What a prompt and a notebook show of an answer: names and shapes, never pages of numbers."""
+"""Short text and HTML representations of results: names and shapes instead of long arrays."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from typing import Any
 
 from robolin.core.text import printable
 
-# what is no longer than this stands in a line as it is
+# longest text in characters that is shown in full
 _SHORT = 40
 # arrays up to this size are shown number by number in a notebook
 _FEW_NUMBERS = 200
 _OWN = ("__repr__", "__eq__", "__hash__")
-# beside numbers of order 1, nothing this small was computed
+# values below this fraction of the largest are rounding
 _NOISE = 1e-15
 ROUNDED_ZERO = "~0"
 
 
 class DisplayMixin:
-    """Data that show themselves: one line at a prompt, a table in a notebook, plain as a dict.
+    """Dataclass mixin: one-line repr, HTML table in notebooks, conversion to a dict, equality.
 
-    Two are equal if they are of one kind and all their numbers are, a missing one like another.
+    Two objects are equal if they have the same type and equal fields; NaN equals NaN.
     """
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        # a dataclass makes its own of these, unless the class itself has them
+        # set on the class itself: otherwise the dataclass decorator generates its own
         for name in _OWN:
             if name not in cls.__dict__:
                 setattr(cls, name, getattr(DisplayMixin, name))
 
     def __repr__(self) -> str:
-        told = (f"{name} {in_short(value)}" for name, value in _given(self).items())
-        return f"<{type(self).__name__}: {', '.join(told)}>"
+        texts = (f"{name} {in_short(value)}" for name, value in _fields_set(self).items())
+        return f"<{type(self).__name__}: {', '.join(texts)}>"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -44,31 +44,31 @@ class DisplayMixin:
         return all(equal_values(getattr(self, name), getattr(other, name)) for name in compared)
 
     def __hash__(self) -> int:
-        """Equal ones hash alike."""
-        held = [getattr(self, each.name) for each in fields(self) if each.compare]  # type: ignore[arg-type]
-        return hash((type(self), *(getattr(value, "shape", None) for value in held)))
+        """Hash of the type and the array shapes: equal objects have equal hashes."""
+        values = [getattr(self, each.name) for each in fields(self) if each.compare]  # type: ignore[arg-type]
+        return hash((type(self), *(getattr(value, "shape", None) for value in values)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field by its name, arrays as they are."""
+        """Every field by name, arrays unchanged."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: every field, its numbers if there are few, and what it is."""
+        """HTML table for a notebook: name, value and meaning of every field."""
         meanings = field_meanings(type(self))
         rows = [
             (escaped(name), in_html(value), escaped(meanings.get(name, "")))
-            for name, value in _given(self).items()
+            for name, value in _fields_set(self).items()
         ]
         return f"<b>{escaped(type(self).__name__)}</b>{html_table((), rows)}"
 
 
-def _given(shown: DisplayMixin) -> dict[str, Any]:
-    """The fields that say something."""
+def _fields_set(shown: DisplayMixin) -> dict[str, Any]:
+    """The fields that are not None."""
     return {name: value for name, value in shown.to_dict().items() if value is not None}
 
 
 def in_short(value: Any) -> str:
-    """A value in a few words: shapes of arrays, names of arms, counts of long lists."""
+    """Short text of a value: shape of an array, name of an arm, length of a long list."""
     shape = getattr(value, "shape", None)
     if shape:
         return str(tuple(shape))
@@ -87,7 +87,7 @@ def in_short(value: Any) -> str:
 
 
 def in_html(value: Any) -> str:
-    """A value for a notebook: arrays of a few numbers in full, everything else in short."""
+    """HTML of a value: small arrays in full, other values by `in_short`."""
     shape = getattr(value, "shape", None)
     if shape and len(shape) <= 2 and 0 < value.size <= _FEW_NUMBERS:
         rows = value.tolist() if len(shape) == 2 else [value.tolist()]
@@ -98,12 +98,12 @@ def in_html(value: Any) -> str:
 
 
 def is_rounding(value: float, largest: float) -> bool:
-    """Whether a number is nothing but rounding beside the largest of its table."""
+    """True if a nonzero value is rounding error relative to the largest of its table."""
     return 0.0 < abs(value) < _NOISE * largest
 
 
 def _largest(array: Any) -> float:
-    """The size of the largest number of an array; 0 for what is no numbers."""
+    """Largest finite magnitude in an array; 0 for arrays other than float and complex."""
     if array.dtype.kind not in "fc":
         return 0.0
     sizes = abs(array)
@@ -111,7 +111,7 @@ def _largest(array: Any) -> float:
 
 
 def _entry(number: Any, largest: float) -> str:
-    """A number of an array in short, and what is only rounding as tables show it."""
+    """Short text of an array entry; rounding errors are shown as in tables."""
     if isinstance(number, complex):
         size = _entry(abs(number.imag), largest)
         return f"{_entry(number.real, largest)}{'-' if number.imag < 0.0 else '+'}{size}j"
@@ -120,15 +120,15 @@ def _entry(number: Any, largest: float) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text as HTML that shows it."""
-    # only notebooks wait for the list of all entities
+    """Text escaped for HTML."""
+    # imported here because it loads a large table that only notebooks need
     from html import escape
 
     return escape(text)
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are HTML already."""
+    """HTML table; the cells are HTML already."""
     head = "".join(f"<th>{cell}</th>" for cell in header)
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in ([head] if head else []) + lines)
@@ -136,13 +136,13 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def html_contract(contract: Mapping[str, Any]) -> str:
-    """What is included and what is left out, folded up."""
+    """Collapsible HTML table of the contract."""
     rows = [(escaped(str(key)), escaped(phrase(value))) for key, value in contract.items()]
     return f"<details><summary>contract</summary>{html_table((), rows)}</details>" if rows else ""
 
 
 def phrase(value: Any) -> str:
-    """An entry of a contract in words."""
+    """Text of a contract entry."""
     if value is None or value in ((), [], {}, ""):
         return "none"
     if isinstance(value, bool):
@@ -157,17 +157,17 @@ def phrase(value: Any) -> str:
 
 
 def field_meanings(kind: type) -> dict[str, str]:
-    """What the docstring of a class says of each field, its unit among it."""
-    _, _, told = cleandoc(kind.__doc__ or "").partition("\nFields:\n")
-    told = told.partition("\n\n")[0]
-    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n     .*)*)", told, flags=re.MULTILINE)
+    """Description of each field, parsed from the `Fields:` section of the class docstring."""
+    _, _, section = cleandoc(kind.__doc__ or "").partition("\nFields:\n")
+    section = section.partition("\n\n")[0]
+    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n     .*)*)", section, flags=re.MULTILINE)
     return {
         name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")
     }
 
 
 def equal_values(one: Any, other: Any) -> bool:
-    """Whether two values are the same, arrays number by number, a missing one like another."""
+    """True if two values are equal; arrays are compared by element, NaN equals NaN."""
     if hasattr(one, "shape") and hasattr(other, "shape"):
         import numpy as np
 

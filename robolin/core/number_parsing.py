@@ -1,4 +1,4 @@
-"""Numbers as people type them, `0,0.5,pi/2` or `elbow=30deg,wrist=-1.2`, and back into text."""
+"""Parse numbers typed by users, `0,0.5,pi/2` or `elbow=30deg,wrist=-1.2`, and format them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _DEGREES = ("deg", "°")
 
 
 class ParsedNumber(NamedTuple):
-    """A number, already in rad if it was typed in degrees; `angle` if it can be nothing else."""
+    """A number, converted to rad if typed in degrees; `angle` is True if it must be an angle."""
 
     value: float
     angle: bool = False
 
 
 class FlagText(NamedTuple):
-    """What stands after a flag, for messages that repeat it."""
+    """A flag and the text of its value, for error messages."""
 
     flag: str
     text: str
@@ -35,7 +35,7 @@ class FlagText(NamedTuple):
 
 
 def parse_number(typed: FlagText, item: str) -> ParsedNumber:
-    """One number, with or without `deg` or `°` behind it, or a part of π such as `-pi/2`."""
+    """Parse a number with an optional suffix `deg` or `°`, or a fraction of π such as `-pi/2`."""
     item = item.strip()
     if part := _PI.fullmatch(item):
         sign, times, over = part.groups()
@@ -46,8 +46,8 @@ def parse_number(typed: FlagText, item: str) -> ParsedNumber:
         what = f"'{item}' is not a number" if item else "a number is missing"
         hint = "numbers look like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
         raise typed.wrong(what, hint)
-    found = _finite(typed, item, float(plain))
-    return ParsedNumber(radians(found.value), True) if unit else ParsedNumber(found.value)
+    parsed = _finite(typed, item, float(plain))
+    return ParsedNumber(radians(parsed.value), True) if unit else ParsedNumber(parsed.value)
 
 
 def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> ParsedNumber:
@@ -59,7 +59,7 @@ def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> Pars
 
 
 def number(typed: FlagText, item: str) -> float:
-    """One number that cannot be an angle."""
+    """Parse a number that is not an angle."""
     value, angle = parse_number(typed, item)
     if angle:
         raise typed.wrong(f"'{item.strip()}' is not an angle", "a plain number is needed here")
@@ -67,7 +67,7 @@ def number(typed: FlagText, item: str) -> float:
 
 
 def numbers(typed: FlagText, text: str, count: int, what: str) -> list[float]:
-    """Exactly so many numbers with commas between them; `what` names them."""
+    """Parse exactly `count` comma-separated numbers; `what` describes them in the hint."""
     values = [number(typed, item) for item in text.split(",")]
     if len(values) != count:
         raise typed.wrong(f"{len(values)} numbers, not {count}", f"it takes {what}")
@@ -75,7 +75,7 @@ def numbers(typed: FlagText, text: str, count: int, what: str) -> list[float]:
 
 
 def parse_named_numbers(typed: FlagText, form: str = "JOINT=VALUE") -> dict[str, ParsedNumber]:
-    """`name=number` entries with commas between them; `form` tells what they look like."""
+    """Parse comma-separated `name=number` entries; `form` describes one in error messages."""
     entries: dict[str, ParsedNumber] = {}
     for item in typed.text.split(","):
         # a name may contain '=', a number may not
@@ -90,7 +90,7 @@ def parse_named_numbers(typed: FlagText, form: str = "JOINT=VALUE") -> dict[str,
 
 
 def text_of(value: Any) -> str:
-    """A plain value as it would be typed: floats in as few digits as bring back the same bits."""
+    """Format a value as users type it; floats use the fewest digits that round-trip."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):

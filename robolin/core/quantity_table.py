@@ -1,4 +1,4 @@
-"""What every name stands for: its unit, its symbol, its axes and its word in column names."""
+"""Table of all named quantities: unit, symbol, axes and column name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a name stands for.
+    """Unit, symbol and axes of a named quantity.
 
-    parts:  what its unit is made of: the numerator, then everything it is taken per
-    symbol: how it is written on paper
-    axes:   what each of its axes counts: 'joint', 'link', …, or how many entries there are
+    parts:  parts of its unit: the numerator, then the denominators
+    symbol: mathematical notation
+    axes:   what each axis counts: 'joint', 'link', …, or its length
     column: the word after the joint in column names of a vector, as in `elbow/effort`
     """
 
@@ -161,10 +161,10 @@ QUANTITIES: Mapping[str, Quantity] = {
     "impulse_response": Quantity((_Y, _U), "after an impulse", ("output", "input")),
 }
 
-# the words of vectors over joints, which files have as `<joint>/<word>`
+# column words of vectors over joints: files name their columns `<joint>/<word>`
 COLUMN_WORDS = {name: each.column for name, each in QUANTITIES.items() if each.column}
 
 
 def column_name(quantity: str, joint: str) -> str:
-    """The column of a file that has this quantity of a joint."""
+    """Name of the file column with this quantity of a joint."""
     return f"{joint}/{COLUMN_WORDS[quantity]}"

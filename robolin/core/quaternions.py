@@ -1,7 +1,7 @@
-"""Turns in space on NumPy arrays: unit quaternions (x, y, z, w), roll-pitch-yaw, turn vectors.
+"""Rotations on NumPy arrays: unit quaternions (x, y, z, w), roll-pitch-yaw, rotation vectors.
 
-A turn vector points along the axis and is as long as the angle.  All functions work on any
-leading axes.
+A rotation vector points along the axis; its length is the angle.  Functions accept any leading
+axes.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import numpy as np
 from robolin.core.arm import Arm, Joint
 from robolin.core.arrays import AnyArray
 
-# below this square of an angle the first terms of a series are exact to rounding
+# below this squared angle the first terms of the series are exact to rounding
 SMALL = 0.01
 
-# how far from 1 the length of a quaternion may be that someone wrote down
+# tolerance for the norm of quaternions in files
 LENGTH_TOLERANCE = 1e-6
 
 
 def quaternion_product(a: AnyArray, b: AnyArray) -> AnyArray:
-    """a b: first turned by b, then by a."""
+    """Product a b: rotation by b, then by a."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + np.cross(va, vb)
     return np.concatenate([vector, wa * wb - _dot(va, vb)], axis=-1)
 
 
 def matrix_of(quaternion: AnyArray) -> AnyArray:
-    """The rotation (..., 3, 3) of unit quaternions."""
+    """Rotation matrices (..., 3, 3) of unit quaternions."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
     rows = (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
@@ -37,7 +37,7 @@ def matrix_of(quaternion: AnyArray) -> AnyArray:
 
 
 def quaternion_from_rpy(rpy: AnyArray) -> AnyArray:
-    """Turns about the fixed axes x, y, z in this order."""
+    """Unit quaternions of rotations about the fixed axes x, y, z, in this order."""
     (cr, cp, cy), (sr, sp, sy) = (
         np.moveaxis(part, -1, 0) for part in (np.cos(0.5 * rpy), np.sin(0.5 * rpy))
     )
@@ -53,9 +53,8 @@ def quaternion_from_rpy(rpy: AnyArray) -> AnyArray:
 def rpy_from_quaternion(quaternion: AnyArray) -> AnyArray:
     """Roll, pitch and yaw of unit quaternions.
 
-    Where the pitch is a right angle, only yaw ± roll is told by the turn.  Roll and pitch are
-    what is left once the yaw is taken out, whatever it came out as, so that the three together
-    always make the same turn to rounding.
+    At gimbal lock (pitch ±90°) only yaw ± roll is determined.  Roll and pitch are computed from
+    the rotation that remains after removing the yaw, so the three always reproduce the rotation.
     """
     R = matrix_of(quaternion)
     yaw = np.arctan2(R[..., 1, 0], R[..., 0, 0])
@@ -65,18 +64,18 @@ def rpy_from_quaternion(quaternion: AnyArray) -> AnyArray:
         s * R[..., 0, 2] - c * R[..., 1, 2],
         c * R[..., 1, 1] - s * R[..., 0, 1],
     )
-    # adding nothing turns -0.0 into 0.0
+    # adding 0.0 converts -0.0 to 0.0
     return np.stack([roll, pitch, yaw], axis=-1) + 0.0
 
 
 def quaternion_from_turn(turn: AnyArray) -> AnyArray:
-    """The quaternion of a turn vector."""
+    """The unit quaternion of a rotation vector."""
     half = 0.5 * np.sqrt(_dot(turn, turn))
     return np.concatenate([0.5 * np.sinc(half / np.pi) * turn, np.cos(half)], axis=-1)
 
 
 def turn_from_quaternion(quaternion: AnyArray) -> AnyArray:
-    """The turn vector of a unit quaternion, at most half a turn long."""
+    """The rotation vector of a unit quaternion, at most π long."""
     quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
     vector, w = quaternion[..., :3], quaternion[..., 3:]
     sine = np.sqrt(_dot(vector, vector))
@@ -85,7 +84,7 @@ def turn_from_quaternion(quaternion: AnyArray) -> AnyArray:
 
 
 def translation_of_twist(turn: AnyArray, slide: AnyArray) -> AnyArray:
-    """Where a body ends that slides along its own axes while turning steadily.
+    """Exponential map of SE(3): translation of a body under a constant twist in its own axes.
 
     v + (1 - cos t)/t² ω x v + (t - sin t)/t³ ω x (ω x v)
     """
@@ -99,14 +98,14 @@ def translation_of_twist(turn: AnyArray, slide: AnyArray) -> AnyArray:
     return slide + first * once + second * np.cross(turn, once)
 
 
-def twist_of_translation(turn: AnyArray, way: AnyArray) -> AnyArray:
-    """The slide that ends at `way`: w - ½ ω x w + (1 - (t/2) cot(t/2))/t² ω x (ω x w)."""
+def twist_of_translation(turn: AnyArray, translation: AnyArray) -> AnyArray:
+    """Inverse of `translation_of_twist`: w - ½ ω x w + (1 - (t/2) cot(t/2))/t² ω x (ω x w)."""
     square = _dot(turn, turn)
     series = 1.0 / 12.0 + square / 720.0 + square**2 / 30240.0 + square**3 / 1209600.0
     half = np.where(square > SMALL, 0.5 * np.sqrt(square), 1.0)
     exact = (1.0 - half * np.cos(half) / np.sin(half)) / (4.0 * half**2)
-    once = np.cross(turn, way)
-    return way - 0.5 * once + np.where(square > SMALL, exact, series) * np.cross(turn, once)
+    once = np.cross(turn, translation)
+    return translation - 0.5 * once + np.where(square > SMALL, exact, series) * np.cross(turn, once)
 
 
 def _dot(a: AnyArray, b: AnyArray) -> AnyArray:
@@ -115,29 +114,29 @@ def _dot(a: AnyArray, b: AnyArray) -> AnyArray:
     return product[..., :1] + product[..., 1:2] + product[..., 2:3]
 
 
-# metres beyond which a link has slid far
+# travel in metres beyond which a prismatic joint counts as long
 FAR_SLID = 4.0
 
 
 def travelling(arm: Arm) -> tuple[int, ...]:
-    """The links that may slide far, base to tip, up to a branch or the frame in question.
+    """Links with long prismatic travel, base to tip, up to the first branch or `arm.tip`.
 
-    What slides on the base may, whatever its limits; behind joints that turn, limits decide.
+    Prismatic joints before the first revolute joint always count; later ones by their limits.
     """
     joints = {k: arm.link(k).joint for k in _stem(arm)}
-    turning = next((k for k, joint in joints.items() if joint.turns), 0)
-    found = (k for k, joint in joints.items() if k > turning or slides_far(joint))
-    return () if arm.groups or arm.loops else tuple(found)
+    first_revolute = next((k for k, joint in joints.items() if joint.turns), 0)
+    travelling_links = (k for k, joint in joints.items() if k > first_revolute or slides_far(joint))
+    return () if arm.groups or arm.loops else tuple(travelling_links)
 
 
 def slides_far(joint: Joint) -> bool:
-    """Whether it slides, and no limits keep it within `FAR_SLID` of home."""
+    """True for a prismatic joint whose limits exceed ±`FAR_SLID` or are missing."""
     ends = joint.limits.lower, joint.limits.upper
     return not (joint.turns or all(end is not None and abs(end) <= FAR_SLID for end in ends))
 
 
 def _stem(arm: Arm) -> list[int]:
-    """The links from the base on that carry all others, no further than the frame in question."""
+    """Links from the base to the first branch, at most up to the link of `arm.tip`."""
     carried: dict[int, list[int]] = {}
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         carried.setdefault(link.parent, []).append(k)

@@ -1,4 +1,4 @@
-"""Turns, poses and rigid bodies in space on plain floats; matrices are row-major nine-tuples."""
+"""Rotations, poses and inertias on plain floats; matrices are row-major tuples of nine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from math import cos, hypot, sin
 from robolin.core.arm import NO_TURN, Inertia, Matrix3, Pose, Rotary, Vector3
 from robolin.dynamics.algebra.scalar import float_sum
 
-# of lengths between these, squares keep their digits
+# squares of lengths between these neither underflow nor overflow
 SHORTEST, LONGEST = 1e-150, 1e150
 
 NO_BODY = Inertia()
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
-    """Turns about the fixed axes x, y, z in this order: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Rotation about the fixed axes x, y, z in this order: R = Rz(yaw) Ry(pitch) Rx(roll)."""
     cr, sr = cos(roll), sin(roll)
     cp, sp = cos(pitch), sin(pitch)
     cy, sy = cos(yaw), sin(yaw)
@@ -27,7 +27,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
 
 
 def rotation_from_quaternion(w: float, x: float, y: float, z: float) -> Matrix3:
-    """The turn that a unit quaternion stands for."""
+    """Rotation matrix of a unit quaternion."""
     return (
         1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
         2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
@@ -36,20 +36,20 @@ def rotation_from_quaternion(w: float, x: float, y: float, z: float) -> Matrix3:
 
 
 def rotation_about(axis: Vector3, angle: float) -> Matrix3:
-    """The turn by an angle about a unit axis."""
+    """Rotation by an angle about a unit axis."""
     x, y, z = axis
     half = sin(0.5 * angle)
     return rotation_from_quaternion(cos(0.5 * angle), half * x, half * y, half * z)
 
 
 def transpose(R: Matrix3) -> Matrix3:
-    """Rᵀ, which for a rotation is the turn back."""
+    """Rᵀ, the inverse of a rotation."""
     xx, xy, xz, yx, yy, yz, zx, zy, zz = R
     return xx, yx, zx, xy, yy, zy, xz, yz, zz
 
 
 def matmul(A: Matrix3, B: Matrix3) -> Matrix3:
-    """The product A B: first turned by B, then by A."""
+    """The product A B: rotation by B, then by A."""
     a, b, c, d, e, f, g, h, i = A
     p, q, r, s, t, u, v, w, x = B
     return (
@@ -70,7 +70,7 @@ def rotate_point(R: Matrix3, v: Vector3) -> Vector3:
 
 
 def turned_rotary(R: Matrix3, rotary: Rotary) -> Rotary:
-    """R I Rᵀ: a rotary inertia (xx xy xz yy yz zz) seen from the axes that R leads to."""
+    """R I Rᵀ: a rotary inertia (xx xy xz yy yz zz) in the axes that R maps to."""
     xx, xy, xz, yy, yz, zz = rotary
     full: Matrix3 = (xx, xy, xz, xy, yy, yz, xz, yz, zz)
     turned = matmul(matmul(R, full), transpose(R))
@@ -78,26 +78,26 @@ def turned_rotary(R: Matrix3, rotary: Rotary) -> Rotary:
 
 
 def apply(pose: Pose, point: Vector3) -> Vector3:
-    """A point given in the pose's own frame, seen from the frame the pose is given in."""
+    """Transform a point from the frame of the pose to its reference frame."""
     x, y, z = rotate_point(pose.rotation, point)
     px, py, pz = pose.translation
     return x + px, y + py, z + pz
 
 
 def inverse_rotation(pose: Pose) -> Pose:
-    """The frame a pose is given in, seen from the pose."""
+    """The inverse of a pose."""
     back = transpose(pose.rotation)
     x, y, z = rotate_point(back, pose.translation)
     return Pose(back, (0.0 - x, 0.0 - y, 0.0 - z))
 
 
 def compose(outer: Pose, inner: Pose) -> Pose:
-    """The inner pose, given in the outer pose's frame, seen from where the outer is seen."""
+    """The inner pose, given in the frame of the outer, in the reference frame of the outer."""
     return Pose(matmul(outer.rotation, inner.rotation), apply(outer, inner.translation))
 
 
 def without_direction(axis: Vector3) -> str:
-    """Why an axis has no direction that could be computed; nothing if it has one."""
+    """Error text if the direction of an axis cannot be computed; '' if it can."""
     length = hypot(*axis)
     if length == 0.0:
         return "has no direction"
@@ -107,7 +107,7 @@ def without_direction(axis: Vector3) -> str:
 
 
 def unit(axis: Vector3) -> Vector3:
-    """The axis at length one; one that already is stays as it is, bit for bit."""
+    """Normalize an axis; a unit axis is returned unchanged, bit for bit."""
     x, y, z = axis
     length = hypot(x, y, z)
     return axis if length == 1.0 else (x / length, y / length, z / length)
@@ -118,7 +118,7 @@ def axis_to_z(axis: Vector3) -> Matrix3:
     x, y, z = axis
     if z == 1.0 and x == y == 0.0:
         return NO_TURN
-    # the smallest component is the safest to turn against
+    # crossing with the axis of the smallest component is best conditioned
     i = min(range(3), key=lambda j: abs(axis[j]))
     other = tuple(1.0 if j == i else 0.0 for j in range(3))
     first = _cross(other, axis)
@@ -133,7 +133,7 @@ def _cross(a: tuple[float, ...], b: tuple[float, ...]) -> Vector3:
 
 
 def placed(inertia: Inertia, pose: Pose) -> Inertia:
-    """A body given in the pose's own frame, seen from the frame the pose is given in."""
+    """Transform an inertia from the frame of the pose to its reference frame."""
     if pose == Pose():
         return inertia
     rotary = turned_rotary(pose.rotation, inertia.rotary)
@@ -141,12 +141,12 @@ def placed(inertia: Inertia, pose: Pose) -> Inertia:
 
 
 def merged_inertia(bodies: Iterable[Inertia]) -> Inertia:
-    """Several bodies in one frame as a single one, by the parallel-axis rule.
+    """Sum of inertias given in one frame, by the parallel-axis theorem.
 
         m = Σ mᵢ,   m c = Σ mᵢ cᵢ,   I = Σ Iᵢ + mᵢ (|dᵢ|² 1 − dᵢ dᵢᵀ),   dᵢ = cᵢ − c
 
-    A body that weighs nothing and resists no turning changes nothing, not even a rounding.
-    Masses that cancel have no centre: ZeroDivisionError.
+    Bodies without mass and rotary inertia are skipped, so they cause no rounding.
+    Masses that sum to zero have no centre: ZeroDivisionError.
     """
     parts = [body for body in bodies if body.mass or any(body.rotary)]
     if len(parts) <= 1:
@@ -159,7 +159,7 @@ def merged_inertia(bodies: Iterable[Inertia]) -> Inertia:
 
 
 def _centre(parts: list[Inertia], mass: float) -> Vector3:
-    """The common centre of mass; taken from the one heavy part when there is only one."""
+    """The common centre of mass; that of the only part with mass is returned exactly."""
     heavy = [part for part in parts if part.mass]
     if len(heavy) == 1:
         return heavy[0].com
@@ -170,7 +170,7 @@ def _centre(parts: list[Inertia], mass: float) -> Vector3:
 
 
 def _about(part: Inertia, centre: Vector3) -> Rotary:
-    """The part's rotary inertia about another point than its own centre of mass."""
+    """The part's rotary inertia about another point (parallel-axis theorem)."""
     x, y, z = (a - b for a, b in zip(part.com, centre, strict=True))
     xx, xy, xz, yy, yz, zz = part.rotary
     m = part.mass
@@ -182,7 +182,7 @@ def _about(part: Inertia, centre: Vector3) -> Rotary:
 
 
 def inertia_about(inertia: Inertia, axis: Vector3) -> float:
-    """The resistance to turning about a unit axis through the frame's origin."""
+    """Moment of inertia about a unit axis through the frame's origin."""
     x, y, z = axis
     xx, xy, xz, yy, yz, zz = _about(inertia, (0.0, 0.0, 0.0))
     return xx * x * x + yy * y * y + zz * z * z + 2.0 * (xy * x * y + xz * x * z + yz * y * z)

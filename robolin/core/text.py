@@ -1,24 +1,24 @@
-"""How messages put things: the nearest name, so many of something, lists, and text that shows."""
+"""Text of messages: close matches, plurals, lists and printable text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-# how alike a slip is to what was meant, and how little less a second guess may be
+# smallest similarity of a typing error, and how much lower than the best others may be
 SLIP, NEARLY = 0.75, 0.1
 SHORTEST_BEGINNING = 3
 
 
 def closest_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name that is most like this one; None where none is like it."""
+    """The known name most similar to this one; None if none is similar."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name, list(dict.fromkeys(known)), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    matches = get_close_matches(name, list(dict.fromkeys(known)), n=1, cutoff=cutoff)
+    return matches[0] if matches else None
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
-    """A hint with the closest known name, else what else helps: the names there are, if not told.
+    """Hint with the closest known name; if none is close, `otherwise` or the list of names.
 
     >>> did_you_mean("elbwo", ["shoulder", "elbow"])
     "did you mean 'elbow'?"
@@ -35,24 +35,24 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) 
 
 
 def suggest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that this is a slip of, or the beginning of; three at most, nearest first.
+    """At most three known names similar to this one or starting with it, most similar first.
 
     >>> suggest("dur", ["disturb", "duration"]), suggest("foo", ["format"])
     (['duration'], [])
     """
     from difflib import SequenceMatcher
 
-    def likeness(other: str) -> float:
+    def similarity(other: str) -> float:
         begins = other[: len(name)] if len(name) >= SHORTEST_BEGINNING else other
         return max(SequenceMatcher(None, name, text).ratio() for text in (other, begins))
 
-    alike = {other: likeness(other) for other in dict.fromkeys(known)}
-    least = max(SLIP, max(alike.values(), default=0.0) - NEARLY)
-    return sorted((x for x in alike if alike[x] >= least), key=lambda x: -alike[x])[:3]
+    scores = {other: similarity(other) for other in dict.fromkeys(known)}
+    minimum = max(SLIP, max(scores.values(), default=0.0) - NEARLY)
+    return sorted((x for x in scores if scores[x] >= minimum), key=lambda x: -scores[x])[:3]
 
 
 def pluralize(count: int, noun: str) -> str:
-    """So many of something, in the plural unless it is one.
+    """A count with its noun, in the plural unless the count is 1.
 
     >>> pluralize(1, "row"), pluralize(2, "row")
     ('1 row', '2 rows')
@@ -61,7 +61,7 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def join_and(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+    """Join words with commas and a final "and".
 
     >>> join_and(["a", "b", "c"]), join_and(["a"])
     ('a, b and c', 'a')
@@ -70,7 +70,7 @@ def join_and(words: Sequence[str]) -> str:
 
 
 def range_text(value: float | Sequence[float]) -> str:
-    """A number, or the two ends of a range.
+    """Text of a number, or of the two ends of a range.
 
     >>> range_text(4.0), range_text([-3.0, 4.0])
     ('4', '-3 … 4')
@@ -80,7 +80,7 @@ def range_text(value: float | Sequence[float]) -> str:
 
 
 def quote_list(names: Sequence[str], at_most: int = 8) -> str:
-    """The names in quotes, the last ones as a count when there are many.
+    """Quoted names separated by commas; names after `at_most` are counted only.
 
     >>> quote_list(["a", "b", "c"], at_most=2)
     "'a', 'b' and 1 more"
@@ -90,7 +90,7 @@ def quote_list(names: Sequence[str], at_most: int = 8) -> str:
 
 
 def printable(text: str) -> str:
-    r"""The text without anything that would steer a terminal or break the line.
+    r"""Escape control characters and line breaks.
 
     >>> print(printable("red \x1b[31m\n"))
     red \x1b[31m\n
@@ -101,7 +101,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    r"""The same for a text of several lines.
+    r"""Escape control characters in a text of several lines.
 
     >>> printable_lines("one\ntwo\a")
     'one\ntwo\\x07'
@@ -110,7 +110,7 @@ def printable_lines(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""A JSON document that says the same, with what cannot be shown in its texts spelt out.
+    r"""An equivalent JSON document with unprintable characters escaped.
 
     >>> printable_json('["\x9b"]')
     '["\\u009b"]'

@@ -1,4 +1,4 @@
-"""Units: how they are written, and which named quantities and figures of an arm have."""
+"""Units of named quantities and of model parameters, and their notation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robolin.core.quantity_table import QUANTITIES
 
 OR, PER = " or ", " per "
 
-# how often an effort, a position, a second and √J occur as factors
+# exponents of the base factors of each part
 BASE: dict[str, dict[str, int]] = {
     "position": {"position": 1},
     "velocity": {"position": 1, "s": -1},
@@ -37,10 +37,10 @@ TURNING = {"effort": "N·m", "position": "rad"}
 SLIDING = {"effort": "N", "position": "m"}
 _ORDER = ("kg", "effort", "J", "W", "√J", "position", "rad", "m", "s")
 
-# what has an angular and a linear half, whatever the joints do
+# quantities with an angular and a linear half, for all kinds of joints
 SPATIAL_PREFIX = "spatial "
 CLOSURE = "closure effort"
-# parts that can be any of several, until labels or a model tell which
+# parts with several possible meanings; labels or a model select one
 _OPEN: Mapping[str, tuple[str, ...]] = {
     "state": ("position", "velocity"),
     "model state": ("position", "velocity"),
@@ -51,9 +51,9 @@ _OPEN: Mapping[str, tuple[str, ...]] = {
         *("spatial position", "spatial velocity", "spatial acceleration"),
     ),
 }
-# parts whose unit is told by the label: `elbow/velocity` of a state, `forearm/mass`
+# parts whose unit depends on the label: `elbow/velocity` of a state, `forearm/mass`
 _BY_LABEL = ("state", "parameter")
-# what was stored for such arrays before their units were spelled out
+# the unit that older files store for such arrays
 _FORMERLY = "SI"
 
 # units by part
@@ -62,22 +62,22 @@ PartUnits = Mapping[str, str]
 
 @cache
 def joint_units(part: str) -> tuple[str, str]:
-    """The unit of a position, a velocity, an effort … where a joint turns, and where it slides."""
+    """Unit of a position, a velocity, an effort … for revolute and for prismatic joints."""
     return unit_fraction([part], TURNING), unit_fraction([part], SLIDING)
 
 
 def joint_unit(part: str, turns: bool) -> str:
-    """The unit of a position, a velocity, an effort … of one joint."""
+    """Unit of a position, a velocity, an effort … of one joint."""
     return joint_units(part)[not turns]
 
 
 def unit_alternatives(units: Iterable[str]) -> str:
-    """Each of these units once."""
+    """Units joined by 'or', each once."""
     return OR.join(dict.fromkeys(part for unit in units for part in unit.split(OR)))
 
 
 def rate_of(unit: str) -> str:
-    """The unit of how fast something in this unit changes, be it a velocity or an integral."""
+    """Unit of the time derivative of a quantity with this unit."""
     velocities = zip(joint_units("velocity"), joint_units("acceleration"), strict=True)
     rates, integral = dict(velocities), "·s"
     return OR.join(
@@ -87,7 +87,7 @@ def rate_of(unit: str) -> str:
 
 
 def unit_fraction(parts: Sequence[str], words: dict[str, str]) -> str:
-    """The unit of the first part per all others, as one fraction."""
+    """The unit of the first part divided by all others, as one fraction."""
     powers: Counter[str] = Counter(BASE[parts[0]])
     for part in parts[1:]:
         powers.subtract(BASE[part])
@@ -102,7 +102,7 @@ def _product(factors: Iterable[tuple[str, int]]) -> str:
     return "·".join(word + {1: "", 2: "²", 3: "³"}[power] for word, power in factors)
 
 
-# figures of links and joints: their units where a joint turns, and where it slides
+# properties of links and joints: their units for revolute and for prismatic joints
 FIGURES: Mapping[str, tuple[str, str]] = {
     "mass": ("kg", "kg"),
     "com": ("m", "m"),
@@ -124,7 +124,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "mimic offset": joint_units("position"),
 }
 
-# the figure that each parameter of a link or a joint is a part of
+# the property that each parameter of a link or a joint belongs to
 PARAMETERS: Mapping[str, str] = {
     **{name: name for name in ("mass", "damping", "friction", "armature")},
     **dict.fromkeys(("friction_positive", "friction_negative"), "friction"),
@@ -136,7 +136,7 @@ PARAMETERS: Mapping[str, str] = {
     **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
 }
 
-# the same for springs, which only some arms have
+# the same for springs
 SPRING_PARAMETERS: Mapping[str, str] = {
     "stiffness": "stiffness",
     "rest": "rest",
@@ -145,10 +145,10 @@ SPRING_PARAMETERS: Mapping[str, str] = {
 
 
 def unit_of(quantity: str, kinds: Sequence[str], units: PartUnits | None = None) -> str:
-    """The unit of a named quantity of an arm whose joints have these kinds.
+    """Unit of a named quantity for an arm whose joints have these kinds.
 
-    units: those of parts that kinds do not tell, from `units_along` or of a linear model; without
-           them, such a part has every unit that it can have
+    units: units of parts that the joint kinds do not determine, from `units_along` or a linear
+           model; without them, such a part lists all its possible units
     """
     parts = QUANTITIES[quantity].parts
     if units is None or not any(part in units for part in parts):
@@ -159,9 +159,9 @@ def unit_of(quantity: str, kinds: Sequence[str], units: PartUnits | None = None)
 def units_along(
     quantity: str, labels: Sequence[Sequence[str]], slides: Mapping[str, bool]
 ) -> dict[str, str]:
-    """The units of the parts of a quantity that its labels tell, in all spellings along each axis.
+    """Units of the parts of a quantity that its labels determine, all alternatives per axis.
 
-    slides: whether a joint of this name slides; one that is not there may do either
+    slides: joint name -> whether it is prismatic; missing joints may be either
     """
     parts = QUANTITIES[quantity].parts
     return {
@@ -175,8 +175,8 @@ def entry_units(
 ) -> list[str]:
     """One unit per entry of an array, last axis fastest.
 
-    An arm with both kinds of joints has units such as 'N·m or N per rad or m', the turning
-    joint's first: one part per axis, decided by the joint that stands there.
+    An arm with both kinds of joints has units such as 'N·m or N per rad or m', revolute first:
+    one part per axis; the joint of the entry selects the unit.
     """
     entries = list(product(*labels))
     if has_units_by_label(quantity):
@@ -194,19 +194,19 @@ def entry_units(
 
 
 def slides_in(model: Mapping[str, Any] | None) -> dict[str, bool]:
-    """Whether each joint of a model slides, as far as its figures tell."""
+    """Joint name -> True if prismatic, for the joints of a model."""
     joints = (model or {}).get("joints", {})
-    return {name: figures.get("type") == "prismatic" for name, figures in joints.items()}
+    return {name: joint.get("type") == "prismatic" for name, joint in joints.items()}
 
 
 def has_units_by_label(quantity: str) -> bool:
-    """Whether entries of this quantity have units of their own."""
+    """True if the entries of this quantity have individual units."""
     known = QUANTITIES.get(quantity)
     return known is not None and any(part in _BY_LABEL for part in known.parts)
 
 
 def same_unit(quantity: str, one: str, other: str) -> bool:
-    """Whether two units of a quantity are the same, also where one was stored as just 'SI'."""
+    """True if two units of a quantity are equal, or one is the 'SI' of older files."""
     return one == other or (has_units_by_label(quantity) and _FORMERLY in (one, other))
 
 
@@ -220,13 +220,13 @@ def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
 
 
 def _joined(parts: Sequence[str], units: Sequence[str]) -> str:
-    """One unit per all others; those of closures in brackets, as they have always been written."""
+    """Units joined by 'per'; those of closures in brackets, as in existing files."""
     bracketed = CLOSURE in parts and len(parts) > 1
     return PER.join(f"({unit})" for unit in units) if bracketed else PER.join(units)
 
 
 def _unit_of_part(part: str, kinds: Sequence[str]) -> str:
-    """The unit of one part, in every spelling it has."""
+    """All alternative units of one part."""
     if part in _OPEN:
         return unit_alternatives(_unit_of_part(each, kinds) for each in _OPEN[part])
     if part == "parameter":
@@ -241,18 +241,18 @@ def _unit_of_part(part: str, kinds: Sequence[str]) -> str:
     return unit_alternatives(unit_fraction([part], each) for each in words)
 
 
-def _of_joints(figure: str, kinds: Sequence[str]) -> Iterable[str]:
-    """The units that a figure of links or of these joints has."""
-    turning, sliding = FIGURES[figure]
+def _of_joints(name: str, kinds: Sequence[str]) -> Iterable[str]:
+    """Units of a property of links or of these joints."""
+    turning, sliding = FIGURES[name]
     return (turning if words is TURNING else sliding for words in _words(kinds))
 
 
 def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:
-    """The unit that one label along an axis stands for."""
+    """Unit of one label along an axis."""
     owner, _, word = label.rpartition("/")
     if part == "parameter":
-        figure = SPRING_PARAMETERS.get(word) or PARAMETERS[word]
-        return _chosen(FIGURES[figure], slides.get(owner))
+        name = SPRING_PARAMETERS.get(word) or PARAMETERS[word]
+        return _chosen(FIGURES[name], slides.get(owner))
     if part == "state":
         part, label = word, owner
     return _chosen(joint_units(part), slides.get(label))
@@ -263,7 +263,7 @@ def _chosen(units: tuple[str, str], slides: bool | None) -> str:
 
 
 def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:
-    """How efforts and positions are spelled on an arm with these joints."""
+    """Units of efforts and positions on an arm with these joints."""
     sliding = [kind == "prismatic" for kind in kinds]
     if any(sliding) and not all(sliding):
         return (TURNING, SLIDING)

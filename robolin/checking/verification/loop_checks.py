@@ -23,7 +23,7 @@ from robolin.checking.verification.engines import same_bits
 from robolin.checking.verification.running import run_for_check
 from robolin.checking.verification.steps import complex_step, complex_step_along
 from robolin.core.arm import Frame
-from robolin.core.arrays import Floats, Places
+from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.dispatch import evaluate_any_arm_rows
@@ -104,7 +104,7 @@ def _checks(closed: CheckContext) -> Iterator[Check]:
     yield from digits_of(closed, names)
 
 
-def _closed(on: CheckContext) -> tuple[CheckContext, Places]:
+def _closed(on: CheckContext) -> tuple[CheckContext, Indices]:
     """The robot in the states that can be closed and have a result, and their indices."""
     computed = assemble(on.arm, on.q, on.qd)
     states = {**on.states, "q": computed.q, "qd": computed.qd, "tau": on.value("tau")}

@@ -1,1 +1,1 @@
-"""What a verb answers: named arrays with axes, units, contract and origin; or a stream."""
+"""Results of commands: named arrays with axes, units, contract and provenance; or a stream."""

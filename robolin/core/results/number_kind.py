@@ -1,8 +1,7 @@
-"""The kinds of numbers that results hold: real, complex, whole ones that stay exact, moments.
+"""Number types of results: real, complex, integer, and time stamps (datetime64).
 
-A moment is a whole number of seconds, milli-, micro- or nanoseconds since 1970, without a zone;
-tables and documents write it as text, exact both ways.  That of a text in UTC, which ends in Z, is
-left aside.
+A time stamp is an integer number of seconds, milli-, micro- or nanoseconds since 1970, without a
+time zone.  Tables and documents store it as text, without loss.  A final Z (UTC) is ignored.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ import numpy as np
 
 from robolin.core.arrays import Integers, Numbers
 
-# as in 2026-05-01T12:30:00.125, with a space in place of the T, too, and with or without Z
+# 2026-05-01T12:30:00.125, also with a space instead of the T, and with or without Z
 _DATE, _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?"
-_MOMENT = re.compile(rf"^\s*{_DATE}[T ]{_CLOCK}(Z|\+00:00)?\s*$")
+_DATETIME = re.compile(rf"^\s*{_DATE}[T ]{_CLOCK}(Z|\+00:00)?\s*$")
 _LIKE_A_DATE = re.compile(rf"^\s*{_DATE}")
 
-# units of moments by how many decimals of a second they hold
+# units of time stamps -> decimals of a second
 DECIMALS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-# nanoseconds since 1970 have 64 bits from and to these years
+# first and last full year that 64-bit nanoseconds since 1970 represent
 _YEARS = {"ns": (1678, 2261)}
 
 
 @dataclass(frozen=True)
 class NumberKind:
-    """One kind of numbers and how it is stored.
+    """A number type and its storage.
 
-    dtype: what files hold and digests are taken of, little-endian
-    parts: what the names of its columns end in, one column for each
+    dtype: little-endian type in files and digests
+    parts: suffixes of its column names, one column for each
     """
 
     name: str
@@ -40,7 +39,7 @@ class NumberKind:
 
     @property
     def size(self) -> int:
-        """How many bytes a number takes."""
+        """Bytes per number."""
         return np.dtype(self.dtype).itemsize
 
 
@@ -48,52 +47,52 @@ REAL = NumberKind("real", "<f8")
 COMPLEX = NumberKind("complex", "<c16", ("/re", "/im"))
 INTEGER = NumberKind("integer", "<i8")
 
-# dates with times of day, counted in these units since 1970
+# time stamps in these units since 1970
 DATETIMES = {unit: NumberKind(f"datetime64[{unit}]", f"<M8[{unit}]") for unit in DECIMALS}
 
 NUMBER_KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *DATETIMES.values())}
 
 
 def kind_of(values: Numbers) -> NumberKind:
-    """The kind of numbers an array holds; whatever is of no other kind is real."""
+    """Number type of an array; real by default."""
     if values.dtype.kind == "M":
         return DATETIMES[np.datetime_data(values.dtype)[0]]
     return {"c": COMPLEX, "i": INTEGER}.get(values.dtype.kind, REAL)
 
 
 def stored_values(values: Numbers) -> Numbers:
-    """The numbers in the type and the order in which files hold them; moments as they count."""
+    """Values in the type and the order of files; time stamps as integers."""
     kind = kind_of(values)
     numbers = np.ascontiguousarray(values, dtype=kind.dtype)
     return numbers.view("<i8") if values.dtype.kind == "M" else numbers
 
 
 def decimals_of(text: str) -> int | None:
-    """How many decimals the seconds of a moment have; None if the text is none."""
-    found = _MOMENT.match(text)
-    return None if found is None else len(found[1] or "")
+    """Number of decimals in the seconds of a time stamp; None for other text."""
+    match = _DATETIME.match(text)
+    return None if match is None else len(match[1] or "")
 
 
 def is_in_utc(text: str) -> bool:
-    """Whether a moment says that it is in UTC."""
-    found = _MOMENT.match(text)
-    return found is not None and found[2] is not None
+    """True for a time stamp marked as UTC."""
+    match = _DATETIME.match(text)
+    return match is not None and match[2] is not None
 
 
 def datetime_hint(text: str) -> str:
-    """What helps with a text that was taken for no moment; '' if it is nothing like one."""
+    """Hint for a text that is not a valid time stamp; '' if it does not start with a date."""
     if not _LIKE_A_DATE.match(text):
         return ""
     return "dates are read as 2026-05-01T12:30:00.125, all of them with Z at the end or none"
 
 
 def unit_for(decimals: int) -> str:
-    """The coarsest unit that holds so many decimals."""
+    """The coarsest unit that represents this number of decimals."""
     return next(unit for unit, most in DECIMALS.items() if decimals <= most)
 
 
 def parse_datetimes(texts: Sequence[str], unit: str) -> Integers | None:
-    """The moments that these texts are, counted in the unit; None if one of them is none."""
+    """Parse time stamps to integers in the unit; None if a text is not one."""
     first, last = _YEARS.get(unit, (0, 9999))
     plain = [text.strip() for text in texts]
     for text in plain:
@@ -104,17 +103,17 @@ def parse_datetimes(texts: Sequence[str], unit: str) -> Integers | None:
     try:
         return np.array(plain, dtype=f"M8[{unit}]").view(np.int64)
     except ValueError:
-        # a thirteenth month, for example
+        # for example month 13
         return None
 
 
 def format_datetimes(values: Numbers) -> list[str]:
-    """Moments as texts with all decimals of their unit."""
+    """Format time stamps with all decimals of their unit."""
     return [str(text) for text in np.datetime_as_string(values.reshape(-1)).tolist()]
 
 
-def unit_of_moments(values: Numbers) -> str | None:
-    """The unit that moments are counted in; None if these are no moments that we know."""
+def datetime_unit(values: Numbers) -> str | None:
+    """Unit of an array of time stamps; None for other arrays and unsupported units."""
     if values.dtype.kind != "M":
         return None
     unit, step = np.datetime_data(values.dtype)

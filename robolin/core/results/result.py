@@ -1,4 +1,4 @@
-"""What a verb answers: named arrays, the joints they belong to, and what they include."""
+"""Results of commands: named arrays with joints, units and model assumptions."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 class Array(DisplayMixin):
     """One named array of a `Result`: numbers, the names along their axes, and their unit.
 
-    Two are equal if they have the same numbers and say the same of them.
+    Two arrays are equal if their values, names, labels and units are equal.
 
     Fields:
-        name: what is answered, such as 'tau'
-        values: shape (len(labels[0]), len(labels[1]), …), with one axis of rows before them or
-            none; float64, complex128 or int64, in `unit`
-        labels: the names along each axis that is not that of the rows
-        unit: such as 'N·m', or 'N·m or N' where some joints turn and others slide
+        name: the quantity, such as 'tau'
+        values: shape (len(labels[0]), len(labels[1]), …), optionally with a leading axis of rows;
+            float64, complex128 or int64, in `unit`
+        labels: the names along each axis except that of the rows
+        unit: such as 'N·m', or 'N·m or N' for an arm with revolute and prismatic joints
         column: the word after the joint in column names of a vector, as in `elbow/effort`
-        axes: what each axis counts, such as 'state', 'input', 'output' or 'mode'; '' where that
-            goes without saying, and nothing at all where it does for all of them
+        axes: what each axis counts, such as 'state', 'input', 'output' or 'mode'; '' for an axis
+            whose labels are clear without it, and () if all are ''
 
     Raises:
         UsageError: some axes named and others not
@@ -65,27 +65,27 @@ class Array(DisplayMixin):
 
     @property
     def summary(self) -> str:
-        """Name, shape and unit in a few words."""
+        """Name, shape and unit as one line."""
         return f"{self.name} {self.values.shape} [{self.unit}]"
 
     @property
     def rank(self) -> int:
-        """How many axes belong to the quantity itself: 0 a scalar, 1 a vector, 2 a matrix."""
+        """Number of axes without that of the rows: 0 for a scalar, 1 a vector, 2 a matrix."""
         return len(self.labels)
 
     @property
     def batch(self) -> int | None:
-        """How many rows there are, or None for one state."""
+        """Number of rows, or None for one state."""
         return self.values.shape[0] if self.values.ndim > self.rank else None
 
     def axis_kind(self, axis: int) -> str:
-        """What an axis counts.
+        """Kind of an axis.
 
         Args:
-            axis: which of `labels`, from 0 on
+            axis: index into `labels`
 
         Returns:
-            such as 'state' or 'mode', '' where that goes without saying
+            such as 'state' or 'mode'; '' if `axes` does not name it
         """
         return self.axes[axis] if self.axes else ""
 
@@ -103,10 +103,10 @@ class Array(DisplayMixin):
 
 @dataclass(frozen=True)
 class Reference:
-    """What makes a result one to check others against.
+    """Tolerances and input files of a reference result, which other results are checked against.
 
-    tolerances: how close others must come, 'rtol' and 'atol' by array, '*' for all others
-    files:      option -> the file given for it, as a path from the folder of the result
+    tolerances: 'rtol' and 'atol' by array, '*' for all others
+    files:      option -> its file, as a path relative to the folder of the result
     """
 
     tolerances: Mapping[str, Mapping[str, float]]
@@ -115,24 +115,23 @@ class Reference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(DisplayMixin):
-    """The answer of one verb, with everything needed to understand it and to ask again.
+    """Result of one command, with everything needed to interpret and reproduce it.
 
-    `result["tau"]` is the values of the array of that name, a UsageError where there is none, and
-    `"tau" in result` whether there is one.  Two are equal if they have the same numbers and say
-    the same of them; `result - other` is by how much they differ.
+    `result["tau"]` returns the values of an array, or raises UsageError; `"tau" in result` tests
+    for it.  Results are equal if all their fields are; `result - other` is their difference.
 
     Fields:
-        verb: the verb that was asked, as on the command line
+        verb: the command, as on the command line
         arrays: every `Array`, with its name, values, labels and unit
         joints: the names of the joints, in the order of the values
-        contract: what is included in the numbers and what is not, as `arm.contract` says it
-        options: what was asked, by the names of flags
-        inputs: the last name of every file read -> its SHA-256
-        time: shape (rows,), float64, int64 or datetime64, as the trajectory had it, or None
-        model: the figures of the arm's description, for telling what changed in it
-        reference: set where the result is stored for others to be checked against
-        files: option -> the path given for it, as far as the question has just been asked
-        compared: set where this is a difference: array -> the largest number in either result
+        contract: model assumptions: what is included in the numbers, as in `arm.contract`
+        options: the options of the command, by the names of flags
+        inputs: base name of every file read -> its SHA-256
+        time: shape (rows,), float64, int64 or datetime64, as in the trajectory, or None
+        model: numeric values of the arm's description, to detect changes in it
+        reference: tolerances and files of a reference result, or None
+        files: option -> its path, for a result that was just computed
+        compared: for a difference: array -> the largest magnitude in either result
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -168,7 +167,7 @@ class Result(DisplayMixin):
         return f"<Result of {self.verb}: {', '.join(a.summary for a in self.arrays)}>"
 
     def __sub__(self, other: Any) -> Result:
-        """By how much every number is larger than in another result of the same shape."""
+        """Difference of all numbers to another result of the same shape."""
         return difference_of(self, other)
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,11 +175,11 @@ class Result(DisplayMixin):
         return dict_of(self)
 
     def to_polars(self) -> DataFrame:
-        """A data frame of Polars with one row per state and the columns of the CSV."""
+        """Polars data frame with one row per state and the columns of the CSV."""
         return polars_of(self)
 
     def to_pandas(self) -> Any:
-        """A data frame of pandas with one row per state and the columns of the CSV.
+        """pandas data frame with one row per state and the columns of the CSV.
 
         Raises:
             RobolinError: pandas is not installed
@@ -188,13 +187,13 @@ class Result(DisplayMixin):
         return pandas_of(self)
 
     def plot(self, *only: str) -> Figure:
-        """A figure of matplotlib.
+        """Plot arrays with matplotlib.
 
         Args:
-            only: names of arrays to draw; those that are looked at first if there are none
+            only: names of the arrays to plot (default: the main arrays of the command)
 
         Returns:
-            the figure, which a notebook shows and `savefig` writes
+            a `matplotlib.figure.Figure`, which notebooks display and `savefig` writes
 
         Raises:
             UsageError: an array that is not there
@@ -204,32 +203,32 @@ class Result(DisplayMixin):
         return figure
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: tables with names and units, and the contract."""
+        """HTML for a notebook: tables with names and units, and the contract."""
         return str(renderers("html")(self))
 
     @property
     def batch(self) -> int | None:
-        """How many rows there are, or None for one state."""
+        """Number of rows, or None for one state."""
         return self.arrays[0].batch
 
     @property
     def size(self) -> int:
-        """How many numbers there are in all arrays together."""
+        """Number of values in all arrays together."""
         return sum(values.size for _, values in self.stored())
 
     def stored(self) -> Iterator[tuple[str, Numbers]]:
-        """Every array by name, in the order files keep them."""
+        """Every array by name, in the order of result files."""
         if self.time is not None:
             yield "time", self.time
         for array in self.arrays:
             yield array.name, array.values
 
     def rows(self, first: int, stop: int) -> Result:
-        """Some of the rows, as a result of their own.
+        """Result with a range of the rows.
 
         Args:
-            first: the first of them, counted from 0
-            stop: the first one that is left out
+            first: index of the first row
+            stop: index after the last row
 
         Returns:
             a `Result` whose arrays have shape (rows, …)
@@ -246,15 +245,15 @@ class Result(DisplayMixin):
             raise UsageError("the result is of one state", hint="rows are those of trajectories")
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
-        # no question has these rows alone for its answer
+        # the files of the request give all rows, not this range
         return replace(self, arrays=arrays, time=time, files={})
 
 
 @dataclass(frozen=True)
 class Footer:
-    """What a result includes and where it comes from, as far as only its last row tells.
+    """Metadata of a stream that is complete only after the last row.
 
-    plan: which part of which plan it is, where it is one
+    plan: plan and part number of a result that is part of a plan
     """
 
     contract: Mapping[str, Any]
@@ -265,22 +264,22 @@ class Footer:
 
 
 def rows_unknown() -> int | None:
-    """How many rows a stream will have, where nobody can tell."""
+    """Row limit of a stream of unknown length: None."""
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class ResultStream:
-    """A result that comes in parts, for recordings that are larger than memory.
+    """A result in parts, for recordings larger than memory.
 
-    It can be gone through once, within the `with` of `robolin.answer_stream`.
+    Its parts can be iterated once, inside the `with` of `robolin.answer_stream`.
 
     Fields:
-        parts: a `Result` with some of the rows each, in order; of one state there is one part
-        ending: called once, with the number of rows, when all parts have come: an object with
-            the `.contract`, `.inputs` and `.model` of the whole
-        most_rows: called without anything: a number of rows that is surely not exceeded, or None
-        live: whether somebody waits for each part
+        parts: `Result` objects with consecutive rows; one part for a single state
+        ending: function to call once after the last part, with the number of rows; returns an
+            object with the `.contract`, `.inputs` and `.model` of the entire result
+        most_rows: function that returns an upper bound of the number of rows, or None
+        live: whether each part should be delivered immediately
 
     Example:
         >>> arm, states = robolin.load("two-link"), robolin.States(q=np.zeros((5, 2)))
@@ -296,7 +295,7 @@ class ResultStream:
 
 
 def stream_of_one_part(result: Result) -> ResultStream:
-    """A result that is all there, as a stream of one part."""
+    """A complete result as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)
 
@@ -308,20 +307,20 @@ SHOWN_BY = {
 
 
 def renderers(kind: str) -> Callable[..., Any]:
-    """The function that makes this of a result."""
+    """Import the function that renders a result as this kind."""
     module, _, function = SHOWN_BY[kind].partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
+    renderer: Callable[..., Any] = getattr(import_module(module), function)
+    return renderer
 
 
 SWEEP = "sweep"
 
 
 def is_swept(verb: str) -> bool:
-    """Whether the first array has the values that the others are answers for."""
+    """True for a sweep, whose first array has the swept values."""
     return verb.partition(" ")[0] == SWEEP
 
 
 def base_verb(verb: str) -> str:
-    """The verb that was asked, once or for several values."""
+    """The verb without the prefix of a sweep."""
     return verb.removeprefix(f"{SWEEP} ")

@@ -1,4 +1,4 @@
-"""What a result must be to be written and read again, whoever made it."""
+"""Validate results before they are written: names, shapes, rows and finite values."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from robolin.core.results.result import Array, Result, ResultStream, is_swept
 from robolin.errors import RobolinError, UsageError
 
-# real, complex, whole and true or false, and moments
+# dtype kinds of arrays and of times
 _NUMBERS, _TIMES = "fciubM", "fiuM"
-# what every file says besides its arrays
+# names that files use for other entries
 RESERVED_NAMES = ("time", "joints", "meta")
 
 
 def validate_result(result: Result) -> None:
-    """Arrays of different names with as many rows as each other and as there are times."""
+    """Reject a result whose arrays have invalid names or shapes, or different numbers of rows."""
     if not result.arrays:
         raise UsageError("the result has no array")
-    given: Iterable[object] = result.arrays
-    for each in given:
+    arrays: Iterable[object] = result.arrays
+    for each in arrays:
         if not isinstance(each, Array):
             hint = "robolin.Array(name, values, labels, unit)"
             raise UsageError(f"{each!r} is no robolin.Array", hint=hint)
@@ -43,9 +43,9 @@ def validate_result(result: Result) -> None:
     if 0 in counts.values():
         raise UsageError("the result has no rows", hint="there is nothing to write")
     if len(set(counts.values())) > 1:
-        told = ", ".join(f"{name}: {rows}" for name, rows in counts.items())
+        rows_by_name = ", ".join(f"{name}: {rows}" for name, rows in counts.items())
         hint = "every array has a row for every state, or none where there is one state"
-        raise UsageError(f"the arrays have different numbers of rows: {told}", hint=hint)
+        raise UsageError(f"the arrays have different numbers of rows: {rows_by_name}", hint=hint)
 
 
 def _require_times(result: Result) -> None:
@@ -58,7 +58,7 @@ def _require_times(result: Result) -> None:
 
 
 def _require_sound_array(array: Array) -> None:
-    """Numbers in the shape that the labels say, with one axis of rows before them or none."""
+    """Reject an array whose shape does not match its labels."""
     where, values = f"array '{array.name}'", array.values
     texts = [*(label for axis in array.labels for label in axis), array.unit]
     if wrong := [text for text in texts if not isinstance(text, str)]:
@@ -74,17 +74,17 @@ def _require_sound_array(array: Array) -> None:
 
 
 def require_finite(result: Result) -> None:
-    """Refuse to hand out a number that is not one, naming where it would have stood."""
+    """Reject a result with NaN or infinity; the error names the entry."""
     for array in result.arrays:
         finite = np.isfinite(array.values)
         if finite.all():
             continue
-        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
         where = [array.name]
         if array.batch is not None:
-            where.append(f"row {place[0] + 1}")
-            place = place[1:]
-        where += [names[i] for i, names in zip(place, array.labels, strict=True)]
+            where.append(f"row {index[0] + 1}")
+            index = index[1:]
+        where += [names[i] for i, names in zip(index, array.labels, strict=True)]
         raise RobolinError(
             f"{result.verb} has no finite answer here: the numbers overflow",
             where=", ".join(where),
@@ -93,7 +93,7 @@ def require_finite(result: Result) -> None:
 
 
 def only_arrays(answer: Result | ResultStream, names: Sequence[str]) -> Result | ResultStream:
-    """The answer with the arrays of these names alone, in the order they had."""
+    """The result with only the arrays of these names, in their original order."""
     if isinstance(answer, Result):
         return _chosen(answer, names)
     return replace(answer, parts=(_chosen(part, names) for part in answer.parts))

@@ -1,4 +1,4 @@
-"""One result less another, for whoever wants to see what a change makes of the numbers."""
+"""Difference of two results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def difference_of(one: Result, other: Any) -> Result:
-    """One result less another, array by array; refused unless both are about the same."""
-    # what was read from a file has its result within
+    """Subtract results array by array; their labels, shapes and times must be equal."""
+    # unwrap a result that was read from a file
     other = getattr(other, "result", other)
     if not isinstance(other, type(one)):
         raise UsageError(f"{other!r} is no result", hint="take one result from another")

@@ -1,4 +1,4 @@
-"""An answer in a few numbers: the smallest and the largest of every array, and where they are."""
+"""Summary of a result: minimum and maximum of every array, with entry and row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robolin.core.results.result import Array, Result, ResultStream
 
 @dataclass(frozen=True)
 class Extreme:
-    """A number of an array and where it stands: which entry, and which row, counted from 1."""
+    """An extreme value of an array, its entry name, and its row counted from 1."""
 
     value: float
     entry: str
@@ -21,7 +21,7 @@ class Extreme:
 
 @dataclass(frozen=True)
 class ArraySummary:
-    """One array: its shape without rows, and its extremes; complex numbers count by their size."""
+    """Shape without rows and extremes of an array; complex numbers are ordered by magnitude."""
 
     name: str
     unit: str
@@ -31,20 +31,20 @@ class ArraySummary:
 
 
 class Summary:
-    """The extremes so far, as parts of an answer pass by."""
+    """Running extremes of the parts of a result."""
 
     def __init__(self) -> None:
-        self._found: dict[str, ArraySummary] = {}
+        self._summaries: dict[str, ArraySummary] = {}
         self.rows: int | None = None
 
     def passing(self, answer: Result | ResultStream) -> Result | ResultStream:
-        """The same answer, looked at as it is taken."""
+        """Return the same result; its parts are included in the summary as they are read."""
         if isinstance(answer, Result):
             self._add(answer)
             return answer
-        return replace(answer, parts=self._watched(answer))
+        return replace(answer, parts=self._tee(answer))
 
-    def _watched(self, answer: ResultStream) -> Iterator[Result]:
+    def _tee(self, answer: ResultStream) -> Iterator[Result]:
         for part in answer.parts:
             self._add(part)
             yield part
@@ -52,15 +52,15 @@ class Summary:
     def _add(self, part: Result) -> None:
         for array in part.arrays:
             new = _summary(array, self.rows or 0)
-            before = self._found.get(array.name)
-            self._found[array.name] = new if before is None else _both(before, new)
+            before = self._summaries.get(array.name)
+            self._summaries[array.name] = new if before is None else _both(before, new)
         if part.batch is not None:
             self.rows = (self.rows or 0) + part.batch
 
     @property
     def arrays(self) -> tuple[ArraySummary, ...]:
-        """Every array, in the order of the answer."""
-        return tuple(self._found.values())
+        """Summaries of all arrays, in the order of the result."""
+        return tuple(self._summaries.values())
 
 
 def _summary(array: Array, first_row: int) -> ArraySummary:
@@ -72,17 +72,17 @@ def _summary(array: Array, first_row: int) -> ArraySummary:
         return ArraySummary(array.name, array.unit, shape, None, None)
     names, entries = array.entry_names(), int(np.prod(shape, dtype=int))
 
-    def at(place: int) -> Extreme:
-        row, entry = divmod(int(place), entries)
+    def at(index: int) -> Extreme:
+        row, entry = divmod(int(index), entries)
         which = None if array.batch is None else first_row + row + 1
-        return Extreme(float(flat[place]), names[entry], which)
+        return Extreme(float(flat[index]), names[entry], which)
 
     lowest, highest = known[flat[known].argmin()], known[flat[known].argmax()]
     return ArraySummary(array.name, array.unit, shape, at(lowest), at(highest))
 
 
 def _both(one: ArraySummary, other: ArraySummary) -> ArraySummary:
-    """The extremes of two parts; of equal ones the first."""
+    """Extremes of two parts; for equal values the first."""
     lowest = [each.smallest for each in (one, other) if each.smallest]
     highest = [each.largest for each in (one, other) if each.largest]
     return replace(

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns side by side that are all float64, int64 or moments, of shape (rows, columns)."""
+    """Adjacent columns of one type (float64, int64 or datetime64), of shape (rows, columns)."""
 
     names: list[str]
     values: Numbers
 
 
 def table_columns(result: Result) -> list[Columns]:
-    """The columns from left to right, in as few groups as their types allow.
+    """Columns from left to right, adjacent columns of the same type in one group.
 
-    A complex number is two columns, its real and its imaginary part.
+    A complex number has two columns, its real and its imaginary part.
     """
     groups: list[list[Columns]] = []
     for columns in _columns(result):
@@ -57,7 +57,7 @@ def _columns(result: Result) -> Iterator[Columns]:
 def _real(values: Numbers) -> Numbers:
     kind = kind_of(values)
     if kind is COMPLEX:
-        # real and imaginary parts in turns
+        # real and imaginary parts alternate
         return np.ascontiguousarray(values, np.complex128).reshape(-1).view(np.float64)
     if values.dtype.kind == "M":
         return values
@@ -70,7 +70,7 @@ def _side_by_side(group: list[Columns]) -> Columns:
 
 
 def dict_of(result: Result) -> dict[str, Any]:
-    """The result as plain data around its arrays, named as JSON files name them."""
+    """The result as a dict with the keys of JSON files."""
     document: dict[str, Any] = {"verb": result.verb, "joints": list(result.joints)}
     if result.time is not None:
         document["time"] = result.time

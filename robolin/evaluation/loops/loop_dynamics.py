@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.core.arm import Arm, cached_on_arm
-from robolin.core.arrays import Floats, Places
+from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
 from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.loops.closure_arrays import (
@@ -142,12 +142,12 @@ class Mechanism:
     def _M(self) -> Floats:
         return self._of_tree("mass-matrix", q=self.q)["mass_matrix"]
 
-    def _systems(self) -> Iterator[tuple[Places, Places, System]]:
+    def _systems(self) -> Iterator[tuple[Indices, Indices, System]]:
         """States that keep the same rows, the rows, and what is to be solved there."""
         for states, rows in patterns(self._kept):
             L = self.closures.jacobian[states][:, rows]
 
-            def inverse(states: Places = states) -> Floats:
+            def inverse(states: Indices = states) -> Floats:
                 return self._of_tree("mass-matrix-inverse", q=self.q[states])["mass_matrix_inverse"]
 
             yield states, rows, System(self._M[states], L, inverse)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.core.arrays import Floats, Places
+from robolin.core.arrays import Floats, Indices
 from robolin.core.arrays import Mask as Mask
 from robolin.core.choices import LoopMethod
 from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDENT_WITHIN
@@ -131,7 +131,7 @@ def independent_row_mask(L: Floats) -> Mask:
     return kept
 
 
-def patterns(kept: Mask) -> Iterator[tuple[Places, Places]]:
+def patterns(kept: Mask) -> Iterator[tuple[Indices, Indices]]:
     """States that keep the same rows, and these rows."""
     if (kept == kept[:1]).all():
         yield np.arange(len(kept)), np.flatnonzero(kept[:1].any(axis=0))

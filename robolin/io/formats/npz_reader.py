@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from robolin.core.arrays import Floats, Integers
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.results.number_kind import unit_of_moments
+from robolin.core.results.number_kind import datetime_unit
 from robolin.errors import RobolinError, raise_all
 from robolin.io.table_file import (
     ReadRequest,
@@ -226,7 +226,7 @@ class NpzMember:
     @property
     def unit(self) -> str | None:
         """The unit of moments, None if it holds others or none."""
-        return unit_of_moments(np.empty(0, self.dtype))
+        return datetime_unit(np.empty(0, self.dtype))
 
     def integer_reader(self, opened: ExitStack) -> Callable[[int], Integers]:
         """A function that returns the next so many numbers of a vector as int64."""
