@@ -141,6 +141,39 @@ def test_everything_else_of_a_transmission_is_listed() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("drake:rotor_inertai", "drake:rotor_inertia"),
+        ("drake:gear_ratoi", "drake:gear_ratio"),
+        ("Drake:Rotor_Inertia", "drake:rotor_inertia"),
+        ("rotor_inertia", "drake:rotor_inertia"),
+    ],
+)
+def test_a_misspelt_rotor_is_warned_about(written: str, meant: str) -> None:
+    """An element that looks like one of Drake's gets a warning with the right name."""
+    actuator = (RATIO + ROTOR).replace(f"<{meant}", f"<{written}")
+    text = pendulum(transmission(actuator))
+    warnings = [each for each in read(text).findings if each.level == "warning"]
+    assert [(each.id, each.hint) for each in warnings] == [("misspelt", f"did you mean '{meant}'?")]
+    assert f"<{written}>" in warnings[0].message
+    with pytest.raises(RobolinError, match=written):
+        robolin.load(text, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("gear", "note"),
+    [(RATIO, "drake:gear_ratio is applied instead: 10 on 'j'"), ("", "not applied: 10 on 'j'")],
+)
+def test_a_reduction_beside_a_gear_ratio_says_that_the_gear_is_applied(
+    gear: str, note: str
+) -> None:
+    """A mechanicalReduction changes nothing; the note says whether drake:gear_ratio does."""
+    reduction = "<mechanicalReduction>10</mechanicalReduction>"
+    arm = robolin.load(pendulum(transmission(reduction + gear + ROTOR)))
+    assert f"mechanicalReduction noted, {note}" in arm.contract["notes"]
+
+
 def plant(text: str) -> Any:
     """Drake's plant of a URDF text, its link 'base' welded to the world."""
     from pydrake.multibody.parsing import Parser

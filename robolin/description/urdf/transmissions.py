@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from robolin.core.text import pluralize, printable, quote_list
 from robolin.description.model import JointEntry, sorted_counts
-from robolin.description.urdf.urdf_fields import Notes, number_attribute, shown
+from robolin.description.urdf.urdf_fields import Notes, number_attribute, resembled, shown
 from robolin.description.xml_tree import Element
 
 NAMED_AT_MOST = 3
@@ -57,7 +57,7 @@ def read_transmissions(
     return Drives(
         [_with_motor(_with_armature(joint, rotors, notes), driven) for joint in joints],
         _listed(transmissions, rotors.used),
-        (*read, *_reductions(transmissions)),
+        (*read, *_reductions(transmissions, rotors.used)),
     )
 
 
@@ -94,6 +94,7 @@ def _read_rotor(
     transmission: Element, joints: dict[str, JointEntry], rotors: _Rotors, notes: Notes
 ) -> None:
     """Add the rotor of one transmission; a rotor that is left out is warned about."""
+    _check_spelling(transmission, notes)
     written = list(_inside(transmission, (_ROTOR,)))
     if not written:
         return
@@ -113,6 +114,15 @@ def _read_rotor(
     rotors.armature[name] = rotors.armature.get(name, 0.0) + reflected
     rotors.elements[name] = motor.inertia
     rotors.used |= {id(part) for part in (transmission, *motor.parts)}
+
+
+def _check_spelling(transmission: Element, notes: Notes) -> None:
+    """Warn about elements that look like one of Drake's misspelt: they would be armature."""
+    known = (_ROTOR, _RATIO)
+    for part in _descendants(transmission.children):
+        if part.tag not in known and (meant := resembled(part.tag, known)):
+            message = f"<{part.tag}> in a transmission is ignored"
+            notes.add("misspelt", "warning", part, message, f"did you mean '{meant}'?")
 
 
 class _Motor(NamedTuple):
@@ -198,8 +208,21 @@ def _unread(element: Element, used: set[int]) -> Iterator[str]:
         yield from _unread(part, used)
 
 
-def _reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
-    """A note on all reductions but those of 1, which change nothing, or no note."""
+def _reductions(transmissions: Sequence[Element], used: set[int]) -> Iterator[str]:
+    """Notes on all reductions but those of 1, which change nothing."""
+    for geared in (False, True):
+        listed = _reductions_of([x for x in transmissions if _is_geared(x, used) is geared])
+        if listed:
+            reason = f"{_RATIO} is applied instead" if geared else "not applied"
+            yield f"mechanicalReduction noted, {reason}: {listed}"
+
+
+def _is_geared(transmission: Element, used: set[int]) -> bool:
+    return any(id(part) in used for part in _inside(transmission, (_RATIO,)))
+
+
+def _reductions_of(transmissions: Sequence[Element]) -> str:
+    """The reductions with their joints, as a text."""
     geared = dict.fromkeys(
         (text, tuple(_joints(element)))
         for element in transmissions
@@ -209,11 +232,9 @@ def _reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
     joints_of: dict[str, list[str]] = {}
     for text, joints in geared:
         joints_of.setdefault(text, []).extend(joints)
-    told = [f"{text}{_on(joints)}" for text, joints in joints_of.items()]
-    if not told:
-        return ()
-    more = f"; {len(told) - VALUES_AT_MOST} more values" if len(told) > VALUES_AT_MOST else ""
-    return (f"mechanicalReduction noted, not applied: {'; '.join(told[:VALUES_AT_MOST])}{more}",)
+    listed = [f"{text}{_on(joints)}" for text, joints in joints_of.items()]
+    more = f"; {len(listed) - VALUES_AT_MOST} more values" if len(listed) > VALUES_AT_MOST else ""
+    return "; ".join(listed[:VALUES_AT_MOST]) + more
 
 
 def _on(joints: Sequence[str]) -> str:

@@ -131,8 +131,7 @@ def note_unknown(
     notes.ignore(listed or name)
     if len(notes.ignored) > MOST_KINDS:
         return
-    meant = next((word for word in known if _misspelt(name, word)), None)
-    if meant:
+    if meant := resembled(name, known):
         notes.add("misspelt", "warning", element, f"{what} is ignored", f"did you mean '{meant}'?")
     elif name == element.tag and name in _BELONGS:
         hint = f"it belongs directly in <{_BELONGS[name]}>"
@@ -142,6 +141,11 @@ def note_unknown(
         notes.add("urdf-left-out", "warning", element, message, _LEFT_OUT_HINT)
     elif name == "gazebo":
         _check_simulator(element, notes)
+
+
+def resembled(name: str, known: Sequence[str]) -> str | None:
+    """The known name of which this one is a likely misspelling, None if there is none."""
+    return next((word for word in known if _misspelt(name, word)), None)
 
 
 def _check_simulator(gazebo: Element, notes: Notes) -> None:
