@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from robolin.core.arm import ORIGIN, Arm
-from robolin.core.array_checks import require_arm, require_one_friction_column
+from robolin.core.array_checks import require_arm, require_regressor_kernel
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.methods import Method, reject_unused_options
 from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
@@ -67,7 +67,7 @@ def compile(  # noqa: A001 (always said as robolin.compile)
     verb = kernel_verb(verb)
     reject_unused_options([verb], method, frame, point, prescribe)
     if verb == "regressor":
-        require_one_friction_column(arm)
+        require_regressor_kernel(arm)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     if prescribe is None:

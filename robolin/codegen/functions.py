@@ -10,7 +10,7 @@ from robolin.core.arm import ORIGIN, Arm
 from robolin.core.array_checks import (
     require_arm,
     require_loops,
-    require_one_friction_column,
+    require_regressor_kernel,
     require_tree,
 )
 from robolin.core.arrays import Floats
@@ -130,7 +130,7 @@ def chosen_question(
             hint="ask for frame-motion, frame by frame",
         )
     if verb == "regressor":
-        require_one_friction_column(arm)
+        require_regressor_kernel(arm)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     fixed: dict[str, Floats] = {}

@@ -43,13 +43,20 @@ def require_tree(arm: Arm, question: str) -> None:
         )
 
 
-def require_one_friction_column(arm: Arm) -> None:
-    """Reject one-sided friction: the compiled regressor has one friction column per joint."""
+def require_regressor_kernel(arm: Arm) -> None:
+    """Reject arms whose regressor has columns that its kernel lacks, so that Y π is not τ."""
     if arm.has_one_sided_friction and arm.friction_velocity is not None:
         raise RobolinError(
             "regressor: one-sided friction has two columns per joint, and its kernel has one",
             where=arm.source,
             hint="use robolin.regressor, or leave out friction_velocity (--friction-velocity)",
+        )
+    if arm.has_springs:
+        names = ", ".join(f"'{link.joint.name}'" for link in arm.links if link.joint.stiffness)
+        raise RobolinError(
+            f"regressor: its kernel has no columns for the joint springs: {names}",
+            where=arm.source,
+            hint="use robolin.regressor, or leave out the springs (--no-springs, springs=False)",
         )
 
 

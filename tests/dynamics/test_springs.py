@@ -224,3 +224,18 @@ links:
   - {name: gear}
   - {name: arm, mass: 2, com: [0, 0, -0.3], shape: {rod: 0.6}}
 """
+
+
+@every
+def test_a_regressor_program_without_spring_columns_is_rejected(arm, tmp_path):
+    sprung = next(link.joint.name for link in arm.links if link.joint.stiffness)
+    for program in (
+        lambda: robolin.generate(arm, ["regressor"], tmp_path / "sprung"),
+        lambda: robolin.compile(arm, "regressor"),
+    ):
+        with pytest.raises(robolin.RobolinError, match=rf"no columns .*'{sprung}'") as caught:
+            program()
+        assert "--no-springs" in (caught.value.hint or "")
+    assert not (tmp_path / "sprung").exists()
+    if not arm.groups:
+        robolin.compile(relaxed(arm), "regressor")
