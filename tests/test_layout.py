@@ -1,4 +1,4 @@
-"""The rooms of the package keep to themselves, and no file outgrows its reader."""
+"""Packages import only the packages they may, and modules stay short enough to read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NO_NUMPY = (
 # imports NumPy inside functions only, when an argument is an array
 NUMPY_ON_DEMAND = "dynamics/algebra"
 
-# tables that name functions of rooms they may not import, which are then found when asked for
+# tables that name functions of packages they may not import, which are then found when asked for
 DISPATCH_TABLES = {"core/results/result.py": {"display"}}
 NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
 
@@ -77,7 +77,7 @@ def _name(module: Path) -> str:
     return module.relative_to(PACKAGE).as_posix()
 
 
-def _room(module: Path) -> str:
+def _package_of(module: Path) -> str:
     return module.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
@@ -159,14 +159,14 @@ def _prints(nodes: list[ast.AST]) -> Iterator[int]:
 
 
 def _trespasses(module: Path) -> Iterator[str]:
-    """The imports of a module that its room is not allowed."""
-    room = _room(module)
-    allowed = ALLOWED[room] | {room}
+    """The imports of a module that its package is not allowed."""
+    package = _package_of(module)
+    allowed = ALLOWED[package] | {package}
     named = allowed | DISPATCH_TABLES.get(_name(module), set())
-    for found, rooms in ((_told(module).imports, allowed), (_told(module).named, named)):
+    for found, packages in ((_told(module).imports, allowed), (_told(module).named, named)):
         for line, name in found:
             package, *path = name.split(".")
-            if package == "robolin" and not {*path[:1]} & rooms:
+            if package == "robolin" and not {*path[:1]} & packages:
                 yield f"{_name(module)}:{line}: {name}"
 
 
@@ -179,26 +179,26 @@ def _numpy(module: Path) -> Iterator[str]:
 
 
 def _is_algorithm(module: Path) -> bool:
-    return _room(module) == "dynamics" and not _name(module).startswith("dynamics/algebra")
+    return _package_of(module) == "dynamics" and not _name(module).startswith("dynamics/algebra")
 
 
-def test_rooms_import_only_what_they_may() -> None:
-    """A module imports, or names to be imported, its own room and those its room is allowed."""
-    assert {_room(module) for module in MODULES} <= {*ALLOWED, *CONNECTING}
-    found = [each for m in MODULES if _room(m) in ALLOWED for each in _trespasses(m)]
+def test_packages_import_only_what_they_may() -> None:
+    """A module imports, or names for a later import, only packages that its package may."""
+    assert {_package_of(module) for module in MODULES} <= {*ALLOWED, *CONNECTING}
+    found = [each for m in MODULES if _package_of(m) in ALLOWED for each in _trespasses(m)]
     assert not found, "\n".join(found)
 
 
-def test_no_room_imports_itself_by_a_detour() -> None:
-    """Rooms can be put in an order in which each imports only rooms before it."""
+def test_no_package_imports_itself_by_a_detour() -> None:
+    """Packages can be put in an order in which each imports only packages before it."""
     needed: dict[str, set[str]] = {}
     for module in MODULES:
-        room = _room(module)
+        package = _package_of(module)
         named = () if _name(module) in DISPATCH_TABLES else _told(module).named
         for _, name in (*_told(module).imports, *named):
-            other = name.split(".")[1] if name.startswith("robolin.") else room
-            if other != room:
-                needed.setdefault(room, set()).add(other)
+            other = name.split(".")[1] if name.startswith("robolin.") else package
+            if other != package:
+                needed.setdefault(package, set()).add(other)
     try:
         TopologicalSorter(needed).prepare()
     except CycleError as error:
@@ -206,12 +206,12 @@ def test_no_room_imports_itself_by_a_detour() -> None:
 
 
 def test_dispatch_tables_name_what_they_are_listed_with() -> None:
-    """No room stays listed beside a table that names nothing of it any more."""
-    for table, rooms in DISPATCH_TABLES.items():
-        assert {name.split(".")[1] for _, name in _told(PACKAGE / table).named} == rooms
+    """No package stays listed beside a table that names nothing of it any more."""
+    for table, packages in DISPATCH_TABLES.items():
+        assert {name.split(".")[1] for _, name in _told(PACKAGE / table).named} == packages
 
 
-def test_plain_rooms_need_no_numpy() -> None:
+def test_plain_packages_need_no_numpy() -> None:
     """Descriptions are plain numbers, and algorithms know nothing of arrays."""
     plain = [module for module in MODULES if _name(module).startswith(NO_NUMPY)]
     assert [each for module in plain for each in _numpy(module)] == []
@@ -219,30 +219,30 @@ def test_plain_rooms_need_no_numpy() -> None:
 
 def test_only_commands_print() -> None:
     """Nothing in the library writes to the terminal by itself."""
-    library = [module for module in MODULES if _room(module) != "cli"]
+    library = [module for module in MODULES if _package_of(module) != "cli"]
     prints = [f"{_name(module)}:{line}" for module in library for line in _told(module).prints]
     assert prints == []
 
 
 def test_no_two_modules_have_one_name() -> None:
-    """A file name says which module is meant, whatever the room."""
+    """A file name says which module is meant, whatever the package."""
     names = [module.name for module in MODULES if not module.name.startswith("__")]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
 def test_no_two_classes_have_one_name() -> None:
-    """A class is found by its name, whatever the room."""
+    """A class is found by its name, whatever the package."""
     names = [name for module in MODULES for name in _told(module).classes]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
-def test_no_two_rooms_give_one_name_to_two_things() -> None:
+def test_no_two_packages_give_one_name_to_two_things() -> None:
     """A constant, an alias or a function that is found by its name is the one that is meant."""
-    rooms: dict[str, set[str]] = {}
+    packages: dict[str, set[str]] = {}
     for module in MODULES:
         for name in _told(module).public:
-            rooms.setdefault(name, set()).add(_room(module))
-    shared = {name: found for name, found in rooms.items() if len(found) > 1}
+            packages.setdefault(name, set()).add(_package_of(module))
+    shared = {name: found for name, found in packages.items() if len(found) > 1}
     asked = {name for name, found in shared.items() if found <= SAME_QUESTION}
     assert shared.keys() - asked == BESIDE_THE_PACKAGE, shared
 

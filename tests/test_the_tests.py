@@ -32,11 +32,11 @@ TIMED = {
     "batch/cluster/kill_rounds.py",
 }
 
-ROOMS = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
+PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
 FOLDERS = sorted({path.parent for path in FILES if path.name.startswith("test_")})
 # a package that only passes on what others compute is tested where that is computed
 TESTED_ELSEWHERE = {"api": "docs"}
-# that of the rooms, not of the module that lays out a kernel's memory
+# that of the packages, not of the module that lays out a kernel's memory
 OF_THE_WHOLE = {"test_layout.py"}
 
 
@@ -89,17 +89,17 @@ def test_short_waits_are_recognized() -> None:
     assert list(_short_waits(program)) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_room_has_tests(room: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_has_tests(package: str) -> None:
     """The tests of robolin/ROOM are in tests/ROOM."""
-    folder = TESTS / TESTED_ELSEWHERE.get(room, room)
+    folder = TESTS / TESTED_ELSEWHERE.get(package, package)
     assert list(folder.rglob("test_*.py"))
 
 
-def test_no_room_is_excused_for_nothing() -> None:
-    """A room that is said to be tested elsewhere exists and has no folder of its own."""
-    assert set(TESTED_ELSEWHERE) <= set(ROOMS)
-    assert not [room for room in TESTED_ELSEWHERE if (TESTS / room).is_dir()]
+def test_no_package_is_excused_for_nothing() -> None:
+    """A package that is said to be tested elsewhere exists and has no folder of its own."""
+    assert set(TESTED_ELSEWHERE) <= set(PACKAGES)
+    assert not [package for package in TESTED_ELSEWHERE if (TESTS / package).is_dir()]
 
 
 def _package(test: Path) -> str:
@@ -108,14 +108,14 @@ def _package(test: Path) -> str:
 
 
 def _folders_for(module: Path) -> set[str]:
-    """Where the tests of one module may stand: with its room's, or with what it passes on."""
-    room = module.relative_to(PACKAGE).parts[0]
-    if room in TESTED_ELSEWHERE:
-        return set(ROOMS)
-    return {room if module.parent != PACKAGE else "."}
+    """Where the tests of one module may stand: with its package's, or with what it passes on."""
+    package = module.relative_to(PACKAGE).parts[0]
+    if package in TESTED_ELSEWHERE:
+        return set(PACKAGES)
+    return {package if module.parent != PACKAGE else "."}
 
 
-def test_a_test_named_after_a_module_stands_in_its_room() -> None:
+def test_a_test_named_after_a_module_stands_in_its_package() -> None:
     """Whoever knows a module finds its tests, and whoever knows a test its module."""
     modules = {f"test_{path.stem}": path for path in PACKAGE.rglob("*.py")}
     named = [path for path in FILES if path.stem in modules and _name(path) not in OF_THE_WHOLE]
@@ -133,7 +133,7 @@ def _unmarked(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=_name)
-def test_a_quick_run_visits_every_room(folder: Path) -> None:
+def test_a_quick_run_visits_every_package(folder: Path) -> None:
     """In every folder most of what is tested is tested without the slow tests too."""
     files = list(folder.glob("test_*.py"))
     assert sum(any(_unmarked(path)) for path in files) > len(files) / 2

@@ -18,9 +18,9 @@ from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES
 from tools.markdown import DOCS, cell, examples, given_files, pages
+from tools.package_table import architecture_page
 from tools.page_pictures import keep_pictures
 from tools.reference import reference_page
-from tools.rooms import rooms_page
 
 WIDTH = 80
 
@@ -111,7 +111,7 @@ def _fenced(text: str) -> list[str]:
 PAGES: Mapping[str, Callable[[], str]] = {
     "findings.md": findings_page,
     "commands.md": commands_page,
-    "architecture.md": rooms_page,
+    "architecture.md": architecture_page,
     "reference.md": reference_page,
 }
 

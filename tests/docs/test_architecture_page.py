@@ -1,10 +1,10 @@
-"""The page of the house draws the rooms that there are."""
+"""The architecture page lists the packages."""
 
 from __future__ import annotations
 
-from tools.rooms import PAGE, rooms_page
+from tools.package_table import PAGE, architecture_page
 
 
-def test_the_table_of_rooms_is_current() -> None:
+def test_the_table_of_packages_is_current() -> None:
     """docs/architecture.md is what `python -m tools.pages` would write."""
-    assert PAGE.read_text("utf-8") == rooms_page()
+    assert PAGE.read_text("utf-8") == architecture_page()

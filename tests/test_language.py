@@ -1,0 +1,94 @@
+"""Docstrings, comments and names use the terms of the field: a word list with a budget.
+
+The budget of a package is what is left of an older vocabulary.  It only goes down: a test fails
+when a package has more, and when it has fewer than its budget says.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# words for programs that act as people, and general words for technical ones
+WORDS = re.compile(
+    r"\b(told|tells?|said|asks?|asked|beside|likewise|alike|anew|whoever|whatever|nobody|somebody"
+    r"|everybody|freedoms?|figures?|at once|as (?:it|they) came|so many|all but|reckons?"
+    r"|goes? on|going on|worked out|felt|feels|blemish\w*|looked (?:at|through)|is no|are none)\b",
+    re.IGNORECASE,
+)
+# clauses without a subject as the start of a sentence
+STARTS = re.compile(r"^(What|Whoever|Whatever|Of|That|Those|Whether)\b")
+# participles and question words as names
+NAMES = re.compile(
+    r"(^|_)(told|said|asked|wanted|looked|posed|whoever|goes_on|how|wholes?|moments?)(_|$)"
+)
+
+# package -> (words, sentence starts, names) that are left
+BUDGET: dict[str, tuple[int, int, int]] = {}
+
+
+def _texts(source: str) -> Iterator[str]:
+    """The sentences of docstrings, without examples, and the comments of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = (ast.get_docstring(node) or "").split("Example:")[0]
+            text = re.sub(r"`[^`]*`", "X", text).replace("\n", " ")
+            yield from re.split(r"(?<=[.?!:;])\s+", text)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string.lstrip("#: ")
+
+
+def _names(source: str) -> Iterator[str]:
+    """Names of modules' functions, classes, arguments and variables where they are defined."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def counts(folder: Path) -> tuple[int, int, int]:
+    """Words, sentence starts and names of the old vocabulary below a folder."""
+    words = starts = names = 0
+    paths = [folder] if folder.suffix else sorted(folder.rglob("*.py"))
+    for path in paths:
+        source = path.read_text("utf-8")
+        for text in _texts(source):
+            words += len(WORDS.findall(text))
+            starts += bool(STARTS.match(text))
+        names += sum(bool(NAMES.search(name)) for name in _names(source))
+    return words, starts, names
+
+
+def packages() -> dict[str, Path]:
+    """The packages of robolin, and the folders with code about it."""
+    inside = [path for path in (ROOT / "robolin").iterdir() if path.name != "__pycache__"]
+    found = {path.stem: path for path in inside if path.is_dir() or path.suffix == ".py"}
+    return {**found, **{name: ROOT / name for name in ("tests", "tools", "benchmarks")}}
+
+
+@pytest.mark.parametrize("package", sorted(packages()))
+def test_the_vocabulary_is_that_of_the_field(package: str) -> None:
+    """A package has exactly as many words of the old vocabulary as its budget says."""
+    assert counts(packages()[package]) == BUDGET.get(package, (0, 0, 0))
+
+
+def test_words_are_recognized() -> None:
+    """The word list finds what it is meant to find, and nothing in plain English."""
+    source = '"""What is told."""\n# nobody asks\ndef looked_up(how): told = 1\n'
+    assert sum(len(WORDS.findall(text)) for text in _texts(source)) == 3
+    assert sum(bool(STARTS.match(text)) for text in _texts(source)) == 1
+    assert sum(bool(NAMES.search(name)) for name in _names(source)) == 3
+    plain = '"""Return the mass matrix of a robot arm."""\n# skip empty rows\n'
+    assert not any(WORDS.search(text) or STARTS.match(text) for text in _texts(plain))
