@@ -145,6 +145,7 @@ class AlgorithmQuery:
 
     divides: whether the answer divides by the mass matrix, so that its condition matters
     named:   what an algorithm gives as named arrays, where its axes alone do not say it
+    joined:  whether `named` needs the results of all algorithms at once
     prescribed: 1 for every coordinate (n,) that moves as it is told, 0 for the others
     """
 
@@ -153,6 +154,7 @@ class AlgorithmQuery:
     torque: TorqueDefault = "zero"
     divides: bool = False
     named: Callable[[Arm, Values], Iterable[Array]] | None = None
+    joined: bool = False
     loops: LoopOptions = NO_LOOPS
     prescribed: Floats | None = None
 
@@ -227,11 +229,16 @@ def arrays_of(
     if algorithms.prescribed is not None:
         values["prescribed"] = algorithms.prescribed
     arrays: dict[str, Array] = {}
+    earlier: Values = {}
     for algorithm in algorithms.names:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
             values["qdd"] = run("forward", values)["qdd"]
         found = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
         values |= {name: found[name] for name in ("qdd", "tau") if name in found}
+        if algorithms.joined:
+            found = earlier = {**earlier, **found}
+            if algorithm != algorithms.names[-1]:
+                continue
         own = algorithms.named
         named = own(arm, found) if own else algorithm_arrays(arm, algorithm, found)
         arrays |= {array.name: array for array in named}

@@ -38,7 +38,8 @@ def answer_regressor(posed: QueryContext) -> Result | ResultStream:
     if posed.arm.wrenches:
         posed.note("what wrenches take is no part of the regressor: it adds to the torques")
     springs = ("spring-regressor",) if posed.arm.has_springs else ()
-    return answer_by_algorithms(posed, AlgorithmQuery(("regressor", *springs), named=_columns))
+    names = ("regressor", *springs)
+    return answer_by_algorithms(posed, AlgorithmQuery(names, named=_columns, joined=True))
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:

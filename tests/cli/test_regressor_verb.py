@@ -95,3 +95,35 @@ def test_flags_that_make_no_sense(flags: list[str], said: str) -> None:
 
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+SPRINGS = """\
+robolin: 1
+name: sprung
+joints:
+  - {name: a, type: continuous, parent: base, child: u, axis: [0, 1, 0], stiffness: 2, rest: 0.3}
+  - name: b
+    type: continuous
+    parent: u
+    child: l
+    axis: [0, 1, 0]
+    friction: {positive: 0.5, negative: 0.9}
+    stiffness: 5
+links:
+  - {name: u, mass: 1, com: [0, 0, 0.1]}
+  - {name: l, mass: 2, com: [0.1, 0, 0.2]}
+"""
+
+
+def test_springs_have_columns_in_one_state_and_in_rows_of_a_file(tmp_path: Path) -> None:
+    """The columns of springs stand beside the others: together they give the torque."""
+    arm, path = tmp_path / "sprung.yaml", tmp_path / "motion.csv"
+    arm.write_text(SPRINGS)
+    path.write_text("q1,q2,qd1,qd2,qdd1,qdd2\n0.3,-0.7,0.5,-1.2,0.8,0.4\n")
+    model = ("--friction-velocity", "0.1")
+    theta = answered("regressor", arm, "--parameters", *model).numbers[0]
+    tau = answered("inverse", arm, *MOTION, *model).numbers[0]
+
+    for given in (MOTION, ["--trajectory", path]):
+        matrix = np.reshape(answered("regressor", arm, *given, *model).numbers, (2, -1))
+        np.testing.assert_allclose(matrix @ theta, tau, rtol=1e-13)
