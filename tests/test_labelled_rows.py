@@ -190,3 +190,35 @@ def test_rows_that_fit_are_taken(q: Any, qd: Any) -> None:
     """Labels that are the same, or on one side only, keep nobody from computing."""
     found = robolin.inverse(TREE, q, qd)
     assert np.array_equal(found, np.broadcast_to(robolin.inverse(TREE, [0, 0]), found.shape))
+
+
+def _moments(zone: str) -> Any:
+    return pandas.to_datetime([0, 10**9], utc=True).tz_convert(zone)
+
+
+@pytest.mark.parametrize(
+    "first, other",
+    [
+        (_moments("UTC"), _moments("Europe/Paris")),
+        (pandas.Index([0, 1], dtype="Int64"), pandas.Index([0, 1])),
+        (
+            pandas.CategoricalIndex(["a", "b"], ordered=True),
+            pandas.CategoricalIndex(["a", "b"], ordered=False),
+        ),
+    ],
+    ids=["time zones", "kinds of integers", "categories"],
+)
+def test_labels_that_are_equal_one_by_one_are_the_same(first: Any, other: Any) -> None:
+    """Indices that pandas calls unequal may have the same labels in the same order."""
+    q, qd = frame(TREE, first), frame(TREE, other)
+    assert robolin.inverse(TREE, q, qd).shape == (2, TREE.n)
+    with pytest.raises(robolin.RobolinError, match=r"row 1 is"):
+        robolin.inverse(TREE, q, qd.iloc[::-1])
+
+
+def test_missing_labels_in_another_order_are_rejected() -> None:
+    """pd.NA compares with nothing, and is the same as itself."""
+    q = frame(TREE, pandas.Index([1, pandas.NA], dtype=object))
+    assert robolin.inverse(TREE, q, q.copy()).shape == (2, TREE.n)
+    with pytest.raises(robolin.RobolinError, match=r"row 1 is"):
+        robolin.inverse(TREE, q, q.iloc[::-1])

@@ -79,9 +79,10 @@ def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLa
     if len(one.labels) != len(other.labels) or _equal(one.labels, other.labels):
         return
     pairs = zip(list(one.labels), list(other.labels), strict=True)
-    row, (a, b) = next((i, (a, b)) for i, (a, b) in enumerate(pairs) if not _same(a, b))
-    message = f"row {row + 1} is '{a}' in {first} and '{b}' in {second}"
-    raise RobolinError(message, hint=_ROWS_BY_LABEL)
+    for row, (a, b) in enumerate(pairs, start=1):
+        if not _same(a, b):
+            message = f"row {row} is '{a}' in {first} and '{b}' in {second}"
+            raise RobolinError(message, hint=_ROWS_BY_LABEL)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -92,7 +93,11 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return bool(a == b or (a != a and b != b))
+    try:
+        return a is b or bool(a == b or (a != a and b != b))
+    except (TypeError, ValueError):
+        # pd.NA, and labels that are arrays, are neither equal nor different
+        return False
 
 
 def labelled(name: str, value: Any) -> dict[str, Any] | None:
