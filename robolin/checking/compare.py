@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.checking.differences import ArrayDiff, Difference
+from robolin.checking.differences import ArrayDiff, Difference, Noise
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
 from robolin.checking.tolerance import (
@@ -20,6 +20,7 @@ from robolin.checking.tolerance import (
     tolerance_of,
 )
 from robolin.core.arrays import Numbers
+from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.results.result import Array, Footer, Result, ResultStream, base_verb
 from robolin.core.threads import close_generator, prefetch
 from robolin.core.units import entry_units, same_unit, slides_in
@@ -95,7 +96,8 @@ def compare_with_stored(
         pair.stored_rows.finish()
     ending = result.ending(pair.rows or 1)
     changes = _model_changes(stored.meta["model"], ending.model)
-    noise = pair.rounding
+    meta = stored.meta
+    noise = Noise(pair.rounding, natural_scales(meta["model"], contract_gravity(meta["contract"])))
     entries = [d for each in pair.ledgers.values() for d in each.differences(pair.batch, noise)]
     return Comparison(
         entries=tuple(sorted(entries, key=lambda d: (not d.beyond, d.rounding, -d.weight))),

@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.checking.tolerance import Tolerance, distinguishing_digits, percent, rounding_of
 from robolin.core.arrays import Floats, Mask, Numbers
+from robolin.core.natural_scales import ROUNDING, NaturalScales
 from robolin.core.results.number_kind import kind_of
 from robolin.io.provenance_reader import ArrayMeta
 
@@ -80,6 +81,24 @@ class Difference:
         )
 
 
+@dataclass(frozen=True)
+class Noise:
+    """Size of round-off in a result, by unit.
+
+    Attributes:
+        largest: the rounding error of the largest number of the whole result
+        scales: natural scales of the robot, so that numbers of a small robot are not round-off
+    """
+
+    largest: float
+    scales: NaturalScales
+
+    def of_unit(self, unit: str) -> float:
+        """Return the size below which numbers of a unit are round-off."""
+        natural = ROUNDING * self.scales.of_unit(unit)
+        return min(self.largest, natural) if natural else self.largest
+
+
 @dataclass
 class ArrayDiff:
     """Worst row of each entry of one array, updated while rows are compared."""
@@ -143,15 +162,15 @@ class ArrayDiff:
         self.stored[worse] = stored[rows, columns][worse]
         self.found[worse] = found[rows, columns][worse]
 
-    def differences(self, batch: bool, noise: float) -> list[Difference]:
+    def differences(self, batch: bool, noise: Noise) -> list[Difference]:
         """All entries, including those without a difference.
 
-        noise: round-off of the largest number of the entire result
+        noise: round-off of the result by unit
         """
         names = enumerate(self.entry.entry_names())
         return [self._difference(i, name, batch, noise) for i, name in names]
 
-    def _difference(self, i: int, name: str, batch: bool, noise: float) -> Difference:
+    def _difference(self, i: int, name: str, batch: bool, noise: Noise) -> Difference:
         stored, found = self.stored[i].item(), self.found[i].item()
         gap = _gap(stored, found)
         return Difference(
@@ -167,11 +186,12 @@ class ArrayDiff:
             rounding=self._is_rounding(i, noise),
         )
 
-    def _is_rounding(self, i: int, noise: float) -> bool:
+    def _is_rounding(self, i: int, noise: Noise) -> bool:
         """True if an entry differs by round-off only; time stamps and integers have none."""
         if self.entry.name == "time" or self.stored.dtype.kind == "i":
             return False
-        return bool(self.size[i] < noise or self.gap[i] <= rounding_of(self.scale))
+        small = self.size[i] < noise.of_unit(self.units[i])
+        return bool(small or self.gap[i] <= rounding_of(self.scale))
 
 
 def _largest(values: Numbers) -> float:

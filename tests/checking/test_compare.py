@@ -358,3 +358,25 @@ def test_an_inverse_of_the_former_algorithm_is_the_same(tmp_path: Path) -> None:
     other = tmp_path / "other.npz"
     robolin.record(replace(former, arrays=(former.arrays[0], inverse)), other)
     assert robolin.check(other).status == "differs"
+
+
+def test_numbers_of_a_small_robot_are_not_rounding(tmp_path: Path) -> None:
+    """A mass matrix of 1e-12 kg·m² that doubles is a difference, beside an inverse of 1e12."""
+    link = "{name: %s, mass: %g, com: [0, 0, 0.0005], shape: {rod: 0.001}}"
+    joint = "{name: %s, type: revolute, parent: %s, child: %s, axis: [0, 1, 0]}"
+    joints = (joint % ("a", "base", "l"), joint % ("b", "l", "m"))
+    found = []
+    for mass in (1e-6, 2e-6):
+        links = (link % ("l", mass), link % ("m", mass))
+        path = tmp_path / "micro.yaml"
+        path.write_text(
+            f"robolin: 1\nname: micro\njoints: [{', '.join(joints)}]\nlinks: [{', '.join(links)}]\n"
+        )
+        question = robolin.Question("mass-matrix", inverse=True)
+        found.append(robolin.answer(robolin.load(path), question, robolin.States(q=[0.1, 0.3])))
+    old, now = found
+    assert isinstance(old, Result)
+    assert isinstance(now, Result)
+    listed = beside(tmp_path, old, now).worth_listing
+    assert {each.array for each in listed} == {"mass_matrix", "mass_matrix_inverse"}
+    assert not any(each.rounding for each in listed)
