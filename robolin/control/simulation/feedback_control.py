@@ -42,7 +42,7 @@ class FeedbackControl(DisplayMixin):
             dt integrals x; None for torques that always follow
         Q: weights of x (N, N) in the cost xᵀQx + uᵀRu + 2xᵀNu, u = τ - τ₀ at the joints with a
             motor, which is counted along with the motion; None for no cost
-        R: weights of u (m, m); needed with Q
+        R: weights of u (m, m); needed with Q, as is P
         N: weights of x and u (N, m); None for 0
         cost_dt: the sample time in s of a cost that is a sum over samples; None for `dt`, and
             for an integral where that is None too
@@ -196,8 +196,8 @@ class StateFeedback:
 
     @property
     def has_cost(self) -> bool:
-        """Whether there are weights, and xᵀ P x to compare the cost with."""
-        return self._weights is not None and "P" in self._reference.arrays
+        """Whether there are weights."""
+        return self._weights is not None
 
     def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
         """xᵀQx + uᵀRu + 2xᵀNu (...), for the torques tau (..., n) of the motors."""
@@ -323,6 +323,9 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
         return None
     if law.R is None:
         raise UsageError("weights of a cost need R", hint="give Q and R, or none of them")
+    if law.P is None:
+        hint = "give P, or leave out the weights: xᵀ P x is the cost after the motion's end"
+        raise UsageError("weights of a cost need P", hint=hint)
     Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
     N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))
     if any(each.ndim > 2 for each in (Q, R, N)):

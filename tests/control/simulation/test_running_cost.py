@@ -254,3 +254,10 @@ def test_every_digit_of_the_note_is_right(gains: Path, flags: tuple[str, ...]) -
     unit = 10.0 ** int(printed.as_tuple().exponent)
     assert digits >= 2
     assert abs(float(printed) - true) <= unit
+
+
+def test_weights_without_a_cost_to_go_are_refused() -> None:
+    """A cost needs P for what is left at the end; without it no cost would be counted."""
+    law = replace(regulator().feedback(), P=None)
+    with pytest.raises(robolin.RobolinError, match="need P"):
+        robolin.simulate(ARM, POSE + OFFSET, duration=0.01, dt=0.01, control=law)
