@@ -26,9 +26,10 @@ class Margin:
 
     row:    which row of the motion, counted from 0
     time:   when, if the motion says: a number, whole where times are, or a date as text
-    limit:  the closest limit there, the lower or the upper one
+    limit:  the lower or the upper limit, whichever has the smaller share left
     margin: what is left, in the unit; negative beyond the limit
-    share:  what is left, beside the limit itself or the whole travel between two; None beside 0
+    share:  margin / |limit|; for positions, and ranges that 0 is not inside, margin / range;
+            None if that divides by 0
     """
 
     joint: str
@@ -135,10 +136,24 @@ class _Bounds:
     offset: float
     unit: str
 
-    def whole(self, limit: float) -> float:
-        """What the margin to a limit is a share of."""
-        both = np.isfinite(self.lower) and np.isfinite(self.upper)
-        return self.upper - self.lower if self.quantity == "position" and both else abs(limit)
+    @property
+    def scales(self) -> tuple[float, float]:
+        """The distances that the margins to the lower and the upper limit are a share of.
+
+        Efforts and velocities are 0 at rest: each limit is compared with its distance from 0.
+        Positions have no such zero: both margins are a share of the range.
+        """
+        by_range = self.quantity == "position" or not self.lower < 0.0 < self.upper
+        if by_range and np.isfinite(self.lower) and np.isfinite(self.upper):
+            return self.upper - self.lower, self.upper - self.lower
+        return abs(self.lower), abs(self.upper)
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Divisors under which both margins compare: 1, or the scales if those differ."""
+        lower, upper = self.scales
+        comparable = np.isfinite(lower) and np.isfinite(upper) and lower != upper
+        return (lower, upper) if comparable else (1.0, 1.0)
 
 
 class ClosestApproach:
@@ -148,7 +163,8 @@ class ClosestApproach:
         self._bounds = [bounds for link in arm.links for bounds in _bounds(arm, link)]
         self._order = {name: i for i, name in enumerate(arm.joint_names)}
         self._unlimited = _unlimited(arm)
-        self._closest: dict[int, Margin] = {}
+        # the closeness and the margin of each of the bounds
+        self._closest: dict[int, tuple[float, Margin]] = {}
         self._rows = 0
 
     def add(self, q: Floats, qd: Floats, tau: Floats, time: Numbers | None = None) -> None:
@@ -156,17 +172,21 @@ class ClosestApproach:
         values = dict(zip(LIMITED_QUANTITIES, (q, qd, tau), strict=True))
         for i, bounds in enumerate(self._bounds):
             given = bounds.ratio * values[bounds.quantity][:, bounds.place] + bounds.offset
-            margins = np.minimum(given - bounds.lower, bounds.upper - given)
-            row = int(np.argmin(np.where(np.isnan(margins), np.inf, margins)))
-            before = self._closest.get(i)
-            if np.isfinite(margins[row]) and (before is None or margins[row] < before.margin):
-                self._closest[i] = self._margin(bounds, row, float(given[row]), time)
+            lower, upper = bounds.weights
+            closeness = np.minimum((given - bounds.lower) / lower, (bounds.upper - given) / upper)
+            row = int(np.argmin(np.where(np.isnan(closeness), np.inf, closeness)))
+            least = float(closeness[row])
+            if np.isfinite(least) and (i not in self._closest or least < self._closest[i][0]):
+                self._closest[i] = least, self._margin(bounds, row, float(given[row]), time)
         self._rows += len(q)
 
     def _margin(self, bounds: _Bounds, row: int, value: float, time: Numbers | None) -> Margin:
         below, above = value - bounds.lower, bounds.upper - value
-        limit, margin = (bounds.lower, below) if below < above else (bounds.upper, above)
-        whole = bounds.whole(limit)
+        lower, upper = bounds.weights
+        if below / lower < above / upper:
+            limit, margin, scale = bounds.lower, below, bounds.scales[0]
+        else:
+            limit, margin, scale = bounds.upper, above, bounds.scales[1]
         return Margin(
             bounds.joint,
             bounds.quantity,
@@ -175,14 +195,14 @@ class ClosestApproach:
             value,
             limit,
             margin,
-            margin / whole if whole else None,
+            margin / scale if scale else None,
             bounds.unit,
         )
 
     def found(self) -> JointLimits:
         """The margins in the arm's order of joints, followers last."""
         last = len(self._order)
-        found = (self._closest[i] for i in sorted(self._closest))
+        found = (self._closest[i][1] for i in sorted(self._closest))
         margins = sorted(found, key=lambda margin: self._order.get(margin.joint, last))
         return JointLimits(tuple(margins), self._unlimited, self._rows)
 

@@ -58,6 +58,27 @@ def test_the_worst_row_is_told_with_its_limit() -> None:
     assert robolin.limits(ARM, q, qd, tau).exceeded[0].quantity == "effort"
 
 
+def test_ends_of_different_size_compare_by_the_share_that_is_left() -> None:
+    """Of [-30, 40], 4.06 uses 10.15 % of 40; -6 uses 20 % of 30, more than 7 does of 40."""
+    arm = limited(Limits(effort=40.0, effort_lower=-30.0))
+    one = found(arm, [0.0], 0.0, [4.06])["joint0", "effort"]
+    assert (one.limit, one.margin) == (40.0, pytest.approx(35.94))
+    assert one.share == pytest.approx(1.0 - 4.06 / 40.0)
+    many = found(arm, np.zeros((3, 1)), 0.0, [[7.0], [-6.0], [0.0]])["joint0", "effort"]
+    assert (many.row, many.limit, many.share) == (1, -30.0, pytest.approx(0.8))
+    over = found(arm, np.zeros((3, 1)), 0.0, [[40.3], [-30.3], [0.0]])["joint0", "effort"]
+    assert (over.row, over.limit, over.share) == (1, -30.0, pytest.approx(-0.01))
+    assert over.exceeded
+
+
+def test_a_range_that_begins_at_zero_is_the_scale_of_its_margins() -> None:
+    """A motor that only pulls: 4 N·m of [0, 40] are 10 % from its lower end."""
+    arm = limited(Limits(effort=40.0, effort_lower=0.0))
+    one = found(arm, [0.0], 0.0, [4.0])["joint0", "effort"]
+    assert (one.limit, one.margin, one.share) == (0.0, 4.0, pytest.approx(0.1))
+    assert found(arm, [0.0], 0.0, [-1.0])["joint0", "effort"].exceeded
+
+
 def test_what_has_no_limit_is_said() -> None:
     """A joint without a limit of some kind is named, and has no margin of that kind."""
     told = robolin.limits(ARM, [0.0, 1e3, 1e3], 1e-3, 1e6)
