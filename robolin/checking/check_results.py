@@ -209,6 +209,7 @@ def _question(stored: StoredFile) -> str:
 _PARTS = {
     **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), "dynamics"),
     "rotation": "origin",
+    "positive": "friction",
     "negative": "friction",
 }
 

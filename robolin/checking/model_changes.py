@@ -23,7 +23,7 @@ _COMPONENTS: Mapping[str, Sequence[str]] = {
     "rotation": ("roll", "pitch", "yaw"),
 }
 _EFFORT, _LOWER_EFFORT = "effort limit", "lower effort limit"
-_NEGATIVE_FRICTION = "negative friction"
+_FRICTION, _NEGATIVE_FRICTION = "friction", "negative friction"
 _KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
 # keys that name other parts, which may have been renamed
 _REFERENCES: Mapping[str, Mapping[str, str]] = {
@@ -166,8 +166,10 @@ def _value_changes(part: str, name: str, old: Figures, new: Figures) -> Iterator
         elif kind in _COMPONENTS:
             yield from _components(part, name, key, kind, before or [], after or [], unit)
         elif key in FIGURES and "limit" not in key:
+            one_side = key == _FRICTION and _NEGATIVE_FRICTION in old
+            shown = f"positive {key}" if one_side else key
             # a missing value is 0
-            yield Change(part, name, key, before or 0.0, after or 0.0, unit)
+            yield Change(part, name, shown, before or 0.0, after or 0.0, unit)
         else:
             yield Change(part, name, key, before, after, unit)
 
@@ -178,7 +180,7 @@ def _with_both_ends(values: Figures, other: Figures) -> Figures:
     if _LOWER_EFFORT in other and _EFFORT in values:
         more[_LOWER_EFFORT] = -values[_EFFORT]
     if _NEGATIVE_FRICTION in other:
-        more[_NEGATIVE_FRICTION] = values.get("friction", 0.0)
+        more[_NEGATIVE_FRICTION] = values.get(_FRICTION, 0.0)
     return {**more, **values} if more else values
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.checking.check_results import changed_location
 from robolin.checking.model_changes import model_changes
 from robolin.core.arm import Arm
 from robolin.description.yaml.yaml_arm import read_yaml
@@ -215,6 +216,24 @@ def test_the_same_friction_in_both_directions_is_one_number(tmp_path, monkeypatc
     parameters = parameters_of(made[1])
     assert not variant_of(parameters).one_sided_friction
     assert len(float_table(parameters)) == 28 + 30
+
+
+def test_a_change_of_either_side_names_it(tmp_path, monkeypatch):
+    """`diff` says "positive friction" and "negative friction" where the sides differ."""
+    monkeypatch.chdir(tmp_path)
+    figures = []
+    for text in ("2", "3", "{positive: 3, negative: 1}"):
+        Path("arm.yaml").write_text(ARM.replace("FRICTION", text))
+        figures.append(robolin.load("arm.yaml").figures)
+    one, other, sided = figures
+    assert [change.quantity for change in model_changes(one, other)] == ["friction"]
+    for changes in (model_changes(one, sided), model_changes(sided, one)):
+        assert sorted(change.quantity for change in changes) == [
+            "negative friction",
+            "positive friction",
+        ]
+        location = changed_location("arm.yaml", changes)
+        assert "friction" in Path("arm.yaml").read_text().splitlines()[location.line - 1]
 
 
 @pytest.mark.slow
