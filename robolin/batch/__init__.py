@@ -1,1 +1,1 @@
-"""Many recordings as one question: an ordered list of parts, each a file, or one table."""
+"""Requests over many recordings: an ordered list of parts, one file each, or one table."""

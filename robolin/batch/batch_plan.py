@@ -1,7 +1,7 @@
-"""A question over many recordings as an ordered list of parts, and what they are called.
+"""A request over many recordings as an ordered list of named parts.
 
-The id of a plan is a digest of all that decides the bytes of its parts: question, arm, recordings,
-how these are divided, and the version.  Where files lie and who computes is no part of it.
+The id of a plan is a hash of everything that determines the bytes of its parts: request, robot,
+recordings, their division, and the version.  Paths and machines are not included.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from robolin.queries.request import Request
 from robolin.queries.state_parsing import require_nan_support, rules_of_file
 from robolin.version import __version__
 
-# of what the id of a plan is a digest
+# format number that the id of a plan includes
 PLAN_FORMAT = 2
-# what parts are written as, and a recording that no result can be written as
+# default format of parts, also for recordings in a format that results cannot use
 DEFAULT_FORM = "parquet"
 _DIGITS = 5
 
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """One file to be computed: some rows of one recording.
+    """One output file: some rows of one recording.
 
-    source: the number of the recording
-    rows:   as --rows says them; None for all that the question is about
+    source: index of the recording
+    rows:   as for --rows; None for all rows of the request
     """
 
     name: str
@@ -54,11 +54,11 @@ class PlannedPart:
 class PartsPlan:
     """All parts in order.
 
-    asked: verb, options, arm and files, as plain data: what every part answers
-    mixed: columns that are whole in some recordings, and in all parts fractions
+    request: command, options, robot and files of every part, as JSON types
+    mixed:   columns that hold integers in some recordings, and floats in all parts
     """
 
-    asked: Mapping[str, Any]
+    request: Mapping[str, Any]
     sources: tuple[SurveyedRecording, ...]
     parts: tuple[PlannedPart, ...]
     version: str = __version__
@@ -66,22 +66,22 @@ class PartsPlan:
 
     @cached_property
     def id(self) -> str:
-        """SHA-256 of everything that decides the bytes of the parts."""
+        """SHA-256 of everything that determines the bytes of the parts."""
         sources = [
             [each.name, each.sha256, [one.look for one in each.columns]] for each in self.sources
         ]
         parts = [[part.name, part.source, part.rows] for part in self.parts]
-        told = [PLAN_FORMAT, self.version, self.asked, sources, parts, self.mixed]
-        text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        content = [PLAN_FORMAT, self.version, self.request, sources, parts, self.mixed]
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
 class Division:
-    """How recordings become parts.
+    """Division of recordings into parts.
 
-    part_rows: rows of a part; without it there is one part per recording, of the same name
-    form:      the format of the parts; without it the recording's own
+    part_rows: rows per part; None for one part per recording, with its name
+    form:      file format of the parts; None for that of the recording
     """
 
     part_rows: int | None = None
@@ -91,24 +91,24 @@ class Division:
 def planned_parts(
     inquiry: Request,
     arm: Arm,
-    found: Sequence[NamedRecording],
+    named: Sequence[NamedRecording],
     division: Division,
     before: Sequence[SurveyedRecording] = (),
     keep: Callable[[SurveyedRecording], None] | None = None,
 ) -> PartsPlan:
-    """The plan for a question about each of the recordings.
+    """Plan a request over the recordings.
 
-    before: recordings that were looked through already; those that look the same are not again
-    keep:   is told of every recording that is looked through now
+    before: surveyed recordings; those that are unchanged are not read again
+    keep:   called with every recording that is surveyed now
     """
     require_divisible(inquiry, division)
     choice = inquiry.states.parse_row_slice
     sources: list[SurveyedRecording] = []
     problems: list[RobolinError] = []
-    looked = {(each.name, each.part): each for each in before}
+    surveyed = {(each.name, each.part): each for each in before}
     every = division.part_rows and division.part_rows * choice.stride
-    for recording in found:
-        old = looked.get((recording.name, split_part(recording.path)[1]))
+    for recording in named:
+        old = surveyed.get((recording.name, split_part(recording.path)[1]))
         old = old and replace(old, path=recording.path)
         try:
             if old is not None and old.is_unchanged() and (every is None or old.rows is not None):
@@ -121,23 +121,23 @@ def planned_parts(
         except RobolinError as error:
             problems += error.parts
     raise_all(problems)
-    asked, mixed = query_dict(inquiry, arm), tuple[str, ...]()
+    request, mixed = query_dict(inquiry, arm), tuple[str, ...]()
     if division.part_rows is None:
         parts = _one_each(sources, division)
     else:
-        mixed = mixed_columns(dict(zip(found, (each.columns for each in sources), strict=True)))
+        mixed = mixed_columns(dict(zip(named, (each.columns for each in sources), strict=True)))
         parts = _numbered(sources, choice, division.part_rows, division.form or DEFAULT_FORM)
-    return PartsPlan(asked, tuple(sources), parts, mixed=mixed)
+    return PartsPlan(request, tuple(sources), parts, mixed=mixed)
 
 
 def require_divisible(inquiry: Request, division: Division) -> None:
-    """Refuse a division that has no sense for what is asked."""
+    """Reject a division that does not suit the request."""
     if division.form is not None and division.form not in FORMATS:
         hint = f"files end in {extensions(FORMATS, ', ')}"
         raise UsageError("no file is written so", where=f"--format={division.form}", hint=hint)
     together = inquiry.question.answers_together
     if getattr(inquiry.states, "differentiate", None):
-        # a row then depends on its neighbours, which may stand in another part
+        # a row then depends on its neighbours, which may be in another part
         together = "differentiate"
     if division.part_rows is not None and together:
         hint = f"--{together} answers for all rows of a recording at once"
@@ -147,13 +147,13 @@ def require_divisible(inquiry: Request, division: Division) -> None:
 
 
 def query_dict(inquiry: Request, arm: Arm) -> dict[str, Any]:
-    """What is asked, as plain data that is the same wherever it is asked."""
-    options = {name: told for name, told in inquiry.options.items() if name != "trajectory"}
-    figures = json.dumps(to_json_types([arm.figures, arm.contract]), sort_keys=True)
+    """The request as JSON types, identical on all machines."""
+    options = {name: value for name, value in inquiry.options.items() if name != "trajectory"}
+    model = json.dumps(to_json_types([arm.figures, arm.contract]), sort_keys=True)
     return {
         "verb": inquiry.question.verb,
         "options": to_json_types(dict(sorted(options.items()))),
-        "arm": {"sha256": arm.digest, "figures": hashlib.sha256(figures.encode()).hexdigest()},
+        "arm": {"sha256": arm.digest, "figures": hashlib.sha256(model.encode()).hexdigest()},
         "files": {label: _digest(path) for label, path in sorted(inquiry.question.files.items())},
     }
 
@@ -167,7 +167,7 @@ def _digest(path: str) -> str:
 
 
 def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple[PlannedPart, ...]:
-    """A part for every recording, named after it."""
+    """One part per recording, named after it."""
     names = [_result_name(each.name, division.form) for each in sources]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
@@ -188,14 +188,14 @@ def _result_name(name: str, form: str | None) -> str:
 def _numbered(
     sources: Sequence[SurveyedRecording], choice: RowSlice, part_rows: int, form: str
 ) -> tuple[PlannedPart, ...]:
-    """Parts of so many rows, numbered through all recordings."""
-    found = [
+    """Parts of `part_rows` rows, numbered across all recordings."""
+    parts = [
         (i, rows) for i, each in enumerate(sources) for rows in _ranges(each, choice, part_rows)
     ]
-    digits = max(_DIGITS, len(str(len(found) - 1)))
+    digits = max(_DIGITS, len(str(len(parts) - 1)))
     return tuple(
         PlannedPart(f"part-{number:0{digits}}.{form}", i, rows)
-        for number, (i, rows) in enumerate(found)
+        for number, (i, rows) in enumerate(parts)
     )
 
 

@@ -1,4 +1,4 @@
-"""A question over many recordings answered by the workers of somebody's cluster."""
+"""Compute requests over many recordings on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ def compute(
     resume: bool = True,
     notify: MessageCallback = emit_warning,
 ) -> RunSummary:
-    """Answer for every row of many recordings by the workers of a Dask cluster.
+    """Compute every row of many recordings on the workers of a Dask cluster.
 
-    Workers need this version of robolin, and the recordings, the arm's file and the folder under
-    the same paths.  Parts are the same, byte for byte, as those of `-o FOLDER/ --part-rows`.
+    Workers need this version of robolin, and the recordings, the robot file and the folder under
+    the same paths.  Parts are bit-identical to those of `-o FOLDER/ --part-rows`.
 
     Args:
-        arm: a robot file, the name of a bundled arm, or one that `robolin.load` has made of these
-        question: a `Question`, or the name of a verb of which nothing special is asked
+        arm: a robot file, the name of a bundled robot, or one that `robolin.load` returned
+        question: a `Question`, or the name of a command with default options
         trajectories: files, patterns or folders
-        folder: where the parts go
+        folder: output folder of the parts
         client: a `distributed.Client`
-        part_rows: rows of a part; without it there is one part per recording, named after it
-        form: 'parquet', 'npz', 'csv', …; without it parts are Parquet, others as the recording
-        on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
-        columns, time, time_unit, degrees, radians, carry, rows, stride: how recordings are read, as
-            `robolin.States` says it
-        resume: leave parts that are there already, complete and of the same plan
-        notify: is called with 'note', 'warning' or 'summary' and a text
+        part_rows: rows per part; None for one part per recording, named after it
+        form: 'parquet', 'npz', 'csv', …; None for Parquet, or without `part_rows` the input format
+        on_bad_row: for a row without a result: 'error', or 'nan' to write NaN
+        columns, time, time_unit, degrees, radians, carry, rows, stride: options for reading
+            recordings, see `robolin.States`
+        resume: skip parts that are complete and belong to the same plan
+        notify: called with 'note', 'warning' or 'summary' and a text
 
     Returns:
         a summary with `.written`, `.skipped`, `.rows` and `.finished`
 
     Raises:
-        UsageError: question and recordings that do not go together, an arm that workers cannot
-            load, no client
-        RobolinError: a part without an answer, or a worker that does not fit, by name
+        UsageError: request and recordings that cannot be combined, an arm that workers cannot
+            load, not a client
+        RobolinError: a part that failed, or an unsuitable worker, by name
 
     Example:
         >>> import distributed, robolin.cluster                                 # doctest: +SKIP
@@ -80,13 +80,13 @@ def compute(
     """
     _require_client(client)
     require_counts(part_rows=part_rows)
-    asked = Question(question) if isinstance(question, str) else question
+    request = Question(question) if isinstance(question, str) else question
     several = [trajectories] if isinstance(trajectories, (str, os.PathLike)) else trajectories
-    place = parse_location(os.fspath(folder))
-    found = recordings_for(place, [os.fspath(each) for each in several])
-    require_outside(str(place), found)
+    location = parse_location(os.fspath(folder))
+    recordings = recordings_for(location, [os.fspath(each) for each in several])
+    require_outside(str(location), recordings)
     states = States(
-        trajectory=found[0].path,
+        trajectory=recordings[0].path,
         on_bad_row=on_bad_row,
         columns=columns,
         time=time,
@@ -97,14 +97,14 @@ def compute(
         rows=rows,
         stride=stride,
     )
-    inquiry = checked_request(_source_of(arm), asked, states, asked.verb)
+    inquiry = checked_request(_source_of(arm), request, states, request.verb)
     loaded = inquiry.source.arm()
-    plan = planned_in(place, inquiry, loaded, found, Division(part_rows, form))
+    plan = planned_in(location, inquiry, loaded, recordings, Division(part_rows, form))
     return compute_parts(
         plan,
         inquiry,
         loaded,
-        place,
+        location,
         resume=resume,
         settings=Settings(jobs=1, notify=notify),
         work=by_workers(client),
@@ -118,7 +118,7 @@ def _require_client(client: Any) -> None:
 
 
 def _source_of(arm: Arm | str | os.PathLike[str]) -> ArmSource:
-    """What workers load the arm from."""
+    """The file or name from which workers load the robot."""
     if not isinstance(arm, Arm):
         return ArmSource(os.fspath(arm))
     if arm.loaded_with is None:

@@ -1,7 +1,7 @@
-"""Columns that go from recordings into one table as they are: of one kind, or refused at once.
+"""Types of columns that are copied from many recordings into one table.
 
-Whole numbers in some recordings beside fractions in others become fractions in all of them, as far
-as no number is rounded by that.
+Integers in some recordings and floats in others become floats in all, if no number is rounded.
+Other mixtures are rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robolin.io.table_file import WHOLE
 from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import TrajectoryStream, open_trajectory
 
-# what the time is called here, as no column is: a header may be empty, but nobody can ask for this
+# key of the time column: not a possible column name, since a header can be empty
 THE_TIME = "\0time"
 _FRACTIONS = ""
 _HINT = (
@@ -32,11 +32,11 @@ _HINT = (
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """A column of a recording that goes into the result as it is.
+    """A column of a recording that is copied into the result.
 
-    name:  as in the recording; that of the time is `THE_TIME`
-    place: where it stands
-    look:  what it looks like from the first row to the last, as in `FileIndex`
+    name:  as in the recording; `THE_TIME` for the time
+    place: column index
+    look:  content type over all rows, as in `FileIndex`
     """
 
     name: str
@@ -45,22 +45,22 @@ class ColumnInfo:
 
 
 def inspect_columns(stream: TrajectoryStream) -> tuple[ColumnInfo, ...]:
-    """What the time and the columns that go along look like; a text is looked through for it."""
+    """Types of the time and the copied columns; reads a text file completely."""
     table, time = stream.table, stream.matched.time
-    meant = {} if time is None else {THE_TIME: time}
+    time_column = {} if time is None else {THE_TIME: time}
     return tuple(
-        ColumnInfo(name, place, table.moments(place) or (WHOLE if table.whole(place) else ""))
-        for name, place in {**meant, **stream.carried}.items()
+        ColumnInfo(name, index, table.moments(index) or (WHOLE if table.whole(index) else ""))
+        for name, index in {**time_column, **stream.carried}.items()
     )
 
 
 def columns_of_all(
-    found: Sequence[NamedRecording], arm: Arm, rules: ReadOptions
+    named: Sequence[NamedRecording], arm: Arm, rules: ReadOptions
 ) -> dict[NamedRecording, tuple[ColumnInfo, ...]]:
-    """The columns of each recording, which is opened for it."""
+    """Open each recording and return its columns."""
     columns: dict[NamedRecording, tuple[ColumnInfo, ...]] = {}
     problems: list[RobolinError] = []
-    for each in found:
+    for each in named:
         try:
             with open_trajectory(each.path, arm.joint_names, ("q",), (), rules) as stream:
                 columns[each] = inspect_columns(stream)
@@ -73,10 +73,9 @@ def columns_of_all(
 def mixed_columns(
     recordings: Mapping[NamedRecording, Sequence[ColumnInfo]],
 ) -> tuple[str, ...]:
-    """The columns that are whole in some recordings and fractions in others.
+    """Columns that hold integers in some recordings and floats in others.
 
-    Those that no one table has room for are refused, before rows are computed that never go
-    together.
+    Columns that do not fit in one table are rejected before any row is computed.
     """
     looks = {which: {each.name: each.look for each in own} for which, own in recordings.items()}
     names = dict.fromkeys(name for own in looks.values() for name in own)
@@ -87,7 +86,7 @@ def mixed_columns(
 
 
 def _unlike(name: str, looks: Mapping[NamedRecording, Mapping[str, str]]) -> Iterator[RobolinError]:
-    """What is wrong with recordings that have something else in a column than most others."""
+    """Errors for recordings whose type of a column differs from most others."""
     kinds = {which: _room(own.get(name)) for which, own in looks.items()}
     usual = Counter(kinds.values()).most_common(1)[0][0]
     like = next(which for which, kind in kinds.items() if kind == usual)
@@ -99,7 +98,7 @@ def _unlike(name: str, looks: Mapping[NamedRecording, Mapping[str, str]]) -> Ite
 
 
 def _room(look: str | None) -> str | None:
-    """Columns of which this is the same can be in one table."""
+    """Key that is equal for columns which fit in one table."""
     return _FRACTIONS if look == WHOLE else look
 
 
@@ -115,9 +114,9 @@ def _in_words(name: str, look: str | None) -> str:
 def with_fractions(
     parts: Iterable[Result], columns: Collection[str], where: str
 ) -> Iterator[Result]:
-    """The same rows with fractions in these columns, where these are whole numbers.
+    """Convert these columns from integers to floats.
 
-    where: the recording that they are of
+    where: the recording of the rows
     """
     for part in parts:
         time = part.time
@@ -133,14 +132,14 @@ def with_fractions(
 
 
 def _as_fractions(values: Numbers, what: str, where: str) -> Numbers:
-    """Whole numbers as float64; one that would be rounded is refused."""
+    """Integers as float64; a value that would be rounded is rejected."""
     if values.dtype != np.int64:
         return values
-    found = values.astype(np.float64)
+    floats = values.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        # what rounds up to 2⁶³ is no int64, and processors differ in what they make of it
-        rounded = np.flatnonzero((found >= 2.0**63) | (found.astype(np.int64) != values))
+        # values that round up to 2⁶³ exceed int64, and processors convert them differently
+        rounded = np.flatnonzero((floats >= 2.0**63) | (floats.astype(np.int64) != values))
     if len(rounded):
         message = f"{what} {values[rounded[0]]} would be rounded: other recordings have fractions"
         raise RobolinError(message, where=where, hint=_HINT)
-    return found
+    return floats

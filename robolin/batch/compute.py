@@ -1,4 +1,4 @@
-"""Parts of a plan computed in this process, one after the other."""
+"""Compute the parts of a plan in this process, one after the other."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from robolin.io.locations import FilePlace
 from robolin.queries.query_context import DEFAULT_SETTINGS, MessageCallback, Settings, notes_of_arm
 from robolin.queries.request import Request
 
-# takes jobs, in whatever order they are done tells what became of each
+# runs jobs and yields their outcomes in any order
 PartsWork = Callable[[list[PartJob]], Iterable[PartDone]]
-# is told of every part that is done, and how many there are to do
+# called after every part with the total number of parts
 PartWatch = Callable[[PartDone, int], None]
 
 
 @dataclass
 class RunSummary:
-    """What a run has done: parts written and their rows, parts that were there, and whether that
-    was the last of them."""
+    """Summary of a run: parts and rows written, parts skipped, and whether all are finished."""
 
     written: int = 0
     rows: int = 0
@@ -54,10 +53,10 @@ def compute_parts(
     work: PartsWork | None = None,
     watch: PartWatch | None = None,
 ) -> RunSummary:
-    """Compute the parts that fall to a shard; what is wrong with some keeps none of the others.
+    """Compute the parts of a shard; a part that fails does not stop the others.
 
-    resume: leave out parts that are there already, complete and of this plan
-    work:   computes the parts, in place of this process
+    resume: skip parts that are complete and belong to this plan
+    work:   runs the jobs, in place of this process
     """
     begin(folder, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
     jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
@@ -65,14 +64,14 @@ def compute_parts(
     run = _Run(
         work or computed_in_this_process(arm), MessageDeduplicator(settings.notify, arm), watch
     )
-    # what is missing comes first: whoever is killed soon has still made something
+    # missing parts first, so that an interrupted run has still made progress
     run.over([job for job in jobs if job.number not in there])
-    known = {
+    states = {
         job.number: part_state(folder, plan, job.number) for job in jobs if job.number in there
     }
-    done = {number: state for number, state in known.items() if state.entry is not None}
-    _report_unusable(known, settings.notify)
-    run.over([job for job in jobs if job.number in known and job.number not in done])
+    done = {number: state for number, state in states.items() if state.entry is not None}
+    _report_unusable(states, settings.notify)
+    run.over([job for job in jobs if job.number in states and job.number not in done])
     run.notes.rest()
     summary = replace(run.summary, skipped=len(done))
     raise_all(summary.errors)
@@ -81,7 +80,7 @@ def compute_parts(
 
 
 class _Run:
-    """Parts on their way, and what has become of them so far."""
+    """Runs jobs and collects their outcomes."""
 
     def __init__(
         self, work: PartsWork, notes: MessageDeduplicator, watch: PartWatch | None
@@ -92,10 +91,10 @@ class _Run:
         self.fresh: set[int] = set()
 
     def over(self, jobs: list[PartJob]) -> None:
-        """Have these parts computed; what is wrong with some is kept until the end."""
+        """Run these jobs; errors are raised at the end."""
         self._given += len(jobs)
         for part in self._work(jobs) if jobs else ():
-            self.notes.all(part.said)
+            self.notes.all(part.messages)
             if part.error is not None:
                 self.summary.errors += part.error.parts
             else:
@@ -107,7 +106,7 @@ class _Run:
 
 
 def computed_in_this_process(arm: Arm) -> PartsWork:
-    """This process computes, one part after the other."""
+    """Run jobs in this process, one after the other."""
 
     def work(jobs: list[PartJob]) -> Iterator[PartDone]:
         for job in jobs:
@@ -123,17 +122,17 @@ def _report_unusable(known: dict[int, PartState], notify: MessageCallback) -> No
 
 
 class MessageDeduplicator:
-    """Notes and warnings that many parts have in common, said once with how many more there are."""
+    """Emit notes and warnings that many parts share once, then the number of repetitions."""
 
     def __init__(self, notify: MessageCallback, arm: Arm) -> None:
         self._notify = notify
-        # every part says it, of the one arm that they have in common
+        # every part reports these, since all parts use the same robot
         self._of_arm = {*notes_of_arm(arm)}
         self._more: dict[tuple[str, str], int] = {}
 
-    def all(self, said: Iterable[tuple[str, str]]) -> None:
-        """Say what has not been said; what is said of a file is the same of every other."""
-        for kind, text in said:
+    def all(self, messages: Iterable[tuple[str, str]]) -> None:
+        """Emit each message once; messages that differ only in the file name count as the same."""
+        for kind, text in messages:
             key = (kind, text.partition(": ")[2] or text)
             if key in self._more:
                 self._more[key] += text not in self._of_arm
@@ -142,7 +141,7 @@ class MessageDeduplicator:
                 self._notify(kind, text)
 
     def rest(self) -> None:
-        """Say of how many more each was true."""
+        """Report the number of repetitions of each message."""
         for (kind, text), more in self._more.items():
             if more:
                 self._notify(kind, f"the same of {more} more: {text}")

@@ -1,11 +1,11 @@
-"""What many recordings will cost, from a sample that is read, answered and written now.
+"""Estimate the cost of many recordings from a sample that is read, computed and written.
 
     T(k) = start + look·bytes + max(⌈parts/k⌉·(part + rows of a part·row), rows·disk)
 
-`start` is what a process takes before its first row, `look` reads recordings once for the plan,
-`part` is what a part costs beside its rows, and `row` what a row costs in work.  k processes share
-the parts and the disk; what comes over a network each of them has for itself, until the line is
-full, which a sample cannot tell.
+`start` is the time of a process before its first row, `look` the time to survey a byte for the
+plan, `part` the overhead of a part, and `row` the computing time of a row.  k processes share the
+parts and the disk.  Network transfers run in parallel; a sample cannot measure when the network
+is saturated.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from robolin.queries.request import Request
 from robolin.queries.state_parsing import rules_of_file, with_trajectory
 from robolin.queries.verbs import VERBS
 
-# enough that a row costs what it costs among many, and few enough to wait for
+# sample rows: enough for a typical cost per row, few enough to compute quickly
 _SAMPLE, _FEW = 100_000, 64
-# bytes of a text that tell how long its rows are, and of a file that tell how fast it is read
+# bytes of text that determine the row length, and bytes that determine the read speed
 _LOOKED_AT, _DIGESTED, _CARRIED = 1 << 20, 1 << 25, 1 << 24
 _ROUNDS = 3
 DIGITS_SHARE, ARITHMETIC, PACKING, NETWORK, DISK = (
@@ -56,11 +56,11 @@ DIGITS_SHARE, ARITHMETIC, PACKING, NETWORK, DISK = (
 class Estimate:
     """Rows, bytes, and seconds per row, byte and part.
 
-    exact:   whether rows were counted; those of a text are worked out from its first ones
-    sample:  how many rows were measured
-    seconds: of work on one row, by what they are spent on
-    way:     whether rows come and go by the disk or over the network
-    carried: seconds that one row is on its way in and out
+    exact:   rows were counted; otherwise extrapolated from the first rows of a text
+    sample:  number of measured rows
+    seconds: computing time of one row, by kind of work
+    way:     rows are transferred by disk or by network
+    carried: transfer time of one row, read and written
     """
 
     recordings: int
@@ -80,17 +80,17 @@ class Estimate:
 
     @property
     def per_row(self) -> float:
-        """Seconds of work on a row."""
+        """Computing time of a row, in seconds."""
         return sum(self.seconds.values())
 
     def bottleneck(self, workers: int = 1) -> str:
-        """What keeps so many processes busy longest."""
+        """The kind of work that takes longest with this number of processes."""
         if self._on_its_way(workers) > self._work(workers):
             return self.way
         return max(self.seconds, key=lambda name: self.seconds[name])
 
     def time(self, workers: int) -> float:
-        """Seconds that so many processes take together."""
+        """Seconds for this number of processes."""
         shared = max(self._work(workers), self._on_its_way(workers))
         return self.start + self.per_byte * self.bytes_in + shared
 
@@ -107,23 +107,23 @@ class Estimate:
 
 
 def estimated_cost(
-    inquiry: Request, arm: Arm, found: Sequence[NamedRecording], division: Division
+    inquiry: Request, arm: Arm, named: Sequence[NamedRecording], division: Division
 ) -> Estimate:
-    """What a question about each of the recordings will cost; nothing is kept of the sample."""
+    """Estimate the cost of a request over recordings; the sample is discarded."""
     require_divisible(inquiry, division)
     begun = process_time()
-    sizes = [_size(each.path) for each in found]
-    measured = _Sample(inquiry, arm, found[sizes.index(max(sizes))].path, division.form)
-    counts = [measured.rows(each.path, size) for each, size in zip(found, sizes, strict=True)]
+    sizes = [_size(each.path) for each in named]
+    measured = _Sample(inquiry, arm, named[sizes.index(max(sizes))].path, division.form)
+    counts = [measured.rows(each.path, size) for each, size in zip(named, sizes, strict=True)]
     rows = sum(counts)
     part_rows = min(division.part_rows or max(counts), max(counts))
     parts = sum(ceil(each / (division.part_rows or each or 1)) for each in counts)
     seconds, per_part, written = measured.costs(min(part_rows, _SAMPLE))
     read = sum(sizes) / max(rows, 1)
     return Estimate(
-        recordings=len(found),
+        recordings=len(named),
         rows=rows,
-        exact=not any(is_text(each.path) for each in found),
+        exact=not any(is_text(each.path) for each in named),
         parts=parts,
         part_rows=part_rows,
         bytes_in=sum(sizes),
@@ -134,13 +134,13 @@ def estimated_cost(
         carried=measured.carried(read, written),
         per_part=per_part,
         per_byte=measured.per_byte(),
-        # what the process has taken so far, and the sample not
+        # process time so far, without the sample
         start=begun,
     )
 
 
 class _Sample:
-    """Some rows of one recording, timed on their way."""
+    """Timed sample rows of one recording."""
 
     def __init__(self, inquiry: Request, arm: Arm, path: str, form: str | None) -> None:
         self._inquiry, self._arm, self._path = inquiry, arm, path
@@ -149,7 +149,7 @@ class _Sample:
         self.taken = 0
 
     def rows(self, path: str, size: int) -> int:
-        """How many rows of a recording are meant."""
+        """Number of rows of a recording that the request selects."""
         if is_other_programs(path) or compression(path):
             hint = "name recordings of which rows can be told without reading them all"
             raise RobolinError("is not estimated", where=path, hint=hint)
@@ -164,11 +164,11 @@ class _Sample:
         return self._inquiry.states.parse_row_slice.count(max(total, 1))
 
     def costs(self, count: int) -> tuple[dict[str, float], float, float]:
-        """Seconds of a row by what they are spent on, seconds of a part, and bytes of a row."""
+        """Seconds per row by kind of work, seconds per part, and bytes per row."""
         few = min(_FEW, count)
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder, f"part.{self._form}")
-            # the first time costs what only a first time does
+            # the first run includes one-time costs
             self._write(few, target)
             per_part = _work(lambda: self._write(few, target))
             reading = _work(lambda: self._read(count))
@@ -184,7 +184,7 @@ class _Sample:
         return {name: spent / count for name, spent in seconds.items()}, per_part, size / count
 
     def per_byte(self) -> float:
-        """Seconds to look through a byte of a recording, which a plan does once."""
+        """Seconds to survey a byte of a recording, done once per plan."""
         if is_stored(self._path) and not is_text(self._path):
             return 0.0
         read = [0]
@@ -199,17 +199,17 @@ class _Sample:
 
     @property
     def way(self) -> str:
-        """How rows come."""
+        """Transfer of the rows: disk or network."""
         return NETWORK if is_stored(self._path) else DISK
 
     def carried(self, read: float, written: float) -> float:
-        """Seconds that a row is on its way, of so many bytes read and written."""
+        """Transfer time of a row, for these numbers of bytes read and written."""
         if self.way == NETWORK:
             with objects.open_object(self._path) as stream:
-                taken = [0]
-                seconds = _wall(lambda: taken.append(len(stream.read(_CARRIED))))
-            # nobody puts a sample into somebody's store: it goes out as it came in
-            return (read + written) * seconds / max(1, taken[-1])
+                lengths = [0]
+                seconds = _wall(lambda: lengths.append(len(stream.read(_CARRIED))))
+            # do not write a sample to an object store: assume that writing is as fast as reading
+            return (read + written) * seconds / max(1, lengths[-1])
         return read * _from_disk(self._path) + written * _to_disk()
 
     def _states(self, count: int) -> Any:
@@ -218,32 +218,32 @@ class _Sample:
 
     def _read(self, count: int) -> None:
         states = self._states(count)
-        wanted = [
+        inputs = [
             name for name in VERBS[self._inquiry.question.verb].states if name in COLUMN_WORDS
         ]
-        needs = (self._arm.joint_names, ("q",), wanted[1:], self._rules, states.parse_row_slice)
+        needs = (self._arm.joint_names, ("q",), inputs[1:], self._rules, states.parse_row_slice)
         with open_trajectory(self._path, *needs, FileIndex("")) as stream:
             for _ in stream.chunks(gaps=states.on_bad_row is not None):
                 pass
 
     def _answer(self, count: int) -> None:
-        with self._posed(count) as answer:
+        with self._run(count) as answer:
             if not isinstance(answer, Result):
                 for _ in answer.parts:
                     pass
 
     def _write(self, count: int, target: Path) -> None:
-        with self._posed(count) as answer:
+        with self._run(count) as answer:
             stream = stream_of_one_part(answer) if isinstance(answer, Result) else answer
             FORMATS[self._form].write(stream, target)
 
-    def _posed(self, count: int) -> Any:
+    def _run(self, count: int) -> Any:
         settings = Settings(1, notify=lambda *_: None, known=FileIndex(""))
         return run_query(self._arm, self._inquiry.question, self._states(count), settings)
 
 
 def _work(run: Callable[[], object]) -> float:
-    """Seconds of work that a run takes, which others on the machine make little difference to."""
+    """CPU time of a run, which other processes hardly affect."""
     times = []
     for _ in range(_ROUNDS):
         begun = process_time()
@@ -259,17 +259,17 @@ def _wall(run: Callable[[], object]) -> float:
 
 
 def _from_disk(path: str) -> float:
-    """Seconds that a byte takes from the disk, of a file that is not in memory."""
+    """Seconds per byte read from disk, for a file outside the page cache."""
     with open(path, "rb", buffering=0) as stream:
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(stream.fileno(), 0, _CARRIED, os.POSIX_FADV_DONTNEED)
-        taken = [0]
-        seconds = _wall(lambda: taken.append(len(stream.read(_CARRIED))))
-    return seconds / max(1, taken[-1])
+        lengths = [0]
+        seconds = _wall(lambda: lengths.append(len(stream.read(_CARRIED))))
+    return seconds / max(1, lengths[-1])
 
 
 def _to_disk() -> float:
-    """Seconds that a byte takes to the disk."""
+    """Seconds per byte written to disk."""
     data = os.urandom(_CARRIED)
 
     def put(stream: Any) -> None:

@@ -1,4 +1,4 @@
-"""Answers about many recordings as one table, whose column `source` counts them from 0."""
+"""Results for many recordings as one table; its column `source` counts recordings from 0."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """Some rows of the answer: which recording they are of, and how to get them."""
+    """Some rows of the result: index of their recording, and a function that opens them."""
 
     source: int
     opened: Callable[[], AbstractContextManager[ResultStream]]
@@ -40,20 +40,20 @@ def joined_pieces(
     options: Mapping[str, Any],
     mixed: Collection[str] = (),
 ) -> ResultStream:
-    """All pieces in order as one result.
+    """Concatenate all pieces in order.
 
-    names:   what the recordings are called
-    options: what was asked of each of them
-    mixed:   columns that are whole in some of them, and fractions in the result
+    names:   names of the recordings
+    options: options of the request
+    mixed:   columns that hold integers in some recordings, and floats in the result
     """
     joining = _Joining(pieces, names, {**options, "trajectory": list(names)}, mixed)
     return ResultStream(joining.parts(), joining.ending)
 
 
 def answered_recordings(
-    inquiry: Request, arm: Arm, found: Sequence[NamedRecording], settings: Settings
+    inquiry: Request, arm: Arm, named: Sequence[NamedRecording], settings: Settings
 ) -> ResultStream:
-    """The answer for each recording in turn, as one result."""
+    """Compute each recording in order and concatenate the results."""
     if inquiry.question.answers_together:
         label = f"--{inquiry.question.answers_together}"
         hint = "-o FOLDER/ keeps one result for each of them"
@@ -62,10 +62,10 @@ def answered_recordings(
     heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
         AnswerPiece(i, partial(_answered, inquiry, arm, each.path, heard))
-        for i, each in enumerate(found)
+        for i, each in enumerate(named)
     ]
-    mixed = mixed_columns(columns_of_all(found, arm, rules_of_file(inquiry.states, arm)))
-    stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
+    mixed = mixed_columns(columns_of_all(named, arm, rules_of_file(inquiry.states, arm)))
+    stream = joined_pieces(pieces, [each.name for each in named], inquiry.options, mixed)
 
     def parts() -> Iterator[Result]:
         yield from stream.parts
@@ -94,7 +94,7 @@ def _columns(part: Result) -> list[tuple[Any, ...]]:
 
 
 class _Joining:
-    """Pieces on their way into one result."""
+    """Concatenates pieces into one result."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Joining:
             name, rows = self._names[piece.source], 0
             with piece.opened() as stream:
                 for part in with_fractions(stream.parts, self._mixed, name):
-                    self._require_alike(part, name)
+                    self._require_same_columns(part, name)
                     rows += part.batch or 0
                     yield self._with_source(part, piece.source)
                 self._note(name, rows, stream.ending(rows))
@@ -127,8 +127,8 @@ class _Joining:
         counts = Array(SOURCE, values, (), "1")
         return replace(part, arrays=(counts, *part.arrays), options=self._options, files={})
 
-    def _require_alike(self, part: Result, name: str) -> None:
-        """Refuse a recording whose answer has other columns than the first one's."""
+    def _require_same_columns(self, part: Result, name: str) -> None:
+        """Reject a recording whose result has other columns than the first one."""
         first = self._like = self._like or part
         hint = "-o FOLDER/ keeps one result for each"
         if (first.time is None) != (part.time is None):
@@ -144,7 +144,7 @@ class _Joining:
         raise RobolinError(message, where=name, hint=hint)
 
     def _note(self, name: str, rows: int, ending: Footer) -> None:
-        """Keep what a piece says of itself, but for its number of rows, which is added up."""
+        """Store the contract of a piece; numbers of rows are summed."""
         self._rows[name] += rows
         before = f"{pluralize(rows, 'row')} of {base_name(name)}: "
         for key, value in ending.contract.items():
@@ -159,14 +159,16 @@ class _Joining:
         self._model = ending.model
 
     def ending(self, _: int) -> Footer:
-        """What all pieces say of themselves, and what only some of them do, by recording."""
+        """Contract entries of all pieces; entries that differ are listed by recording."""
         keys = dict.fromkeys(key for lines in self._lines.values() for key in lines)
         contract: dict[str, Any] = {}
         for key in keys:
-            said = {name: lines[key] for name, lines in self._lines.items() if key in lines}
-            first = next(iter(said.values()))
-            same = len(said) == len(self._names) and all(each == first for each in said.values())
-            contract[key] = first if same else said
+            values = {name: lines[key] for name, lines in self._lines.items() if key in lines}
+            first = next(iter(values.values()))
+            same = len(values) == len(self._names) and all(
+                each == first for each in values.values()
+            )
+            contract[key] = first if same else values
         contract[SOURCES] = dict(self._rows)
         if self._unanswered:
             contract[UNANSWERED] = f"{self._unanswered}, all NaN"

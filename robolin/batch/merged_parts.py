@@ -1,4 +1,4 @@
-"""Parts put together: the same result as if the question had been asked without them."""
+"""Merge parts into the result that the request gives without parts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robolin.io.stored import open_stored
 
 
 def merged_parts(folder: FilePlace) -> ResultStream:
-    """All parts of a folder as one result; what is not there or not sound is refused."""
+    """All parts of a folder as one result; missing or corrupt parts are rejected."""
     plan = plan_in(folder)
     states = part_states(folder, plan)
     _require_done(folder, states)
     pieces = [AnswerPiece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
-    names, options = [each.name for each in plan.sources], plan.asked["options"]
+    names, options = [each.name for each in plan.sources], plan.request["options"]
     return joined_pieces(pieces, names, options, _mixed(states))
 
 
@@ -36,14 +36,14 @@ def _stored(path: FilePlace) -> Iterator[ResultStream]:
 
 
 def _mixed(states: Sequence[PartState]) -> set[str]:
-    """Columns that are whole in some parts and not in others."""
-    whole = [each.whole for each in states]
-    some = frozenset.union(*whole) - frozenset.intersection(*whole)
+    """Columns that hold integers in some parts and floats in others."""
+    integers = [each.integers for each in states]
+    some = frozenset.union(*integers) - frozenset.intersection(*integers)
     return {THE_TIME if name == "time" else name for name in some}
 
 
 def _require_done(folder: FilePlace, states: Sequence[PartState]) -> None:
-    """Refuse to leave out parts; the first few of them are named."""
+    """Reject missing parts and name the first few."""
     problems = []
     for state in (MISSING, DAMAGED, FOREIGN):
         unfit = [each for each in states if each.state == state]

@@ -1,4 +1,4 @@
-"""One part computed: a file that is complete or absent, whoever computes it and how often."""
+"""Compute one part: its file is complete or absent, even after repeated attempts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from robolin.version import __version__
 
 @dataclass(frozen=True)
 class PartJob:
-    """Everything it takes to compute one part, anywhere: plain data that can be sent.
+    """Everything that is needed to compute one part in any process; serializable.
 
-    plan:   the id of the plan
-    number: which of its parts it is, of so many
-    loads:  the arm, whose file has to be where the part is computed
-    target: the file to be written
-    mixed:  columns whose whole numbers are written as fractions
+    plan:   id of the plan
+    number: index of the part among `of` parts
+    loads:  the robot; its file must exist on the computing machine
+    target: output file
+    mixed:  columns whose integers are written as floats
     """
 
     plan: str
@@ -51,10 +51,10 @@ class PartJob:
 
 @dataclass(frozen=True)
 class PartDone:
-    """What became of a job: rows and bytes written, or the error that kept it.
+    """Outcome of a job: rows and bytes written, or the error.
 
-    said:      notes and warnings on the way, each with its kind
-    elsewhere: whether the error is one of this machine, so that another may do it
+    messages:  notes and warnings, each with its kind
+    elsewhere: whether the error concerns this machine, so that another worker may succeed
     """
 
     number: int
@@ -62,14 +62,14 @@ class PartDone:
     rows: int = 0
     size: int = 0
     error: RobolinError | None = None
-    said: tuple[tuple[str, str], ...] = ()
+    messages: tuple[tuple[str, str], ...] = ()
     elsewhere: bool = False
 
 
 def part_jobs(
     plan: PartsPlan, inquiry: Request, arm: Arm, folder: FilePlace, settings: Settings
 ) -> list[PartJob]:
-    """A job for every part of a plan."""
+    """One job per part of a plan."""
     jobs = []
     for number, part in enumerate(plan.parts):
         source = plan.sources[part.source]
@@ -83,7 +83,7 @@ def part_jobs(
             arm_digest=arm.digest,
             question=inquiry.question,
             states=states,
-            # of all marks in a long recording only two are of use here
+            # of the row offsets of a long recording, only two are needed here
             source=replace(source, marks=_known(source, states).marks),
             target=str(folder / part.name),
             mixed=plan.mixed,
@@ -95,36 +95,38 @@ def part_jobs(
 
 
 def _known(source: SurveyedRecording, states: States) -> FileIndex:
-    """What the reader of these rows need not find out."""
+    """Part of the file index that these rows need."""
     choice = states.parse_row_slice
     return source.known(choice.first, choice.stop)
 
 
 def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
-    """Compute one part; what goes wrong with it is told, not raised.
+    """Compute one part; errors are returned, not raised.
 
-    arm: if it is loaded already
+    arm: if it is already loaded
     """
-    said: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     fit = False
     try:
         arm = arm or _loaded(job)
         fit = True
-        rows = _written(job, arm, lambda kind, text: said.append((kind, text)))
+        rows = _written(job, arm, lambda kind, text: messages.append((kind, text)))
         size = size_of(parse_location(job.target))
     except RobolinError as error:
         elsewhere = not fit or isinstance(error, FileError)
-        told = _of_part(error, job)
-        return PartDone(job.number, job.target, error=told, said=tuple(said), elsewhere=elsewhere)
-    return PartDone(job.number, job.target, rows, size, said=tuple(said))
+        part_error = _of_part(error, job)
+        return PartDone(
+            job.number, job.target, error=part_error, messages=tuple(messages), elsewhere=elsewhere
+        )
+    return PartDone(job.number, job.target, rows, size, messages=tuple(messages))
 
 
-# the arm that this process has loaded last, by its source and its options
+# the last robot this process has loaded, by source and options
 _LOADED: dict[str, Arm] = {}
 
 
 def _loaded(job: PartJob) -> Arm:
-    """The arm of a job, if this is the robolin that is asked for."""
+    """The robot of a job; rejects another version of robolin."""
     if job.version != __version__:
         message = f"robolin {job.version} is asked for, here is {__version__}"
         hint = "install the same version everywhere"
@@ -141,7 +143,7 @@ def _loaded(job: PartJob) -> Arm:
 
 
 def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
-    """Write the part; how many rows it has."""
+    """Write the part and return its number of rows."""
     target, rows = parse_location(job.target), [0]
     form, known = format_named(target.name), _known(job.source, job.states)
     require_unchanged(job.source, arm.joint_names)
@@ -155,11 +157,11 @@ def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
             parts = with_fractions(parts, job.mixed, job.source.path)
 
         def part_ending(count: int) -> Footer:
-            # the file has no name yet, and gets none if this is refused
+            # the file is not yet visible, and is discarded if this fails
             require_unchanged(job.source, arm.joint_names)
             rows[0] = count
-            told = {"id": job.plan, "part": job.number, "of": job.of}
-            return replace(ending(count), plan=told)
+            plan = {"id": job.plan, "part": job.number, "of": job.of}
+            return replace(ending(count), plan=plan)
 
         with local_target(target) as path:
             FORMATS[form].write(replace(answer, parts=parts, ending=part_ending), path)
@@ -167,7 +169,7 @@ def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
 
 
 def _of_part(error: RobolinError, job: PartJob) -> RobolinError:
-    """The error with the part that it kept from being written."""
+    """The error with the name of the failed part."""
     if type(error) not in (RobolinError, FileError, UsageError):
         return error
     name = Path(job.target).name

@@ -1,4 +1,4 @@
-"""A folder of parts: begun with a plan, looked through, and complete with its last part."""
+"""A folder of parts: created with a plan, inspected, and marked complete after the last part."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ _SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 
 @dataclass(frozen=True)
 class PartState:
-    """What there is of a part: done, missing, damaged or of another plan, and why.
+    """State of a part: done, missing, damaged or of another plan, and the reason.
 
-    entry: for a part that is done its name, rows and the digest of its provenance
-    whole: its arrays of whole numbers
+    entry:    for a finished part its name, rows and the hash of its provenance
+    integers: names of its integer arrays
     """
 
     name: str
     state: str
     why: str = ""
     entry: Mapping[str, Any] | None = None
-    whole: frozenset[str] = frozenset()
+    integers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The parts that fall to one of several who share the work: every count-th of them."""
+    """The parts of one of several runs that share the work: every count-th part."""
 
     number: int = 1
     count: int = 1
 
     def has(self, part: int) -> bool:
-        """Whether a part, counted from 0, falls to it."""
+        """True if the shard includes the part, counted from 0."""
         return part % self.count == self.number - 1
 
 
@@ -62,14 +62,14 @@ ONLY_SHARD = Shard()
 
 
 def shard(text: str | None) -> Shard:
-    """The shard that --shard says, such as 3/16."""
+    """Parse --shard, such as 3/16."""
     if text is None:
         return ONLY_SHARD
-    where, found = f"--shard={text}", _SHARD.fullmatch(text)
+    where, match = f"--shard={text}", _SHARD.fullmatch(text)
     hint = "1/16, 2/16, … 16/16"
-    if found is None:
+    if match is None:
         raise UsageError("this is not NUMBER/COUNT", where=where, hint=hint)
-    number, count = int(found[1]), int(found[2])
+    number, count = int(match[1]), int(match[2])
     if not 1 <= number <= count:
         message = f"of {count} there is no number {number}" if count else "there are none of 0"
         raise UsageError(message, where=where, hint=hint)
@@ -77,18 +77,18 @@ def shard(text: str | None) -> Shard:
 
 
 def recordings_for(folder: FilePlace, texts: Sequence[str]) -> tuple[NamedRecording, ...]:
-    """All files that are named but for the folder's own parts, which a pattern may find as well."""
-    found = recordings(texts)
-    if not any(recordings_inside(str(folder), found)):
-        return found
-    # whoever sees a part sees the plan that was there before it
+    """Recordings that match the texts, without parts of the folder itself."""
+    named = recordings(texts)
+    if not any(recordings_inside(str(folder), named)):
+        return named
+    # a plan is written before its parts
     plan = read_plan(folder)
     parts = plan.parts if plan else ()
     return recordings(texts, left_out={real_name(str(folder / part.name)) for part in parts})
 
 
 def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
-    """Let a folder have this plan; one that has another is refused, and so is a part to be read."""
+    """Write the plan to a folder; reject a folder with another plan, or inputs that are parts."""
     make_folder(folder)
     old = read_plan(folder)
     if old is not None:
@@ -103,7 +103,7 @@ def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
 
 
 def parts_there(folder: FilePlace, plan: PartsPlan) -> set[int]:
-    """The parts that have a file, whatever is in it."""
+    """Indices of the parts with a file, valid or not."""
     if isinstance(folder, StorePath):
         there = {*list_objects(f"{folder}/")}
         return {i for i, part in enumerate(plan.parts) if str(folder / part.name) in there}
@@ -111,9 +111,9 @@ def parts_there(folder: FilePlace, plan: PartsPlan) -> set[int]:
 
 
 def part_states(folder: FilePlace, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
-    """What there is of every part.
+    """State of every part.
 
-    thorough: read every number, which takes as long as reading all files does
+    thorough: read every number, as slow as reading all files
     """
     return [part_state(folder, plan, i, thorough=thorough) for i in range(len(plan.parts))]
 
@@ -121,9 +121,9 @@ def part_states(folder: FilePlace, plan: PartsPlan, *, thorough: bool = False) -
 def part_state(
     folder: FilePlace, plan: PartsPlan, number: int, *, thorough: bool = False, fresh: bool = False
 ) -> PartState:
-    """What there is of one part.
+    """State of one part.
 
-    fresh: it was written just now, so that nobody has to read it to know that it is sound
+    fresh: written just now, so that reading it again is not needed
     """
     name = plan.parts[number].name
     path = folder / name
@@ -133,22 +133,24 @@ def part_state(
         meta = _sound_provenance(path, thorough, fresh)
     except RobolinError as error:
         if isinstance(error, FileError) and isinstance(path, StorePath):
-            # that a store does not answer says nothing about what it keeps
+            # a store that does not respond gives no information about the part
             raise
         return PartState(name, DAMAGED, error.message)
     if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
         return PartState(name, FOREIGN, _owner(meta.get("plan")))
     entry = {"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
-    whole = (each for each, said in meta["arrays"].items() if said.get("numbers") == INTEGER.name)
-    return PartState(name, DONE, entry=entry, whole=frozenset(whole))
+    integers = (
+        each for each, array in meta["arrays"].items() if array.get("numbers") == INTEGER.name
+    )
+    return PartState(name, DONE, entry=entry, integers=frozenset(integers))
 
 
 def _sound_provenance(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
-    """What a part says of itself, if it is sound."""
+    """Provenance of a part; a corrupt part is an error."""
     form = FORMATS[format_named(path.name)]
-    # a store keeps objects whole, and need not send all of them
-    kept_whole = fresh or (isinstance(path, StorePath) and not thorough)
-    if form.provenance_reader and kept_whole:
+    # object stores write atomically, so the provenance alone is sufficient
+    is_atomic = fresh or (isinstance(path, StorePath) and not thorough)
+    if form.provenance_reader and is_atomic:
         where = str(path)
         with open_object(where) if isinstance(path, StorePath) else open_bytes(where) as stream:
             return form.read_provenance(stream, where)
@@ -165,9 +167,9 @@ def complete(
     known: Mapping[int, PartState] | None = None,
     fresh: Collection[int] = (),
 ) -> bool:
-    """Whether all parts are there; then the note that says so is there as well.
+    """True if all parts are finished; then the completion file is written.
 
-    known: parts that were looked at already
+    known: parts with a known state
     fresh: parts that were written just now
     """
     entries: list[Mapping[str, Any]] = []
@@ -182,7 +184,7 @@ def complete(
 
 
 def plan_in(folder: FilePlace) -> PartsPlan:
-    """The plan of a folder that has one."""
+    """The plan of a folder; an error if there is none."""
     there = isinstance(folder, StorePath) or folder.is_dir()
     plan = read_plan(folder) if there else None
     if plan is None:
@@ -193,7 +195,7 @@ def plan_in(folder: FilePlace) -> PartsPlan:
 
 
 def remaining_by_shard(states: Sequence[PartState], count: int) -> dict[int, int]:
-    """For each of so many shards that has something left, how many parts that are."""
+    """Number of unfinished parts per shard, for shards that have any."""
     left: dict[int, int] = {}
     for number, state in enumerate(states):
         if state.state != DONE:

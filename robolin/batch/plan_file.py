@@ -1,4 +1,4 @@
-"""The plan in the folder of its parts, and the note that says that all of them are there."""
+"""Plan file and completion file in the folder of parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robolin.io.provenance_writer import meta_digest, with_checksum
 from robolin.queries.request import Request
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
-# the file is sealed from format 3 on
+# the file has a checksum from format 3 on
 PLAN_FILE_FORMAT = 3
 _DAMAGED = "it is no plan, or a damaged one"
 _REMOVE = "remove it: the next run makes it again, and keeps the parts that fit"
@@ -37,7 +37,7 @@ _ROWS = re.compile(r"\d{1,15}:\d{1,15}")
 
 
 def read_plan(folder: FilePlace) -> PartsPlan | None:
-    """The plan that a folder has parts of; None if it has none."""
+    """The plan of a folder; None if it has none."""
     path = folder / PLAN
     data = content(path)
     if data is None:
@@ -54,7 +54,7 @@ def read_plan(folder: FilePlace) -> PartsPlan | None:
 
 
 def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
-    """The plan in a sealed file; ValueError if it was changed, or is not what robolin writes."""
+    """Parse a plan file; ValueError if it was modified or is not from robolin."""
     if stored.get("sha256") != meta_digest(stored):
         raise ValueError("changed after it was written")
     for name, check in _FIELDS.items():
@@ -77,7 +77,7 @@ def _is_request(value: Any) -> bool:
 
 
 def _is_part(value: Any) -> bool:
-    """Name, recording and rows; no name leads out of the folder."""
+    """Name, recording and rows; the name must not leave the folder."""
     if not isinstance(value, list) or len(value) != 3:
         return False
     name, source, rows = value
@@ -103,29 +103,29 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
 
 
 def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
-    """Keep the plan with its parts."""
-    told = {
+    """Write the plan to the folder of its parts."""
+    document = {
         "format": PLAN_FILE_FORMAT,
         "id": plan.id,
         "robolin": plan.version,
-        "asked": plan.asked,
+        "asked": plan.request,
         "mixed": plan.mixed,
         "sources": [surveyed_plain(each) for each in plan.sources],
         "parts": [[part.name, part.source, part.rows] for part in plan.parts],
     }
-    _write(folder / PLAN, with_checksum(told))
+    _write(folder / PLAN, with_checksum(document))
 
 
 def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
-    """Note that all parts are there; nothing is written after this, nor if it is noted already."""
+    """Write the completion file, unless it exists; nothing is written after it."""
     rows = sum(part["rows"] or 0 for part in parts)
-    told = {"format": PLAN_FORMAT, "plan": plan.id, "rows": rows, "parts": parts}
-    if content(folder / COMPLETE) != _bytes(told):
-        _write(folder / COMPLETE, told)
+    document = {"format": PLAN_FORMAT, "plan": plan.id, "rows": rows, "parts": parts}
+    if content(folder / COMPLETE) != _bytes(document):
+        _write(folder / COMPLETE, document)
 
 
 def require_same_plan(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:
-    """Refuse to put parts of one plan beside those of another."""
+    """Reject adding parts of one plan to those of another."""
     if old.id == new.id:
         return
     hint = "write to another folder, or remove this one"
@@ -134,12 +134,12 @@ def require_same_plan(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None
 
 
 def _difference(old: PartsPlan, new: PartsPlan) -> str:
-    """What tells two plans apart, in words."""
+    """First difference between two plans, as text."""
     if old.version != new.version:
         return f"robolin {old.version} made it, this is {new.version}"
-    for key, value in old.asked.items():
-        if new.asked.get(key) != value:
-            return f"{key} was {_short(value)}, now it is {_short(new.asked.get(key))}"
+    for key, value in old.request.items():
+        if new.request.get(key) != value:
+            return f"{key} was {_short(value)}, now it is {_short(new.request.get(key))}"
     before = {each.name: each.sha256 for each in old.sources}
     now = {each.name: each.sha256 for each in new.sources}
     for name in {**before, **now}:
@@ -154,25 +154,25 @@ def _short(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:200]
 
 
-def _write(path: FilePlace, told: Mapping[str, Any]) -> None:
-    write_place(path, _bytes(told))
+def _write(path: FilePlace, document: Mapping[str, Any]) -> None:
+    write_place(path, _bytes(document))
 
 
-def _bytes(told: Mapping[str, Any]) -> bytes:
-    return f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode()
+def _bytes(document: Mapping[str, Any]) -> bytes:
+    return f"{json.dumps(document, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def _damaged(path: FilePlace) -> RobolinError:
     return RobolinError(_DAMAGED, where=str(path), hint=_REMOVE)
 
 
-def _other_format(path: FilePlace, found: int) -> RobolinError:
-    message = f"a plan of format {found}; this robolin reads format {PLAN_FILE_FORMAT}"
+def _other_format(path: FilePlace, version: int) -> RobolinError:
+    message = f"a plan of format {version}; this robolin reads format {PLAN_FILE_FORMAT}"
     return RobolinError(message, where=str(path), hint=_REMOVE)
 
 
-LOOKED = "_looked.jsonl"
-# bytes of recordings, of some ten milliseconds, that nobody minds looking at twice
+SURVEY_CACHE = "_looked.jsonl"
+# bytes of recordings that are surveyed in about 10 ms, too few to cache
 _FEW = 1 << 24
 
 
@@ -183,32 +183,32 @@ def planned_in(
     found: Sequence[NamedRecording],
     division: Division,
 ) -> PartsPlan:
-    """The plan for a folder; recordings that somebody has looked through for it are not again."""
+    """Plan for a folder; recordings that were surveyed before are not read again."""
     old = read_plan(folder)
     if not isinstance(folder, Path):
-        # nothing grows in a store
+        # no appending to object stores
         return planned_parts(inquiry, arm, found, division, old.sources if old else ())
-    looked = _LookedFile(folder, _question(inquiry, arm, division))
-    before = (*looked.recordings(), *(old.sources if old else ()))
-    return planned_parts(inquiry, arm, found, division, before, looked.add)
+    cache = _SurveyCache(folder, _question(inquiry, arm, division))
+    before = (*cache.recordings(), *(old.sources if old else ()))
+    return planned_parts(inquiry, arm, found, division, before, cache.add)
 
 
 def clear_survey_cache(folder: FilePlace) -> None:
-    """Remove what was kept, as there is a plan."""
-    # what cannot be written to refuses to remove even what is not there
-    if isinstance(folder, Path) and exists(folder / LOOKED):
-        with as_file_error(folder / LOOKED):
-            (folder / LOOKED).unlink(missing_ok=True)
+    """Remove the survey cache once the plan exists."""
+    # a read-only folder raises an error even for a missing file
+    if isinstance(folder, Path) and exists(folder / SURVEY_CACHE):
+        with as_file_error(folder / SURVEY_CACHE):
+            (folder / SURVEY_CACHE).unlink(missing_ok=True)
 
 
 def _question(inquiry: Request, arm: Arm, division: Division) -> str:
-    """A digest of all that decides what is looked for."""
-    told = json.dumps([query_dict(inquiry, arm), division.part_rows], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    """Hash of everything that determines the survey."""
+    text = json.dumps([query_dict(inquiry, arm), division.part_rows], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _LookedFile:
-    """Recordings that were looked at for one question."""
+class _SurveyCache:
+    """Cache of the recordings surveyed for one request."""
 
     def __init__(self, folder: Path, question: str) -> None:
         self._folder, self._question = folder, question
@@ -216,31 +216,31 @@ class _LookedFile:
         self._bytes = 0
 
     def recordings(self) -> Iterator[SurveyedRecording]:
-        """Those that are in the file."""
-        for line in (content(self._folder / LOOKED) or b"").splitlines():
+        """Recordings in the cache."""
+        for line in (content(self._folder / SURVEY_CACHE) or b"").splitlines():
             if (recording := _parsed_line(line, self._question)) is not None:
                 yield recording
 
     def add(self, recording: SurveyedRecording) -> None:
-        """One more, which is written with the next ones if it is small."""
+        """Add a recording; small ones are buffered."""
         self._waiting.append(recording)
         self._bytes += recording.size
         if self._bytes < _FEW:
             return
         make_folder(self._folder)
-        path = self._folder / LOOKED
+        path = self._folder / SURVEY_CACHE
         with as_file_error(path), open(path, "ab") as stream:
-            # what the last one was killed over may be half a line
+            # an interrupted write may have left half a line
             stream.write(b"\n" + b"".join(map(self._line, self._waiting)))
         self._waiting, self._bytes = [], 0
 
     def _line(self, recording: SurveyedRecording) -> bytes:
-        told = {"question": self._question, "recording": surveyed_plain(recording)}
-        return json.dumps(with_checksum(told), ensure_ascii=True).encode() + b"\n"
+        document = {"question": self._question, "recording": surveyed_plain(recording)}
+        return json.dumps(with_checksum(document), ensure_ascii=True).encode() + b"\n"
 
 
 def _parsed_line(line: bytes, question: str) -> SurveyedRecording | None:
-    """The recording in a line; None if the line is damaged or is of another question."""
+    """The recording of a line; None if it is corrupt or belongs to another request."""
     try:
         stored = json.loads(line)
         if not isinstance(stored, dict) or stored.get("sha256") != meta_digest(stored):

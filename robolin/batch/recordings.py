@@ -1,4 +1,4 @@
-"""Recordings named one by one, by patterns and by folders, in an order that is always the same."""
+"""Recordings given by file, pattern or folder, in a reproducible order."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from robolin.io.trajectories.open_table import TEXT_ENDINGS, is_other_programs
 
 @dataclass(frozen=True)
 class NamedRecording:
-    """A file to be read, and what it is called among the others."""
+    """A file to read, and its name among the others."""
 
     path: str
     name: str
 
 
 def names_several(text: str) -> bool:
-    """Whether a text stands for whatever files there are: a pattern, or a folder of recordings."""
+    """True if a text is a pattern or a folder of recordings."""
     if is_stored(text):
         return text.endswith("/") or glob.has_magic(text)
     if os.path.isdir(text):
@@ -40,12 +40,12 @@ def names_several(text: str) -> bool:
 
 
 def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[NamedRecording, ...]:
-    """All files that are named, each once: as given, those of a pattern or folder by their names.
+    """All named files once: in the given order, those of a pattern or folder sorted by name.
 
-    They are called by their paths below the folder that is common to all of them, a part of a
-    bag or dataset as if it were a file in it.
+    Names are paths relative to the common folder; a part of a bag or dataset is treated as a file
+    inside it.
 
-    left_out: what no pattern and no folder stands for, as `real_name` tells it
+    left_out: files that patterns and folders skip, as returned by `real_name`
     """
     paths = list(dict.fromkeys(path for text in texts for path in _paths(text, left_out)))
     for path in paths:
@@ -53,68 +53,68 @@ def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[Na
     if "-" in paths and len(paths) > 1:
         hint = "name the files, or pipe all rows as one"
         raise UsageError("standard input goes alone", where="--trajectory -", hint=hint)
-    whole = [_with_part(path) for path in paths]
-    root = os.path.commonpath([os.path.dirname(path) for path in whole])
-    named = [PurePath(os.path.relpath(path, root)).as_posix() for path in whole]
+    full_paths = [_with_part(path) for path in paths]
+    root = os.path.commonpath([os.path.dirname(path) for path in full_paths])
+    named = [PurePath(os.path.relpath(path, root)).as_posix() for path in full_paths]
     return tuple(map(NamedRecording, paths, named))
 
 
 def _with_part(path: str) -> str:
-    """Where a recording lies; 'set/3' for 'set/:3', 'run.mcap/arm' for 'run.mcap:/arm'.
+    """Path of a recording with its part: 'set/3' for 'set/:3', 'run.mcap/arm' for 'run.mcap:/arm'.
 
-    Stores are folders beside those of this machine.
+    Object stores are treated as additional folders.
     """
     if is_stored(path):
         return f"/{path.replace('://', ':/', 1)}"
-    place, part = split_part(path)
+    base, part = split_part(path)
     below = [word for word in part.split("/") if word not in ("", ".", "..")]
-    return os.path.join(os.path.abspath(place), *below)
+    return os.path.join(os.path.abspath(base), *below)
 
 
 def real_name(path: str) -> str:
-    """Where a file lies, the same through links and other ways to it."""
+    """Resolved path of a file, the same through all symbolic links."""
     return path if is_stored(path) else os.path.realpath(path)
 
 
 def _paths(text: str, left_out: Collection[str]) -> list[str]:
     if not names_several(text):
         return [text]
-    found = _found_in_store(text) if is_stored(text) else _found_on_disk(text)
+    matches = _match_in_store(text) if is_stored(text) else _match_on_disk(text)
     if left_out:
-        found = [path for path in found if real_name(path) not in left_out]
-    if not found:
+        matches = [path for path in matches if real_name(path) not in left_out]
+    if not matches:
         raise _none_found(text)
-    return sorted(found)
+    return sorted(matches)
 
 
-def _found_on_disk(text: str) -> list[str]:
-    """Files that a pattern means, also in folders it finds, or those directly in a folder."""
+def _match_on_disk(text: str) -> list[str]:
+    """Files that match a pattern, also in matching folders, or files directly in a folder."""
     folder = os.path.isdir(text)
-    found = glob.glob(os.path.join(glob.escape(text), "*") if folder else text, recursive=True)
-    files = [path for path in found if _is_recording(path)]
-    for path in found:
+    matches = glob.glob(os.path.join(glob.escape(text), "*") if folder else text, recursive=True)
+    files = [path for path in matches if _is_recording(path)]
+    for path in matches:
         if not folder and names_several(path):
-            files += _found_on_disk(path)
+            files += _match_on_disk(path)
     return files
 
 
-def _found_in_store(text: str) -> list[str]:
-    """Objects that a pattern means, or those directly below a name that ends in /."""
+def _match_in_store(text: str) -> list[str]:
+    """Objects that match a pattern, or objects directly below a name that ends in /."""
     begin = re.split(r"[*?[]", text, maxsplit=1)[0]
-    meant = f"{text}*".split("/") if text.endswith("/") else text.split("/")
-    files = [url for url in list_objects(begin) if _is_meant(url.split("/"), meant)]
+    pattern = f"{text}*".split("/") if text.endswith("/") else text.split("/")
+    files = [url for url in list_objects(begin) if _matches(url.split("/"), pattern)]
     return [url for url in files if _is_recording(url)]
 
 
-def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether names match as they do on a disk: ** is any number of them, a dot has to be said."""
+def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Match names as on a disk: ** is any number of them, a leading dot must be explicit."""
     if not pattern:
         return not names
     if pattern[0] == "**":
-        return any(_is_meant(names[i:], pattern[1:] or ["*"]) for i in range(len(names) + 1))
+        return any(_matches(names[i:], pattern[1:] or ["*"]) for i in range(len(names) + 1))
     if not names or (names[0].startswith(".") and not pattern[0].startswith(".")):
         return False
-    return fnmatchcase(names[0], pattern[0]) and _is_meant(names[1:], pattern[1:])
+    return fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:])
 
 
 def _none_found(text: str) -> FileError:
@@ -130,17 +130,17 @@ def _is_recording(path: str) -> bool:
     return name.endswith(TEXT_ENDINGS) or format_named(name) in known
 
 
-def require_outside(folder: str, found: Sequence[NamedRecording]) -> None:
-    """Refuse recordings inside the folder that results go to: the next run would read those."""
-    for recording in recordings_inside(folder, found):
+def require_outside(folder: str, named: Sequence[NamedRecording]) -> None:
+    """Reject recordings inside the output folder: the next run would read its results."""
+    for recording in recordings_inside(folder, named):
         message = f"the recording '{recording.path}' lies in the folder that results go to"
         raise UsageError(message, where=folder, hint="write to another folder")
 
 
-def recordings_inside(folder: str, found: Sequence[NamedRecording]) -> Iterator[NamedRecording]:
-    """The recordings that lie in a folder, or in one below it."""
+def recordings_inside(folder: str, named: Sequence[NamedRecording]) -> Iterator[NamedRecording]:
+    """Recordings in a folder or below it."""
     root = real_name(folder).rstrip("/")
-    for recording in found:
+    for recording in named:
         if is_stored(recording.path) == is_stored(folder):
             path = real_name(recording.path)
             if path.startswith((f"{root}/", f"{root}{os.sep}")):

@@ -1,4 +1,4 @@
-"""What a plan has to know of a recording: its digest, its rows, and where parts of it begin."""
+"""Survey of a recording for a plan: hash, number of rows, and byte offsets of its parts."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ _CLOCK_TICK = 20_000_000
 
 @dataclass(frozen=True)
 class SurveyedRecording:
-    """A recording as it was when somebody looked at it.
+    """A recording at the time of its survey.
 
-    path:    where it is now, which is not stored: others may read the plan
+    path:    current path; not stored, since other machines may read the plan
     part:    the topic or episode of a bag or dataset, '' elsewhere
-    stamp:   times, size and number of its inode, which a change of its bytes changes; of an object
-             its ETag
-    sha256:  its digest; of an object its size and ETag, as nobody reads it twice
-    rows:    how many there are, where that had to be known
-    marks:   where parts of a text begin
-    even:    whether all lines of a text are rows of as many cells as there are names
-    columns: those that go into the result as they are, where it had to be known what they are
+    stamp:   time stamps, size and inode number, which change with its bytes; ETag of an object
+    sha256:  hash of the file; size and ETag of an object, which is read only once
+    rows:    number of rows, if it was needed
+    marks:   byte offsets of the parts of a text
+    even:    all lines of a text are rows with one cell per column name
+    columns: columns that are copied into the result, if their types were needed
     """
 
     path: str = field(compare=False)
@@ -59,11 +58,11 @@ class SurveyedRecording:
     even: bool = False
 
     def is_unchanged(self) -> bool:
-        """Whether nothing shows that it was changed."""
+        """True if size and time stamps are unchanged."""
         return _stamp(self.path) == (self.size, self.stamp)
 
     def known(self, first: int = 0, stop: int | None = None) -> FileIndex:
-        """What the reader of some rows, from this one on and up to that one, need not find out."""
+        """File index for reading the rows from `first` to `stop`."""
         table = FileIndex(self.sha256, self.marks)
         needed = (table.mark_before(first), table.mark_at(stop))
         marks = tuple(dict.fromkeys(mark for mark in needed if mark))
@@ -74,9 +73,9 @@ class SurveyedRecording:
 def surveyed_recording(
     recording: NamedRecording, arm: Arm, rules: ReadOptions, every: int | None, first: int
 ) -> SurveyedRecording:
-    """A recording looked through once; without `every` its rows are not counted.
+    """Survey a recording in one pass; without `every` its rows are not counted.
 
-    every: rows from one part to the next, of which the first begins with row `first`
+    every: rows from one part to the next; the first part begins at row `first`
     """
     _wait_for_next_tick(recording.path)
     size, stamp = _stamp(recording.path)
@@ -84,11 +83,11 @@ def surveyed_recording(
     with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
         has_size = not is_text(recording.path) and not is_other_programs(recording.path)
         rows = stream.table.size if has_size else None
-        # a text is looked through for it, which only parts of it are worth
+        # requires reading a text completely: only worthwhile for parts
         if every is not None if is_text(recording.path) else has_size:
             columns = inspect_columns(stream)
         if is_other_programs(recording.path):
-            # these are digested as they are read
+            # these are hashed while they are read
             for _ in stream.chunks(gaps=True):
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
@@ -101,7 +100,7 @@ def surveyed_recording(
 
 
 def _counted(path: str, every: int | None, first: int, known: RowIndex) -> RowIndex:
-    """What a look through a text tells; of any other recording what is known already."""
+    """Row index of a text; for other recordings the known one."""
     if is_stored(path):
         known = replace(known, digest=objects.require_exists(path).text)
     if not is_text(path) or (is_stored(path) and every is None):
@@ -110,14 +109,14 @@ def _counted(path: str, every: int | None, first: int, known: RowIndex) -> RowIn
     return replace(found, digest=known.digest) if is_stored(path) else found
 
 
-# the digest of recordings whose stamp is another than in the plan, by path and stamp
+# hashes of recordings whose stamp differs from the plan, by path and stamp
 _DIGESTED: dict[tuple[str, int, str], str] = {}
 
 
 def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
-    """Reject a recording whose bytes are not those that were surveyed.
+    """Reject a recording whose bytes have changed since the survey.
 
-    A copy, or a file with other access rights, has another stamp: its bytes are digested once.
+    A copy, or a file with other permissions, has another stamp: its bytes are hashed once.
     """
     if known.is_unchanged():
         return
@@ -133,7 +132,7 @@ def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
 
 
 def recording_changed(path: str) -> RobolinError:
-    """A recording is not what it was."""
+    """Error for a recording that has changed."""
     hint = "write to another folder: parts of both would not belong together"
     return RobolinError("it was changed after the plan was made", where=path, hint=hint)
 
@@ -163,7 +162,7 @@ def _stats(path: str) -> dict[Path, os.stat_result]:
 
 
 def _wait_for_next_tick(path: str) -> None:
-    """Wait until a change of the recording gets another time stamp than it has now."""
+    """Wait until a change of the recording would get a new time stamp."""
     if is_stored(path):
         return
     newest = max((each.st_ctime_ns for each in _stats(path).values()), default=0)
@@ -194,7 +193,7 @@ def _text(path: str, every: int | None, first: int) -> RowIndex:
 
 
 def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
-    """What is known of a recording in plain JSON types."""
+    """A surveyed recording as JSON types."""
     return {
         "name": known.name,
         "part": known.part,
@@ -209,7 +208,7 @@ def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
 
 
 def surveyed_from(stored: Any) -> SurveyedRecording:
-    """What was known of a recording, back from plain types; where it is has to be added.
+    """Parse a surveyed recording from JSON types; the path must be added.
 
     Raises:
         ValueError: this is not what `surveyed_plain` returns
@@ -230,7 +229,7 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
 
 
 def _list_of(*checks: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A list of lists, each with one entry for every check."""
+    """Check for a list of lists with one entry per check."""
 
     def checked(value: Any) -> bool:
         return isinstance(value, list) and all(

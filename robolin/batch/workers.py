@@ -1,4 +1,4 @@
-"""Who computes parts: the workers that --cluster names, if they have what it takes."""
+"""Compute parts on the workers of a Dask cluster that --cluster names."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TALKATIVE = ("distributed", "distributed.client", "tornado", "tornado.applicati
 
 @contextmanager
 def workers(where: str) -> Iterator[PartsWork]:
-    """The workers that --cluster names: local:N starts N processes, else a scheduler's address."""
+    """Workers of --cluster: local:N starts N processes, otherwise the address of a scheduler."""
     distributed = _distributed()
     for name in _TALKATIVE:
-        # what is wrong is told by an error of ours
+        # errors are reported by robolin
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if where.startswith(_LOCAL):
         count = where.removeprefix(_LOCAL)
@@ -51,12 +51,12 @@ def workers(where: str) -> Iterator[PartsWork]:
 
 
 def _local(distributed: Any, count: int, where: str) -> Any:
-    """So many processes here, each with one thread."""
-    # the usual port is another cluster's, if there is one
+    """Start local processes with one thread each."""
+    # another cluster may use the default port
     address = "127.0.0.1:0"
-    how = {"threads_per_worker": 1, "dashboard_address": address, "silence_logs": 50}
+    options = {"threads_per_worker": 1, "dashboard_address": address, "silence_logs": 50}
     try:
-        return distributed.LocalCluster(n_workers=count, **how)
+        return distributed.LocalCluster(n_workers=count, **options)
     except (OSError, RuntimeError) as error:
         hint = "a smaller number takes less memory"
         message = f"its processes do not start: {error}"
@@ -64,7 +64,7 @@ def _local(distributed: Any, count: int, where: str) -> Any:
 
 
 def by_workers(client: Any) -> PartsWork:
-    """The workers of a client compute; parts of those that die go to others."""
+    """Run jobs on the workers of a client; jobs of a worker that dies are moved to others."""
 
     def work(jobs: list[PartJob]) -> Iterator[PartDone]:
         if not jobs:
@@ -76,7 +76,7 @@ def by_workers(client: Any) -> PartsWork:
 
 
 def from_anywhere(job: PartJob) -> PartJob:
-    """The job with paths that hold in every folder."""
+    """The job with absolute paths."""
     source = replace(job.source, path=_from_root(job.source.path))
     path = job.loads.path
     loads = replace(job.loads, path=os.path.abspath(path)) if os.path.exists(path) else job.loads
@@ -90,23 +90,23 @@ def _from_root(path: str) -> str:
 
 
 def require_fit(client: Any, job: PartJob) -> None:
-    """Refuse workers with another robolin, or without the arm's file, by their addresses."""
+    """Reject workers with another version of robolin, or without the robot file, by address."""
     problems = []
     try:
         answers = client.run(_about, job.loads, on_error="return")
     except OSError as lost:
         raise cluster_gone() from lost
-    for address, told in answers.items():
-        if isinstance(told, OSError):
-            # it died meanwhile; whoever takes its place says with its first part if it is unfit
+    for address, answer in answers.items():
+        if isinstance(answer, OSError):
+            # the worker died; its replacement reports a problem with its first part
             continue
-        if isinstance(told, BaseException):
-            message, hint = f"it cannot use robolin: {told}", "install robolin on every worker"
-        elif told[0] != __version__:
-            message = f"it has robolin {told[0]}, here is {__version__}"
+        if isinstance(answer, BaseException):
+            message, hint = f"it cannot use robolin: {answer}", "install robolin on every worker"
+        elif answer[0] != __version__:
+            message = f"it has robolin {answer[0]}, here is {__version__}"
             hint = "install the same version everywhere"
-        elif told[1] != job.arm_digest:
-            message = f"the arm '{job.loads.path}' is not there, or another one: {told[2]}"
+        elif answer[1] != job.arm_digest:
+            message = f"the arm '{job.loads.path}' is not there, or another one: {answer[2]}"
             hint = "let every worker have the same file under the same path"
         else:
             continue
@@ -115,7 +115,7 @@ def require_fit(client: Any, job: PartJob) -> None:
 
 
 def _about(loads: ArmSource) -> tuple[str, str, str]:
-    """What a worker has: its version, the digest of the arm there, and what is wrong with it."""
+    """Version of a worker, hash of the robot file there, and its error."""
     try:
         return __version__, loads.arm().digest, ""
     except RobolinError as error:
@@ -131,24 +131,24 @@ def _distributed() -> Any:
     return distributed
 
 
-# parts that wait at the scheduler for every thread, so that none is idle and few are to be told of
+# queued parts per thread: enough to keep threads busy, few enough for a small message
 _AHEAD = 3
-# how often a part is begun anew after its worker died, and on how many workers a part is tried that
-# one of them cannot read or write
+# attempts after the worker of a part died, and number of workers tried for a part that one of them
+# cannot read or write
 _TRIES, _MACHINES = 20, 3
-# seconds between two looks for parts that are done, and after how many without one the workers are
-# counted: as long as new ones take to come up where others died
+# poll interval in seconds, and polls without a finished part before workers are counted: new
+# workers start in that time
 _LOOK, _PATIENCE = 0.02, 30.0
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """A part on its way.
+    """A submitted part.
 
-    tries:   how often it was begun
-    where:   the workers that may make it; any if there are none
-    refused: the workers that could not make it
-    why:     what they said
+    tries:   number of attempts
+    where:   workers that may compute it; empty for any
+    refused: workers that failed
+    why:     their errors
     """
 
     job: PartJob
@@ -158,12 +158,12 @@ class _Sent:
     why: tuple[str, ...] = ()
 
     def has_no_candidate(self, workers: Collection[str]) -> bool:
-        """Whether all who may make it are gone."""
+        """True if all workers that may compute it are gone."""
         return bool(self.where) and not {*self.where} & {*workers}
 
 
 def submit_parts(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
-    """Parts as they are done, a few at a time on their way."""
+    """Yield finished parts; only a few are submitted at a time."""
     held: dict[Any, _Sent] = {}
     done = _as_completed(client)
 
@@ -190,18 +190,18 @@ def submit_parts(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
                 continue
             yield _given_up(sent, came)
         else:
-            address, found = came
-            others = _others(client, (*sent.refused, address)) if found.elsewhere else ()
+            address, outcome = came
+            others = _others(client, (*sent.refused, address)) if outcome.elsewhere else ()
             if others and len(sent.refused) < _MACHINES - 1:
-                submit(_refused(sent, address, found, others))
+                submit(_refused(sent, address, outcome, others))
                 continue
-            yield _with_trouble(found, sent)
+            yield _with_trouble(outcome, sent)
         if (following := next(waiting, None)) is not None:
             submit(_Sent(following))
 
 
 def _result(client: Any, future: Any) -> tuple[str, PartDone] | BaseException:
-    """The worker of a part and what became of it, or what was lost on the way."""
+    """The worker and the outcome of a part, or the error of a lost connection."""
     try:
         came: tuple[str, PartDone] = future.result()
     except _lost() as lost:
@@ -213,25 +213,25 @@ def _result(client: Any, future: Any) -> tuple[str, PartDone] | BaseException:
 
 def _given_up(sent: _Sent, error: BaseException) -> PartDone:
     message = f"{sent.tries} workers died over it: {error}"
-    told = RobolinError(message, where=sent.job.target)
-    return PartDone(sent.job.number, sent.job.target, error=told)
+    failure = RobolinError(message, where=sent.job.target)
+    return PartDone(sent.job.number, sent.job.target, error=failure)
 
 
-def _refused(sent: _Sent, address: str, found: PartDone, others: tuple[str, ...]) -> _Sent:
-    """The part after a worker could not make it, though others may."""
-    assert found.error is not None, "only a part that failed goes elsewhere"
-    why = f"worker {address} could not make it: {found.error.message}"
+def _refused(sent: _Sent, address: str, outcome: PartDone, others: tuple[str, ...]) -> _Sent:
+    """The part after one worker failed and others may succeed."""
+    assert outcome.error is not None, "only a part that failed goes elsewhere"
+    why = f"worker {address} could not make it: {outcome.error.message}"
     refused = (*sent.refused, address)
     return replace(sent, where=others, refused=refused, why=(*sent.why, why))
 
 
-def _with_trouble(found: PartDone, sent: _Sent) -> PartDone:
-    """A part that another worker has made, with what the first one said."""
-    if found.error is not None:
-        return found
-    name = Path(found.target).name
+def _with_trouble(outcome: PartDone, sent: _Sent) -> PartDone:
+    """The outcome of a part with the errors of workers that failed before."""
+    if outcome.error is not None:
+        return outcome
+    name = Path(outcome.target).name
     trouble = tuple(("warning", f"{name}: made by another worker, as {why}") for why in sent.why)
-    return replace(found, said=(*found.said, *trouble))
+    return replace(outcome, messages=(*outcome.messages, *trouble))
 
 
 def _others(client: Any, refused: Collection[str]) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def _others(client: Any, refused: Collection[str]) -> tuple[str, ...]:
 
 
 def _workers(client: Any) -> Collection[str] | None:
-    """The workers there are; None if the scheduler is gone, which futures will tell."""
+    """Current workers; None if the scheduler is gone, which the futures report."""
     try:
         return [*client.nthreads()]
     except (OSError, *_lost()):  # type: ignore[misc]
@@ -248,7 +248,7 @@ def _workers(client: Any) -> Collection[str] | None:
 
 
 def _finished(client: Any, done: Any, held: Mapping[Any, _Sent]) -> Iterator[Any]:
-    """What is done, as it is done, and what waits for workers that are gone."""
+    """Finished futures in order of completion, and parts that wait for lost workers."""
     waited = 0.0
     while held:
         finished = [future for future in done.next_batch(block=False) if future in held]
@@ -265,7 +265,7 @@ def _finished(client: Any, done: Any, held: Mapping[Any, _Sent]) -> Iterator[Any
 
 
 def _some_workers(client: Any) -> Collection[str]:
-    """The workers that are left; to wait for some of which there are none is refused."""
+    """Remaining workers; an error without any."""
     left = _workers(client)
     if left is not None and not left:
         raise cluster_gone("no worker is left")
@@ -273,13 +273,13 @@ def _some_workers(client: Any) -> Collection[str]:
 
 
 def cluster_gone(message: str = "the scheduler is gone") -> RobolinError:
-    """The end of a cluster as an error."""
+    """Error for a lost cluster."""
     hint = "parts that are done are kept; the same command with --resume goes on"
     return RobolinError(message, where="--cluster", hint=hint)
 
 
 def _lost() -> tuple[type[BaseException], ...]:
-    """What a future comes to whose worker or scheduler is gone."""
+    """Exceptions of futures whose worker or scheduler is gone."""
     from distributed.client import FutureCancelledError
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
@@ -290,12 +290,12 @@ def _lost() -> tuple[type[BaseException], ...]:
 def _as_completed(client: Any) -> Any:
     from distributed import as_completed
 
-    # without its loop, that of whatever client was made last would be asked
+    # pass the loop: the default is that of the most recent client
     return as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
 
 
 def _on_worker(job: PartJob) -> tuple[str, PartDone]:
-    """One part, computed by a worker, and the worker's address, which errors tell."""
+    """Compute one part on a worker; errors include the worker's address."""
     from distributed import get_worker
 
     address, done = get_worker().address, compute_part(job)
@@ -303,5 +303,5 @@ def _on_worker(job: PartJob) -> tuple[str, PartDone]:
         return address, done
     error = done.error
     kind = FileError if isinstance(error, FileError) else RobolinError
-    told = kind(error.message, where=f"{error.where} on worker {address}", hint=error.hint)
-    return address, replace(done, error=told)
+    located = kind(error.message, where=f"{error.where} on worker {address}", hint=error.hint)
+    return address, replace(done, error=located)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from robolin.batch import looked_file, parts_plan
+from robolin.batch import batch_plan, plan_file
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts, computed_in_this_process
 from robolin.batch.parts_folder import begin
-from robolin.batch.plan_file import LOOKED, planned_in
+from robolin.batch.plan_file import SURVEY_CACHE, planned_in
 from tests.batch.some_recordings import SIZES, all_of, plan_of, question, write_recordings
 
 FORTY = Division(40, "npz")
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The recordings that are looked through; every second look is the last of its process."""
     names: list[str] = []
-    survey = parts_plan.surveyed_recording
+    survey = batch_plan.surveyed_recording
 
     def killed_after_one(recording: Any, *how: Any) -> Any:
         names.append(recording.name)
@@ -40,8 +40,8 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise Killed
         return survey(recording, *how)
 
-    monkeypatch.setattr(parts_plan, "surveyed_recording", killed_after_one)
-    monkeypatch.setattr(looked_file, "_FEW", 0)
+    monkeypatch.setattr(batch_plan, "surveyed_recording", killed_after_one)
+    monkeypatch.setattr(plan_file, "_FEW", 0)
     return names
 
 
@@ -54,7 +54,7 @@ def test_a_plan_is_made_by_processes_that_look_at_one_recording_each(
     for _ in range(len(SIZES) - 1):
         with pytest.raises(Killed):
             planned_in(out, inquiry, arm, found, FORTY)
-        with open(out / LOOKED, "ab") as stream:
+        with open(out / SURVEY_CACHE, "ab") as stream:
             # what it was killed over
             stream.write(b'0badc0de {"question": "')
     plan = planned_in(out, inquiry, arm, found, FORTY)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robolin.batch import looked_file, survey
+from robolin.batch import plan_file, survey
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts
 from robolin.batch.merged_parts import merged_parts
 from robolin.batch.parts_folder import part_states, plan_in
-from robolin.batch.plan_file import LOOKED, PLAN, planned_in, read_plan
+from robolin.batch.plan_file import PLAN, SURVEY_CACHE, planned_in, read_plan
 from robolin.errors import RobolinError
 from robolin.io.provenance_writer import with_checksum
 from robolin.io.trajectories.column_rules import ReadOptions
@@ -169,11 +169,11 @@ def test_a_damaged_survey_is_ignored(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Edited, cut or re-sealed lines of a survey change no plan, and are no bug."""
-    monkeypatch.setattr(looked_file, "_FEW", 0)
+    monkeypatch.setattr(plan_file, "_FEW", 0)
     found = all_of(made / "logs")
     inquiry, arm = question(found)
     plan = planned_in(tmp_path, inquiry, arm, found, FORTY)
-    path = tmp_path / LOOKED
+    path = tmp_path / SURVEY_CACHE
     data, rng = path.read_bytes(), random.Random(14)
     lines = [json.loads(line) for line in data.splitlines() if line]
     assert len(lines) == len(found)

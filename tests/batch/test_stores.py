@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robolin.batch.recordings import _is_meant, recordings
+from robolin.batch.recordings import _matches, recordings
 from robolin.errors import FileError, RobolinError
 from robolin.io.locations import StorePath, content
 from robolin.io.stored import read_result
@@ -171,7 +171,7 @@ def test_patterns_mean_what_they_mean_on_a_disk(logs: Path) -> None:
         }
         here = {os.path.relpath(each.path, logs) for each in recordings([f"{logs}/{pattern}"])}
         assert stored == here, pattern
-    assert not _is_meant(["logs", ".hidden.csv"], ["logs", "*.csv"])
+    assert not _matches(["logs", ".hidden.csv"], ["logs", "*.csv"])
     both = recordings(["s3://logs/c.npz", str(logs / "c.npz")])
     assert len({each.name for each in both}) == 2
 

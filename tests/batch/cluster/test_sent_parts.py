@@ -96,7 +96,7 @@ def test_a_part_is_tried_on_three_workers_at_most(
     client = Client([f"tcp://{i}" for i in range(workers)], full)
     done = list(submit_parts(client, iter(jobs)))
     assert sorted(each.number for each in done) == list(range(len(jobs)))
-    assert all(isinstance(each.error, FileError) and not each.said for each in done)
+    assert all(isinstance(each.error, FileError) and not each.messages for each in done)
     assert Counter(number for number, _ in client.sent) == dict.fromkeys(range(len(jobs)), tried)
     # never twice on one worker
     assert len({*client.sent}) == tried * len(jobs)
@@ -116,7 +116,7 @@ def test_the_third_worker_may_still_make_a_part(jobs: list[PartJob], full_disks:
     assert bool(failed) == (full_disks > 2)
     for each in done:
         used = [name for number, name in client.sent if number == each.number]
-        reasons = [text for kind, text in each.said if kind == "warning"]
+        reasons = [text for kind, text in each.messages if kind == "warning"]
         if each.error is None:
             assert used[-1] not in names[:full_disks]
             assert len(reasons) == len(used) - 1

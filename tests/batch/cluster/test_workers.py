@@ -155,7 +155,7 @@ def test_what_one_worker_cannot_do_others_are_asked_for(
 
     monkeypatch.setattr("robolin.batch.workers.compute_part", computed)
     parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, DEFAULT_SETTINGS))
-    said = [text for part in parts for _, text in part.said if part.error is None]
+    said = [text for part in parts for _, text in part.messages if part.error is None]
     assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)
     assert any(f"worker {full[0]} could not make it: could not write" in text for text in said)
     full[:] = client.nthreads()
