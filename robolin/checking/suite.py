@@ -199,7 +199,7 @@ class _SuiteReader:
             return str(self._path.parent / value)
         if value is True or ask.kind == "count":
             return value
-        if ask.repeats:
+        if ask.multiple:
             return [text_of(item) for item in (value if isinstance(value, list) else [value])]
         return text_of(value)
 

@@ -1,1 +1,1 @@
-"""The library behind every verb: a question and states in, a result or a stream of it out."""
+"""Query layer behind every command: a question and states in, a result or a result stream out."""

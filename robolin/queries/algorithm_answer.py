@@ -1,4 +1,4 @@
-"""The answers of verbs that are algorithms by name, run on one state or on many."""
+"""Queries that run named algorithms, on one state or on a batch."""
 
 from __future__ import annotations
 
@@ -46,93 +46,93 @@ from robolin.queries.values import (
     TorqueDefault,
     Values,
     complete_operating_point,
-    one_state,
+    resolve_single,
 )
 
 
-def answer_inverse(posed: QueryContext) -> Result | ResultStream:
-    """Torques for a motion."""
-    return answer_by_algorithms(posed, AlgorithmQuery(("inverse",)))
+def answer_inverse(context: QueryContext) -> Result | ResultStream:
+    """Compute inverse dynamics: torques for a motion."""
+    return answer_by_algorithms(context, AlgorithmQuery(("inverse",)))
 
 
-def answer_forward(posed: QueryContext) -> Result | ResultStream:
-    """Accelerations for torques, of joints and on request of links and a frame."""
-    frame = posed.question.text("tip-acceleration")
-    driven = _prescribed(posed)
-    wanted = {
-        "forward" if driven is None else "forward-prescribed": True,
-        "link-accelerations": posed.question.asked("links"),
+def answer_forward(context: QueryContext) -> Result | ResultStream:
+    """Compute forward dynamics: accelerations of joints, optionally of links and a frame."""
+    frame = context.question.text("tip-acceleration")
+    prescribed = _prescribed(context)
+    selected = {
+        "forward" if prescribed is None else "forward-prescribed": True,
+        "link-accelerations": context.question.asked("links"),
         "tip-acceleration": frame is not None,
     }
-    method = _method(posed.question)
-    algorithms = AlgorithmQuery(_asked(wanted), method, divides=True, prescribed=driven)
+    method = _method(context.question)
+    algorithms = AlgorithmQuery(_enabled(selected), method, divides=True, prescribed=prescribed)
     if frame is None:
-        return answer_by_algorithms(posed, algorithms)
+        return answer_by_algorithms(context, algorithms)
     from robolin.evaluation.frames import at_frame
-    from robolin.queries.jacobian_answer import tell_frame
+    from robolin.queries.jacobian_answer import note_frame
 
-    # '' stands for the frame there is by default
-    placed = at_frame(posed.arm, frame or None, flag="--tip-acceleration LINK")
-    tell_frame(posed, placed, frame)
-    return answer_by_algorithms(posed, algorithms, placed)
+    # '' selects the default frame
+    placed = at_frame(context.arm, frame or None, flag="--tip-acceleration LINK")
+    note_frame(context, placed, frame)
+    return answer_by_algorithms(context, algorithms, placed)
 
 
-# algorithms that answered before others took their place; results of both agree to rounding
+# algorithms used by earlier versions; their results agree up to round-off
 FORMER_ALGORITHMS = {"mass-matrix-inverse": "mass-matrix-inverse-columns"}
 
 
-def answer_mass_matrix(posed: QueryContext) -> Result | ResultStream:
-    """The mass matrix itself, then everything asked for."""
-    asked = posed.question.asked
-    wanted = {
+def answer_mass_matrix(context: QueryContext) -> Result | ResultStream:
+    """Compute the mass matrix and the matrices that the options select."""
+    is_set = context.question.asked
+    selected = {
         "mass-matrix": True,
-        "mass-matrix-inverse": asked("inverse"),
-        "mass-matrix-factor": asked("factor"),
-        "mass-matrix-derivative": asked("derivative"),
-        "coriolis-matrix": asked("coriolis"),
+        "mass-matrix-inverse": is_set("inverse"),
+        "mass-matrix-factor": is_set("factor"),
+        "mass-matrix-derivative": is_set("derivative"),
+        "coriolis-matrix": is_set("coriolis"),
     }
-    divides = asked("inverse") or asked("factor")
-    names = _asked(wanted)
-    if posed.settings.former:
+    divides = is_set("inverse") or is_set("factor")
+    names = _enabled(selected)
+    if context.settings.former:
         names = tuple(FORMER_ALGORITHMS.get(name, name) for name in names)
-    return answer_by_algorithms(posed, AlgorithmQuery(names, divides=divides))
+    return answer_by_algorithms(context, AlgorithmQuery(names, divides=divides))
 
 
-def answer_linearize_inverse(posed: QueryContext) -> Result | ResultStream:
-    """How torques change, with every small change or with one."""
-    perturbed = posed.question.texts("perturb")
+def answer_linearize_inverse(context: QueryContext) -> Result | ResultStream:
+    """Compute derivatives of inverse dynamics, or their product with one perturbation."""
+    perturbed = context.question.texts("perturb")
     name = "perturb-inverse" if perturbed else "linearize-inverse"
-    return answer_by_algorithms(posed, AlgorithmQuery((name,)))
+    return answer_by_algorithms(context, AlgorithmQuery((name,)))
 
 
-def answer_linearize_forward(posed: QueryContext) -> Result | ResultStream:
-    """How accelerations change, with every small change or with one."""
-    perturbed, driven = posed.question.texts("perturb"), _prescribed(posed)
+def answer_linearize_forward(context: QueryContext) -> Result | ResultStream:
+    """Compute derivatives of forward dynamics, or their product with one perturbation."""
+    perturbed, prescribed = context.question.texts("perturb"), _prescribed(context)
     name = "perturb-forward" if perturbed else "linearize-forward"
-    if driven is not None:
+    if prescribed is not None:
         name = "linearize-forward-prescribed"
-    method = _method(posed.question)
-    asked = AlgorithmQuery((name,), method, torque="hold", divides=True, prescribed=driven)
-    return answer_by_algorithms(posed, asked)
+    method = _method(context.question)
+    algorithms = AlgorithmQuery((name,), method, torque="hold", divides=True, prescribed=prescribed)
+    return answer_by_algorithms(context, algorithms)
 
 
-def _prescribed(posed: QueryContext) -> Floats | None:
-    """Which joints move as they are told; None if nobody said so."""
-    text = posed.question.text("prescribe")
+def _prescribed(context: QueryContext) -> Floats | None:
+    """Return the mask (n,) of joints with prescribed acceleration; None without --prescribe."""
+    text = context.question.text("prescribe")
     if text is None:
         return None
     for label, hint in (
         ("method", METHOD_NOT_SELECTABLE),
         ("perturb", "multiply the matrices by the change"),
     ):
-        if label in posed.question.asks:
+        if label in context.question.asks:
             message = "cannot go together with --prescribe"
             raise UsageError(message, where=f"--{label}", hint=hint)
-    return prescribed_joints(posed.arm, text, "--prescribe")
+    return prescribed_joints(context.arm, text, "--prescribe")
 
 
-def _asked(wanted: dict[str, bool]) -> tuple[str, ...]:
-    return tuple(name for name, asked in wanted.items() if asked)
+def _enabled(selected: dict[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, enabled in selected.items() if enabled)
 
 
 def _method(question: Question) -> Method:
@@ -141,12 +141,12 @@ def _method(question: Question) -> Method:
 
 @dataclass(frozen=True)
 class AlgorithmQuery:
-    """The algorithms that answer a question, and what stands in for a torque not given.
+    """The algorithms that evaluate a question, and the default torque.
 
-    divides: whether the answer divides by the mass matrix, so that its condition matters
-    named:   what an algorithm gives as named arrays, where its axes alone do not say it
-    joined:  whether `named` needs the results of all algorithms at once
-    prescribed: 1 for every coordinate (n,) that moves as it is told, 0 for the others
+    divides:    the result divides by the mass matrix, so its condition number matters
+    named:      converts the algorithm's values to named arrays where its axes are not enough
+    joined:     `named` needs the outputs of all algorithms together
+    prescribed: 1 for every coordinate (n,) with prescribed acceleration, 0 for the others
     """
 
     names: tuple[str, ...]
@@ -160,67 +160,67 @@ class AlgorithmQuery:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The state the algorithms work on, small changes and what they derive aside."""
+        """State quantities that the algorithms need, without perturbations and derived ones."""
         names = dict.fromkeys(name for a in self.names for name in ALGORITHMS[a].needs)
         changes = ("dq", "dqd", "dqdd", "dtau", "prescribed")
         if self.prescribed is None and ("tau" in names or "dtau" in names):
-            # accelerations then follow from the torques
+            # the torques determine the accelerations
             names = {**names, "tau": None}
             names.pop("qdd", None)
         return tuple(name for name in names if name not in changes)
 
 
 def answer_by_algorithms(
-    posed: QueryContext, algorithms: AlgorithmQuery, arm: Arm | None = None
+    context: QueryContext, algorithms: AlgorithmQuery, arm: Arm | None = None
 ) -> Result | ResultStream:
-    """The answer for one state, or for every row; `arm` is the one asked about, if made anew."""
-    posed = replace(posed, arm=arm or posed.arm)
-    posed.emit_arm_notes()
+    """Evaluate one state or every row; `arm` replaces the arm of the context if given."""
+    context = replace(context, arm=arm or context.arm)
+    context.emit_arm_notes()
     if not KINEMATIC.issuperset(algorithms.names):
-        posed.doubt(*filter(None, [massless_warning(posed.arm)]))
-    if posed.arm.loops or LOOP_FLAGS & posed.question.asks.keys():
-        algorithms = replace(algorithms, loops=loop_options(posed.question))
-        algorithms.loops.require_useful(posed.arm)
-    if posed.states.trajectory is None and not posed.states.arrays:
-        return _answer_state(posed, algorithms)
+        context.warn_or_raise(*filter(None, [massless_warning(context.arm)]))
+    if context.arm.loops or LOOP_FLAGS & context.question.asks.keys():
+        algorithms = replace(algorithms, loops=loop_options(context.question))
+        algorithms.loops.require_useful(context.arm)
+    if context.states.trajectory is None and not context.states.arrays:
+        return _answer_state(context, algorithms)
     from robolin.queries.trajectory_runner import answer_rows
 
-    return answer_rows(posed, algorithms)
+    return answer_rows(context, algorithms)
 
 
-def _answer_state(posed: QueryContext, algorithms: AlgorithmQuery) -> Result:
-    arm, needs = posed.arm, algorithms.needs
-    motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
+def _answer_state(context: QueryContext, algorithms: AlgorithmQuery) -> Result:
+    arm, needs = context.arm, algorithms.needs
+    motion, given = resolve_single(arm, context.question, context.states, needs, algorithms.torque)
     if algorithms.prescribed is not None:
-        told = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
-        require_prescribed_inputs(arm, algorithms.prescribed, *told)
+        prescribed_inputs = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
+        require_prescribed_inputs(arm, algorithms.prescribed, *prescribed_inputs)
 
-    doubtful = StateMonitor(posed, algorithms.divides)
-    doubtful.look(given.get("q", np.zeros(arm.n)))
-    doubtful.tell()
+    monitor = StateMonitor(context, algorithms.divides)
+    monitor.update(given.get("q", np.zeros(arm.n)))
+    monitor.report()
 
     def run(algorithm: str, values: Values) -> Values:
         method = algorithms.loops.method
         return evaluate_arm(arm, algorithm, values, method=algorithms.method, loop_method=method)
 
-    if posed.settings.verbose and algorithms.divides and not arm.loops:
+    if context.settings.verbose and algorithms.divides and not arm.loops:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
-        posed.note(f"cond(M) = {worst:.3g}")
+        context.note(f"cond(M) = {worst:.3g}")
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
-    lines = contract_lines(algorithms, arm, motion, told=given.get("qdd"))
-    if posed.verb.linear:
+    lines = contract_lines(algorithms, arm, motion, qdd=given.get("qdd"))
+    if context.verb.linear:
         point = complete_operating_point(values, run)
         lines["operating point"] = {name: point[name].tolist() for name in point}
-    result = posed.result(arrays, lines)
-    if posed.settings.watch:
-        posed.settings.watch(closed_state(arm, algorithms.loops, given), result)
+    result = context.result(arrays, lines)
+    if context.settings.watch:
+        context.settings.watch(closed_state(arm, algorithms.loops, given), result)
     return result
 
 
 def arrays_of(
     algorithms: AlgorithmQuery, arm: Arm, motion: StateInputs, given: Values, run: Run
 ) -> tuple[tuple[Array, ...], Values]:
-    """Everything the question asks for, from the values that are given; and the values used."""
+    """Compute the requested arrays from the given values; return them with all values used."""
     if arm.loops:
         given = closed_state(arm, algorithms.loops, given)
     values = motion.values(arm, given, run)
@@ -251,12 +251,12 @@ def arrays_of(
 def arrays_and_operating_point(
     algorithms: AlgorithmQuery, arm: Arm, motion: StateInputs, given: Values, run: Run
 ) -> tuple[Array, ...]:
-    """Everything the question asks for of some rows, and the point that each of them is about."""
+    """Compute the requested arrays of some rows and each row's operating point."""
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
-    rows, told = given["q"].shape[:-1], [array.name for array in arrays]
+    rows, existing = given["q"].shape[:-1], [array.name for array in arrays]
     return (
         *arrays,
-        *operating_point_arrays(arm, complete_operating_point(values, run), rows, told),
+        *operating_point_arrays(arm, complete_operating_point(values, run), rows, existing),
     )
 
 
@@ -265,29 +265,29 @@ def contract_lines(
     arm: Arm,
     motion: StateInputs,
     rows: int | None = None,
-    told: Floats | None = None,
+    qdd: Floats | None = None,
 ) -> dict[str, Any]:
-    """What the contract tells beside what it tells of the arm; `told` are accelerations given."""
+    """Contract entries of the query; `qdd` are typed accelerations of prescribed joints."""
     lines: dict[str, Any] = motion.contract_lines(rows)
     if arm.loops:
         lines |= algorithms.loops.contract_lines
-    if (driven := algorithms.prescribed) is not None:
-        values = None if told is None else told.tolist()
+    if (prescribed := algorithms.prescribed) is not None:
+        values = None if qdd is None else qdd.tolist()
         by_row = rows is not None and "qdd" in motion.given
-        origin = "of every row" if by_row else accelerations_text(arm, driven, values)
-        lines["prescribed"] = prescribed_line(arm, driven, origin)
+        origin = "of every row" if by_row else accelerations_text(arm, prescribed, values)
+        lines["prescribed"] = prescribed_line(arm, prescribed, origin)
     return {**lines, **_algorithm_lines(algorithms, arm)}
 
 
 def condition(found: Values) -> float:
-    """The condition of the mass matrix, in the worst row if there are several."""
+    """Return the largest condition number of the mass matrices."""
     matrices = found["mass_matrix"]
     fine = np.isfinite(matrices).all(axis=(-2, -1))
     return float(np.max(np.linalg.cond(matrices[fine]), initial=0.0))
 
 
 def _algorithm_lines(algorithms: AlgorithmQuery, arm: Arm) -> dict[str, str]:
-    """The algorithms' titles and papers, each with what it answered where there are several."""
+    """Titles and papers of the algorithms, with their arrays if there are several algorithms."""
     if arm.loops and algorithms.divides:
         return {"algorithm": TITLES[algorithms.loops.method or "null-space"]}
     chosen = {
@@ -301,13 +301,13 @@ def _algorithm_lines(algorithms: AlgorithmQuery, arm: Arm) -> dict[str, str]:
 
 
 def _published(paper: str) -> str:
-    """Where an algorithm is published, in words."""
-    tag, _, place = paper.partition(" ")
-    return f"{place} of {PAPERS[tag]}"
+    """Return the citation of an algorithm as text."""
+    tag, _, location = paper.partition(" ")
+    return f"{location} of {PAPERS[tag]}"
 
 
 def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
-    """Each text with the arrays it is about, unless one algorithm gave all of them."""
+    """Prefix each text with its arrays, unless one algorithm computed all of them."""
     if algorithms == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{arrays}: {text}" for arrays, text in texts.items())

@@ -1,4 +1,4 @@
-"""What Python asks, answered as commands are: whole, or part by part."""
+"""Python entry points: a complete result, or a stream of its parts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from robolin.queries.query_context import MessageCallback, ResultCallback, Setti
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
-# what stands between whoever asks and whoever warns
+# modules between the user's call and warnings.warn
 _OURS = ("robolin", "contextlib")
 
 
 def emit_warning(kind: str, text: str) -> None:
-    """Warnings as Python's own; notes are for those who ask for them."""
+    """Emit warnings as Python warnings; drop notes and summaries."""
     if kind == "warning":
         warnings.warn(text, RobolinWarning, stacklevel=_levels_to_caller())
 
 
 def _levels_to_caller() -> int:
-    """How far up the first frame is that is not robolin's: that is where to point."""
+    """Return the stack level of the first frame outside robolin, where warnings point."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
         frame, level = frame.f_back, level + 1
@@ -45,25 +45,25 @@ def answer(
     chunk_rows: int | None = None,
     notify: MessageCallback = emit_warning,
 ) -> Result:
-    """Answer a question about an arm, as the command line would.
+    """Evaluate a question about an arm, as the command line does.
 
     Args:
-        arm: what `robolin.load` gives
-        question: a `Question`, or the name of a verb of which nothing special is asked
-        states: a `States`; all quantities 0 if left out
-        jobs: threads, one per processor by default; it changes no bit of the result
-        chunk_rows: rows of a trajectory to compute at once; neither does this
-        notify: is called with 'note', 'warning' or 'summary' and a text; by default warnings
-            become Python's own and the others are left out, the contract has them
+        arm: the robot, from `robolin.load`
+        question: a `Question`, or a command name for a question without options
+        states: a `States`; all quantities are 0 by default
+        jobs: number of threads (default: one per processor); results are bit-identical
+        chunk_rows: rows of a trajectory per chunk; results are bit-identical
+        notify: called with 'note', 'warning' or 'summary' and a text; by default warnings become
+            Python warnings and the others are dropped, since the contract contains them
 
     Returns:
         a `Result` with `.arrays`, each with name, values of shape (…) or (rows, …), labels and
-        unit, `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of
-        an array
+        unit, `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` returns the values
+        of an array
 
     Raises:
-        UsageError: question, states and arm that do not go together
-        RobolinError: a state without an answer, or a file that cannot be understood
+        UsageError: question, states and arm are incompatible
+        RobolinError: a state without a result, or an invalid file
         FileError: a file that cannot be read
 
     Example:
@@ -89,25 +89,25 @@ def answer_stream(
     notify: MessageCallback = emit_warning,
     watch: ResultCallback | None = None,
 ) -> Iterator[ResultStream]:
-    """The answer part by part, for trajectories that are larger than memory.
+    """Evaluate a question part by part, for trajectories larger than memory.
 
-    To be used in a `with`: the trajectory stays open as long as that lasts.
+    Use it in a `with` statement: the trajectory stays open inside the block.
 
     Args:
-        arm: what `robolin.load` gives
-        question: a `Question`, or the name of a verb of which nothing special is asked
-        states: a `States`; all quantities 0 if left out
-        jobs: threads, one per processor by default; it changes no bit of the result
-        chunk_rows: rows of a trajectory to compute at once; neither does this
-        notify: is called with 'note', 'warning' or 'summary' and a text
-        watch: is called with the state and the result of each part
+        arm: the robot, from `robolin.load`
+        question: a `Question`, or a command name for a question without options
+        states: a `States`; all quantities are 0 by default
+        jobs: number of threads (default: one per processor); results are bit-identical
+        chunk_rows: rows of a trajectory per chunk; results are bit-identical
+        notify: called with 'note', 'warning' or 'summary' and a text
+        watch: called with the state and the result of each part
 
     Returns:
-        a `ResultStream` whose `.parts` are results of some rows each, arrays of shape (rows, …)
+        a `ResultStream`; each of its `.parts` is a `Result` for some rows, arrays (rows, …)
 
     Raises:
-        UsageError: question, states and arm that do not go together
-        RobolinError: a state without an answer, or a file that cannot be understood
+        UsageError: question, states and arm are incompatible
+        RobolinError: a state without a result, or an invalid file
         FileError: a file that cannot be read
 
     Example:
@@ -118,8 +118,8 @@ def answer_stream(
         (2, 2)
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
-    asked, given = coerce_query_and_states(question, states)
-    with run_query(arm, asked, given, settings) as found:
+    query, given = coerce_query_and_states(question, states)
+    with run_query(arm, query, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
             found = stream_of_one_part(found)
@@ -129,18 +129,18 @@ def answer_stream(
 def coerce_query_and_states(
     question: Question | str, states: States | None
 ) -> tuple[Question, States]:
-    """A question and states, whichever way they were said."""
-    asked = Question(question) if isinstance(question, str) else question
+    """Convert a command name to a `Question` and None to `States()`."""
+    query = Question(question) if isinstance(question, str) else question
     given = States() if states is None else states
-    for what, value, kind in (("question", asked, Question), ("states", given, States)):
+    for what, value, kind in (("question", query, Question), ("states", given, States)):
         if not isinstance(value, kind):
             hint = "robolin.answer(arm, Question(…), States(…))"
             raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
-    return asked, given
+    return query, given
 
 
 def concat_parts(stream: ResultStream) -> Result:
-    """All parts of an answer as one result."""
+    """Concatenate all parts of a stream into one result."""
     parts = list(stream.parts)
     first = parts[0]
     rows = None if first.batch is None else sum(part.batch or 0 for part in parts)

@@ -1,4 +1,4 @@
-"""The answers of `diagonalize`: coordinates without a mass matrix, or whether there are any."""
+"""The `diagonalize` query: diagonalizing quasi-velocities, or the curvature of the mass matrix."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from robolin.queries.state_parsing import reject_samples
 from robolin.queries.states import States
 
 
-def answer_diagonalize(posed: QueryContext) -> Result | ResultStream:
-    """One state's coordinates, one way or back; or the curvature of all of them."""
-    question = posed.question
+def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
+    """Transform states to diagonalizing velocities or back; or compute the curvature."""
+    question = context.question
     if question.asked("curvature"):
-        return answer_curvature(posed)
+        return answer_curvature(context)
     name = "undiagonalize" if question.asked("inverse-transform") else "diagonalize"
     if question.asked("unnormalized"):
         name = f"{name}-unnormalized"
-    return answer_by_algorithms(posed, AlgorithmQuery((name,), divides=True))
+    return answer_by_algorithms(context, AlgorithmQuery((name,), divides=True))
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse what would have no effect, and a way back that starts nowhere."""
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject options without effect, and an inverse transform without velocities."""
     if question.asked("curvature"):
         for name in ("unnormalized", "inverse-transform"):
             if question.asked(name):
@@ -52,53 +52,51 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         )
 
 
-def answer_curvature(posed: QueryContext) -> Result:
-    """Look for curvature at every configuration."""
-    posed.emit_arm_notes()
-    arm = posed.arm
-    states = sampled_states(posed, ("q",))
+def answer_curvature(context: QueryContext) -> Result:
+    """Compute the Riemann curvature at every configuration."""
+    context.emit_arm_notes()
+    arm = context.arm
+    states = sampled_states(context, ("q",))
     q = states.values["q"]
-    found = curvature(arm, q, jobs=posed.settings.jobs)
+    curved = curvature(arm, q, jobs=context.settings.jobs)
     kinds = [joint.kind for joint in arm.joints]
     arrays = [
         Array("q", q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
-        Array("curvature", found.relative, (), unit_of("curvature", kinds)),
+        Array("curvature", curved.relative, (), unit_of("curvature", kinds)),
     ]
-    if posed.question.asked("symbols") and found.independent:
-        arrays.append(_symbols(arm, found, unit_of("riemann", kinds)))
-    lines = _contract_lines(arm, states, found)
-    posed.settings.notify("summary", f"{lines['verdict']}; {lines['largest symbol']}")
-    return posed.result(tuple(arrays), lines, states.inputs, states.time)
+    if context.question.asked("symbols") and curved.independent:
+        arrays.append(_symbols(arm, curved, unit_of("riemann", kinds)))
+    lines = _contract_lines(arm, states, curved)
+    context.settings.notify("summary", f"{lines['verdict']}; {lines['largest symbol']}")
+    return context.result(tuple(arrays), lines, states.inputs, states.time)
 
 
-def _symbols(arm: Arm, found: Curvature, unit: str) -> Array:
-    """The independent symbols as one vector, named by their four joints."""
-    places = independent_symbols(arm.n)
-    labels = tuple("/".join(arm.joint_names[i] for i in four) for four in places)
-    h, i, j, k = np.array(places).T
-    return Array("riemann", found.symbols[..., h, i, j, k], (labels,), unit)
+def _symbols(arm: Arm, curved: Curvature, unit: str) -> Array:
+    """Return the independent Riemann symbols as one vector, labelled by their four joints."""
+    indices = independent_symbols(arm.n)
+    labels = tuple("/".join(arm.joint_names[i] for i in four) for four in indices)
+    h, i, j, k = np.array(indices).T
+    return Array("riemann", curved.symbols[..., h, i, j, k], (labels,), unit)
 
 
-def _contract_lines(arm: Arm, states: SampledStates, found: Curvature) -> dict[str, Any]:
-    where = f", in row {found.at[0] + 1}" if found.at else ""
-    place = tuple(arm.joint_names.index(name) for name in found.largest)
-    value = float(found.symbols[(*found.at, *place)])
+def _contract_lines(arm: Arm, states: SampledStates, curved: Curvature) -> dict[str, Any]:
+    where = f", in row {curved.at[0] + 1}" if curved.at else ""
+    index = tuple(arm.joint_names.index(name) for name in curved.largest)
+    value = float(curved.symbols[(*curved.at, *index)])
     return {
         "state": states.origin,
         "algorithm": "Riemann symbols of the first kind from exact derivatives, O(n⁵)",
-        "verdict": _verdict(arm, found),
-        "largest symbol": f"R({', '.join(found.largest)}) = {value:.6g}{where}",
-        "independent symbols": found.independent,
+        "verdict": _verdict(arm, curved),
+        "largest symbol": f"R({', '.join(curved.largest)}) = {value:.6g}{where}",
+        "independent symbols": curved.independent,
     }
 
 
-def _verdict(arm: Arm, found: Curvature) -> str:
-    if not found.flat:
+def _verdict(arm: Arm, curved: Curvature) -> str:
+    if not curved.flat:
         return "not flat: no coordinates make the mass matrix diagonal everywhere"
     if arm.n == 1:
         return "flat: one joint has no curvature"
-    count = found.relative.size
-    looked = f"all {count} configurations" if count > 1 else "the one configuration"
-    return (
-        f"flat in {looked} looked at; if so everywhere, coordinates make the mass matrix diagonal"
-    )
+    count = curved.relative.size
+    scope = f"all {count} configurations" if count > 1 else "the one configuration"
+    return f"flat in {scope} looked at; if so everywhere, coordinates make the mass matrix diagonal"

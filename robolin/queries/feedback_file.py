@@ -1,4 +1,4 @@
-"""Gains that `lqr` has stored, as the control law of a simulation."""
+"""Feedback gains stored by `lqr`, as the control law of a simulation."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ INTEGRAL_SUFFIX = "/integral"
 
 @dataclass(frozen=True, eq=False)
 class StoredFeedback:
-    """A control law from a file, with the weights of its cost where they are known, and the file.
+    """A control law from a file, with its cost weights if known.
 
-    differ:  what the arm has in other figures than the one that the gains were found for
+    differ: parameters in which the arm differs from the model of the gains
     """
 
     law: FeedbackControl
@@ -50,18 +50,18 @@ class StoredFeedback:
 
     @property
     def times(self) -> Floats | None:
-        """When each row of gains counts; None for gains about one point."""
+        """Time of each row of gains in s; None for gains about one operating point."""
         return None if self.law.time is None else np.asarray(self.law.time, dtype=float)
 
     @property
     def start(self) -> tuple[Floats, Floats]:
-        """Where the arm is on its way, at the beginning."""
+        """Initial q and qd of the reference."""
         q, qd = (np.asarray(each, dtype=float) for each in (self.law.q, self.law.qd))
         return (q, qd) if self.law.time is None else (q[0], qd[0])
 
     @property
     def line(self) -> str:
-        """The control law in words."""
+        """Description of the control law for the contract."""
         parts = [f"τ₀ - K x, gains of {self.name}"]
         if self.law.time is not None:
             parts[0] += f" on straight lines between its {np.size(self.law.time)} rows"
@@ -71,7 +71,7 @@ class StoredFeedback:
 
 
 def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedback:
-    """The gains in a file, if they are for this arm; with `any_figures`, for its joints."""
+    """Read gains for this arm; with `any_figures`, only the joint names must match."""
     name = display_name(path)
     with open_stored(path) as stored:
         found = concat_parts(stored.result_stream())
@@ -103,7 +103,7 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
 
 
 def _require_gains(found: Result, name: str) -> None:
-    """Refuse what is no regulator, and one whose states an arm has not."""
+    """Reject results of other commands, and models with states that the arm does not have."""
     if found.verb != "lqr" or "K" not in found:
         hint = "`robolin lqr ARM -o gains.npz` stores gains"
         raise RobolinError(f"this is a result of {found.verb}, not of lqr", where=name, hint=hint)
@@ -114,7 +114,7 @@ def _require_gains(found: Result, name: str) -> None:
 
 
 def _require_rows(found: Result, name: str) -> None:
-    """Refuse rows without gains, and those that do not tell when they count, or of what."""
+    """Reject rows without gains or time stamps, and gains along closed-loop trajectories."""
     if (absent := np.flatnonzero(np.isnan(found["K"]).reshape(found.batch or 1, -1)[:, 0])).size:
         more = f", nor have {len(absent) - 1} others" if len(absent) > 1 else ""
         message = f"row {int(absent[0]) + 1} has no gains{more}"
@@ -129,12 +129,12 @@ def _require_rows(found: Result, name: str) -> None:
 
 
 def _sample_time(found: Result) -> float | None:
-    """How long torques are held; gains along a motion as a whole are of samples, and follow it."""
+    """Time in s for which torques are held; None for continuous-time gains."""
     return float(found.options["dt"]) if "dt" in found.options else None
 
 
 def _integrals(found: Result) -> list[str]:
-    """The outputs whose integrals are fed back."""
+    """Outputs with integral feedback."""
     states = _labels(found, "K")[1]
     return [
         label.removesuffix(INTEGRAL_SUFFIX) for label in states if label.endswith(INTEGRAL_SUFFIX)
@@ -142,7 +142,7 @@ def _integrals(found: Result) -> list[str]:
 
 
 def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:
-    """How fast integrals grow with the states: C - D K of the outputs that are integrated."""
+    """Rates of the integrals per state: C - D K of the integrated outputs."""
     from robolin.control.linear_model import state_space
 
     model = state_space(
@@ -154,8 +154,10 @@ def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:
         outputs=outputs,
         reference=str(found.options.get("reference", "world")),
     )
-    whole = np.concatenate([model.C, np.zeros((*model.batch, len(outputs), len(outputs)))], axis=-1)
-    rates: Numbers = whole - model.D @ found["K"]
+    padded = np.concatenate(
+        [model.C, np.zeros((*model.batch, len(outputs), len(outputs)))], axis=-1
+    )
+    rates: Numbers = padded - model.D @ found["K"]
     return rates
 
 
@@ -164,7 +166,7 @@ def _labels(found: Result, name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def require_joints(arm: Arm, found: Result, name: str) -> None:
-    """Refuse gains for other joints."""
+    """Reject gains for other joints."""
     if found.joints != arm.joint_names:
         hint = f"'{arm.name}' has {', '.join(arm.joint_names)}"
         joints = ", ".join(found.joints)
@@ -173,7 +175,7 @@ def require_joints(arm: Arm, found: Result, name: str) -> None:
 
 
 def model_differences(arm: Arm, found: Result) -> list[str]:
-    """What differs between the arm and the one that a result is about, in words."""
+    """List the differences between the arm and the model of a result, as text."""
     here = DescribedArm(to_json_types(arm.contract), to_json_types(arm.figures))
     return figure_differences(
         here, DescribedArm(to_json_types(found.contract), to_json_types(found.model))
@@ -181,7 +183,7 @@ def model_differences(arm: Arm, found: Result) -> list[str]:
 
 
 def gains_mismatch_error(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
-    """The complaint about gains that were found for other figures."""
+    """Return the error for gains computed for other model parameters."""
     return RobolinError(
         f"the gains are for another arm{_named(arm, found)}: {in_words(differ)}",
         where=name,
@@ -190,21 +192,21 @@ def gains_mismatch_error(arm: Arm, found: Result, differ: list[str], name: str) 
 
 
 def _named(arm: Arm, found: Result) -> str:
-    """What the other arm is called, where that is not the same."""
+    """Name of the other arm for a message; '' if both names are equal."""
     name = str((found.model or {}).get("arm", {}).get("name", ""))
     return f", '{name}'" if name and name != arm.name else ""
 
 
-# what was asked of `lqr` that says how much states and torques weigh
+# options of `lqr` that set the cost weights
 WEIGHING = ("weight", "effort", "bryson")
-# the error of a cost of which only one computation is known, as a share of it
+# relative error assumed for a cost that was computed only once
 _UNKNOWN = 1e-2
 
 
 def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool) -> Weights | None:
-    """The weights that gains were found with: stored with those of one state, else as asked for.
+    """Return the stored cost weights, or compute them from the options of the result.
 
-    None where they follow from limits, which another arm may not have.
+    None if they depend on limits, which another arm may not have.
     """
     from robolin.control.linear_model import state_space
     from robolin.control.riccati import with_integrals
@@ -213,8 +215,8 @@ def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool
     if "Q" in found:
         Q, R = found["Q"], found["R"]
         return Weights(Q, R, np.zeros((len(Q), len(R))))
-    asked = {label: found.options[label] for label in WEIGHING if label in found.options}
-    question = Question("lqr", **asked)
+    options = {label: found.options[label] for label in WEIGHING if label in found.options}
+    question = Question("lqr", **options)
     if question.asked("bryson") and not same_arm:
         return None
     inputs = next(array.labels for array in found.arrays if array.name == "K")[0]
@@ -228,29 +230,29 @@ def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool
 
 
 def cost_text(
-    posed: QueryContext,
+    context: QueryContext,
     stored: StoredFeedback,
     motion: Simulation,
     again: Callable[[Schedule], Simulation],
     schedule: Schedule,
 ) -> str:
-    """The cost of one motion and the cost that its gains predict; '' where there is none.
+    """Describe the simulated cost and the cost that the gains predict; '' if unknown.
 
     Args:
-        posed: gets a note
-        stored: the gains and their weights
-        motion: the motion under these gains
-        again: simulates the same motion by other steps
-        schedule: the steps of the motion
+        context: receives a note
+        stored: gains and cost weights
+        motion: trajectory simulated with these gains
+        again: simulates the same trajectory with another step size
+        schedule: time steps of the trajectory
     """
     if motion.q.ndim > 2 or stored.law.Q is None:
         return ""
     from robolin.control.closed_loop import law_cost
 
     try:
-        found = law_cost(posed.arm, stored.law, motion)
+        found = law_cost(context.arm, stored.law, motion)
     except UsageError as error:
-        posed.note(f"the cost is not known: {error.message}")
+        context.note(f"the cost is not known: {error.message}")
         return ""
     other = _by_other_steps(again, schedule)
     total, left = found.spent + found.left, found.left
@@ -264,14 +266,14 @@ def cost_text(
         f"xᵀPx at the beginning is {float(found.predicted):.8g}",
     )
     text = "; ".join(parts)
-    posed.settings.notify("summary", f"cost {text}")
+    context.settings.notify("summary", f"cost {text}")
     return text
 
 
 def _by_other_steps(
     again: Callable[[Schedule], Simulation], schedule: Schedule
 ) -> FeedbackCost | None:
-    """The cost by longer steps, or by shorter ones where longer ones are not possible."""
+    """Compute the cost with longer steps, or with shorter ones if that fails."""
     for factor in (2.0, 0.5):
         try:
             cost = again(schedule.with_steps(factor)).cost
@@ -283,7 +285,7 @@ def _by_other_steps(
 
 
 def known_digits(value: float, error: float, most: int) -> str:
-    """A number with the digits that an error leaves, at most so many."""
+    """Format a number with its correct digits given an error, at most `most` of them."""
     if error == 0.0 or value == 0.0:
         return f"{value:.{most}g}"
     if not error < 0.5 * abs(value):

@@ -1,4 +1,4 @@
-"""The answer of `jacobian`: how joints move a frame, and how the arm feels there."""
+"""The `jacobian` query: Jacobian and operational-space inertia of a frame; and `momentum`."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _AXES = {"world": "world", "frame": "the frame's own"}
 _SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench do not exist"
 
 
-def answer_jacobian(posed: QueryContext) -> Result | ResultStream:
-    """The Jacobian of a frame, with whatever else is asked about it."""
-    question, arm = posed.question, _placed(posed.arm, posed.question)
-    tell_frame(posed, arm, question.text("frame"))
+def answer_jacobian(context: QueryContext) -> Result | ResultStream:
+    """Compute the Jacobian of a frame, optionally its derivatives and operational space."""
+    question, arm = context.question, _with_frame(context.arm, context.question)
+    note_frame(context, arm, question.text("frame"))
     names = ["jacobian", *(["frame-derivatives"] if question.asked("derivatives") else [])]
     divides = question.asked("operational-space") or question.asked("operational-space-inverse")
     if divides:
-        names.append(_operational(posed, arm))
+        names.append(_operational(context, arm))
     named = _in_frame_axes if _reference(question) == "frame" else _in_world_axes
     return answer_by_algorithms(
-        posed, AlgorithmQuery(tuple(names), divides=divides, named=named), arm
+        context, AlgorithmQuery(tuple(names), divides=divides, named=named), arm
     )
 
 
-def tell_frame(posed: QueryContext, arm: Arm, named: str | None) -> None:
-    """Say which frame the answer is about where none was named: columns of a file do not."""
+def note_frame(context: QueryContext, arm: Arm, named: str | None) -> None:
+    """Note the default frame's name, since the columns of a file do not contain it."""
     if not named and arm.tip is not None:
-        posed.note(f"{arm.name}: the frame is '{arm.tip.name}'")
+        context.note(f"{arm.name}: the frame is '{arm.tip.name}'")
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Derivatives are those of vectors in world axes."""
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject derivatives in frame axes: only those in world axes are available."""
     if question.asked("derivatives") and _reference(question) == "frame":
         hint = "leave out --reference: derivatives are those of vectors in world axes"
         where = "--derivatives"
@@ -55,8 +55,8 @@ def _reference(question: Question) -> str:
     return question.text("reference") or "world"
 
 
-def _placed(arm: Arm, question: Question) -> Arm:
-    """The arm with the place chosen."""
+def _with_frame(arm: Arm, question: Question) -> Arm:
+    """Return the arm with the selected frame and point as its tip."""
     point, text = [0.0, 0.0, 0.0], question.text("point")
     if text is not None:
         point = numbers(FlagText("--point", text), text, 3, "x, y, z in m")
@@ -68,13 +68,16 @@ def _placed(arm: Arm, question: Question) -> Arm:
     return with_load_options(replace(arm, contract=contract), arm.loaded_with)
 
 
-def _operational(posed: QueryContext, arm: Arm) -> str:
-    """The algorithm for what exists of the operational space, and a note if that is not all."""
-    spans, asked = joints_to_frame(arm) >= DIRECTIONS, posed.question.asked("operational-space")
-    if asked and not spans:
-        assert arm.tip is not None, "the place was chosen"
-        posed.note(_SINGULAR.format(f"'{arm.tip.name}'"))
-    return "operational-space" if asked and spans else "operational-space-inverse"
+def _operational(context: QueryContext, arm: Arm) -> str:
+    """Select the operational-space algorithm; note if only the inverse exists."""
+    spans, requested = (
+        joints_to_frame(arm) >= DIRECTIONS,
+        context.question.asked("operational-space"),
+    )
+    if requested and not spans:
+        assert arm.tip is not None, "at_frame sets the tip"
+        context.note(_SINGULAR.format(f"'{arm.tip.name}'"))
+    return "operational-space" if requested and spans else "operational-space-inverse"
 
 
 def _in_world_axes(arm: Arm, found: Values) -> Iterable[Array]:
@@ -85,7 +88,7 @@ def _in_frame_axes(arm: Arm, found: Values) -> Iterable[Array]:
     return _in_world_axes(arm, in_frame_axes(found))
 
 
-def answer_momentum(posed: QueryContext) -> Result | ResultStream:
-    """Centre of mass, its Jacobian, and the momentum about it."""
-    require_mass(posed.arm)
-    return answer_by_algorithms(posed, AlgorithmQuery(("momentum",)))
+def answer_momentum(context: QueryContext) -> Result | ResultStream:
+    """Compute the centre of mass, its Jacobian and the momentum about it."""
+    require_mass(context.arm)
+    return answer_by_algorithms(context, AlgorithmQuery(("momentum",)))

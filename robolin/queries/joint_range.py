@@ -1,4 +1,4 @@
-"""States and arms that can be answered but are likely to be a mistake: said in plain words."""
+"""Warnings about implausible positions and massless models."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from robolin.core.arrays import Floats
 from robolin.core.text import quote_list
 from robolin.core.units import joint_unit
 
-# an angle a turn beyond its range, or a slide ten times its travel, is no overshoot
-_TURN = 2.0 * pi
-_TRAVELS = 10.0
+# tolerances: one revolution beyond the limits, or ten times the prismatic travel
+_REVOLUTION = 2.0 * pi
+_MAX_TRAVELS = 10.0
 
-# rows that are gone through together: a row of a few joints by itself takes longer to begin with
-_TOGETHER = 64
+# rows reduced together: reducing short rows one by one is slower
+_ROWS_PER_BLOCK = 64
 
 
 class JointRangeMonitor:
-    """How far positions went, joint by joint, whatever the number of rows."""
+    """Running minimum and maximum of each joint's position, compared with its limits."""
 
     def __init__(self, arm: Arm) -> None:
         self._joints = arm.joints
@@ -29,24 +29,24 @@ class JointRangeMonitor:
         self._nearest = np.full(arm.n, inf)
         self._rows = 0
 
-    def look(self, q: Floats) -> None:
-        """Take note of one state (n,) or of rows (rows, n)."""
+    def update(self, q: Floats) -> None:
+        """Update the ranges with one state (n,) or rows (rows, n)."""
         rows = np.atleast_2d(q)
-        # what is not a number is somebody else's to complain about
+        # ignore NaN here: it is reported elsewhere
         self._lowest = np.fmin(self._lowest, column_min(rows))
         self._highest = np.fmax(self._highest, column_max(rows))
         self._nearest = np.fmin(self._nearest, column_min(np.abs(rows)))
         self._rows += len(rows)
 
     def warnings(self) -> Iterator[str]:
-        """What is likely to be wrong with the positions, in one sentence for each kind."""
+        """Yield one warning per kind of implausible position."""
         spans = [*zip(self._joints, self._lowest.tolist(), self._highest.tolist(), strict=True)]
         far = [(joint, low, high) for joint, low, high in spans if _is_far(joint, low, high)]
-        turned = [each for each in far if self._rows > 1 and _fits_in_degrees(*each)]
-        if turned:
-            joint, low, high = turned[0]
+        in_degrees = [each for each in far if self._rows > 1 and _fits_in_degrees(*each)]
+        if in_degrees:
+            joint, low, high = in_degrees[0]
             yield (
-                f"positions look like degrees, but are taken as rad: {_names(turned)}; "
+                f"positions look like degrees, but are taken as rad: {_names(in_degrees)}; "
                 f"'{joint.name}' goes from {low:.6g} to {high:.6g} rad, "
                 f"its limits are {_limits(joint)}"
             )
@@ -59,17 +59,17 @@ class JointRangeMonitor:
                 f"'{joint.name}' goes from {low:.6g} to {high:.6g} rad, "
                 "and never comes within a turn of 0"
             )
-        for joint, low, high in (each for each in far if each not in turned):
+        for joint, low, high in (each for each in far if each not in in_degrees):
             lower, upper = _range(joint)
             value = high if high - upper > lower - low else low
             unit = joint_unit("position", joint.turns)
-            told = f"joint '{joint.name}' is at {value:.6g} {unit}, far outside its limits"
+            text = f"joint '{joint.name}' is at {value:.6g} {unit}, far outside its limits"
             as_angle = f"; {value:.6g}deg would be {radians(value):.4g} rad" * joint.turns
-            yield f"{told} of {_limits(joint)}{as_angle}"
+            yield f"{text} of {_limits(joint)}{as_angle}"
 
 
 def massless_warning(arm: Arm) -> str:
-    """A sentence if nothing that moves has any inertia, else ''."""
+    """Return a warning if no moving body has inertia, else ''."""
     bodies = [link.inertia for link in arm.links]
     drives = any(link.joint.armature for link in arm.links)
     if drives or any(body.mass or any(body.rotary) for body in bodies):
@@ -83,19 +83,19 @@ def massless_warning(arm: Arm) -> str:
 def _is_far(joint: Joint, low: float, high: float) -> bool:
     lower, upper = _range(joint)
     beyond = max(lower - low, high - upper)
-    return beyond > (_TURN if joint.turns else _TRAVELS * max(upper - lower, 0.0))
+    return beyond > (_REVOLUTION if joint.turns else _MAX_TRAVELS * max(upper - lower, 0.0))
 
 
 def _fits_in_degrees(joint: Joint, low: float, high: float) -> bool:
-    """Whether an angle that goes too far in rad would stay within its limits in degrees."""
+    """True if the angle exceeds its limits in rad but not in degrees."""
     lower, upper = _range(joint)
     return joint.turns and degrees(lower) <= low and high <= degrees(upper)
 
 
 def _is_away(joint: Joint, low: float, high: float, nearest: float) -> bool:
-    """Whether an angle without limits stays beyond a turn, and within one if it is in degrees."""
+    """True if an unlimited angle stays above one revolution in rad, but not in degrees."""
     unlimited = joint.turns and _range(joint) == (-inf, inf)
-    return unlimited and nearest > _TURN and max(-low, high) <= degrees(_TURN)
+    return unlimited and nearest > _REVOLUTION and max(-low, high) <= degrees(_REVOLUTION)
 
 
 def _range(joint: Joint) -> tuple[float, float]:
@@ -111,31 +111,31 @@ def _limits(joint: Joint) -> str:
     return f"{lower:.6g} to {upper:.6g}"
 
 
-def _names(found: list[tuple[Joint, float, float]]) -> str:
-    return quote_list([joint.name for joint, _, _ in found])
+def _names(spans: list[tuple[Joint, float, float]]) -> str:
+    return quote_list([joint.name for joint, _, _ in spans])
 
 
 def column_min(rows: Floats) -> Floats:
-    """The least number of each column (n,) of rows (rows, n); NaN only where there is none."""
+    """Minimum of each column (n,) of rows (rows, n); NaN only for columns without numbers."""
     return _reduced(np.minimum, np.fmin, rows)
 
 
 def column_max(rows: Floats) -> Floats:
-    """The greatest number of each column (n,)."""
+    """Maximum of each column (n,) of rows (rows, n)."""
     return _reduced(np.maximum, np.fmax, rows)
 
 
 def _reduced(plain: np.ufunc, tolerant: np.ufunc, rows: Floats) -> Floats:
-    found = _folded(plain, rows)
-    # those that leave NaN aside take longer
-    return _folded(tolerant, rows) if np.isnan(found).any() else found
+    reduced = _folded(plain, rows)
+    # the NaN-ignoring functions are slower
+    return _folded(tolerant, rows) if np.isnan(reduced).any() else reduced
 
 
 def _folded(ufunc: np.ufunc, rows: Floats) -> Floats:
-    whole = len(rows) - len(rows) % _TOGETHER
-    folds = rows[:whole].reshape(-1, _TOGETHER * rows.shape[1])
-    found: Floats = ufunc.reduce(rows[whole:] if whole < len(rows) else rows[:1], axis=0)
-    if not whole:
-        return found
-    first: Floats = ufunc.reduce(ufunc.reduce(folds, axis=0).reshape(_TOGETHER, -1), axis=0)
-    return np.asarray(ufunc(first, found))
+    multiple = len(rows) - len(rows) % _ROWS_PER_BLOCK
+    folds = rows[:multiple].reshape(-1, _ROWS_PER_BLOCK * rows.shape[1])
+    remainder: Floats = ufunc.reduce(rows[multiple:] if multiple < len(rows) else rows[:1], axis=0)
+    if not multiple:
+        return remainder
+    first: Floats = ufunc.reduce(ufunc.reduce(folds, axis=0).reshape(_ROWS_PER_BLOCK, -1), axis=0)
+    return np.asarray(ufunc(first, remainder))

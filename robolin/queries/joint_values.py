@@ -1,4 +1,4 @@
-"""One value per joint from what was typed: in the arm's order, or by name, or as a quaternion."""
+"""Parse one value per joint: in the arm's order, by name, or as a quaternion."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 def parse_per_joint(
     typed: FlagText, arm: Arm, angular: bool, positions: bool = False
 ) -> list[float]:
-    """One value per joint of the arm, in its order; `angular` if turning joints may use degrees.
+    """Parse one value per joint, in the arm's order; `angular` allows degrees for revolute joints.
 
-    Among positions, a quaternion may stand for the angles of a floating joint.
+    Among positions, a quaternion may replace the angles of a floating joint.
     """
     items = typed.text.split(",")
     with_name = sum("=" in item for item in items)
     if with_name == 0:
-        figures = [parse_number(typed, item) for item in items]
-        if len(figures) != arm.n:
+        parsed = [parse_number(typed, item) for item in items]
+        if len(parsed) != arm.n:
             raise typed.wrong(
-                f"{pluralize(len(figures), 'value')}, "
+                f"{pluralize(len(parsed), 'value')}, "
                 f"but '{arm.name}' has {pluralize(arm.n, 'joint')}",
                 f"the joints are, in order: {', '.join(arm.joint_names)}",
             )
@@ -35,18 +35,18 @@ def parse_per_joint(
         if positions:
             entries = _without_quaternions(typed, entries, arm)
         _require_known(typed, list(entries), arm)
-        figures = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
+        parsed = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
     else:
         raise typed.wrong(
             "some values have a name and some have none",
             "either one value per joint, or JOINT=VALUE everywhere",
         )
-    _require_angles(typed, figures, arm, angular)
-    return [value for value, _ in figures]
+    _require_angles(typed, parsed, arm, angular)
+    return [value for value, _ in parsed]
 
 
 def quaternion_names(arm: Arm) -> dict[str, list[str]]:
-    """For every joint that turns freely, what the four numbers of its quaternion are called."""
+    """Names of the four quaternion components of each spherical or floating joint."""
     floating = (group.name for group in arm.groups if group.kind != "planar")
     return {name: [f"{name}:q{letter}" for letter in "xyzw"] for name in floating}
 
@@ -54,7 +54,7 @@ def quaternion_names(arm: Arm) -> dict[str, list[str]]:
 def _without_quaternions(
     typed: FlagText, entries: dict[str, ParsedNumber], arm: Arm
 ) -> dict[str, ParsedNumber]:
-    """The entries with every quaternion turned into roll, pitch and yaw."""
+    """Replace every quaternion by roll, pitch and yaw."""
     for joint, names in quaternion_names(arm).items():
         given = [name for name in names if name in entries]
         angles = [f"{joint}:{part}" for part in ("rx", "ry", "rz")]
@@ -65,26 +65,26 @@ def _without_quaternions(
         if both := [name for name in angles if name in entries]:
             message = f"'{joint}' has both a quaternion and {', '.join(both)}"
             raise typed.wrong(message, "keep one of them: they say the same")
-        turn = _rpy(typed, joint, [entries[name] for name in names])
+        rpy = _rpy(typed, joint, [entries[name] for name in names])
         kept = {name: value for name, value in entries.items() if name not in names}
-        entries = {**kept, **dict(zip(angles, turn, strict=True))}
+        entries = {**kept, **dict(zip(angles, rpy, strict=True))}
     return entries
 
 
-def _rpy(typed: FlagText, joint: str, figures: Sequence[ParsedNumber]) -> list[ParsedNumber]:
+def _rpy(typed: FlagText, joint: str, parsed: Sequence[ParsedNumber]) -> list[ParsedNumber]:
     import numpy as np
 
     from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 
-    if any(angle for _, angle in figures):
+    if any(angle for _, angle in parsed):
         raise typed.wrong(
             f"the quaternion of '{joint}' has no angles in it", "a plain number is needed"
         )
-    quaternion = np.array([value for value, _ in figures])
+    quaternion = np.array([value for value, _ in parsed])
     length = float(np.linalg.norm(quaternion))
     if abs(length - 1.0) > LENGTH_TOLERANCE:
         raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
-    return [ParsedNumber(float(turn)) for turn in rpy_from_quaternion(quaternion / length)]
+    return [ParsedNumber(float(angle)) for angle in rpy_from_quaternion(quaternion / length)]
 
 
 def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
@@ -97,16 +97,16 @@ def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
             hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
             raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
         if name not in arm.joint_names:
-            freedoms = [each for each in arm.joint_names if each.startswith(f"{name}:")]
-            hint = f"its freedoms are {quote_list(freedoms)}"
-            hint = hint if freedoms else did_you_mean(name, arm.joint_names)
+            coordinates = [each for each in arm.joint_names if each.startswith(f"{name}:")]
+            hint = f"its freedoms are {quote_list(coordinates)}"
+            hint = hint if coordinates else did_you_mean(name, arm.joint_names)
             raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
 
 
 def _require_angles(
-    typed: FlagText, figures: Sequence[ParsedNumber], arm: Arm, angular: bool
+    typed: FlagText, parsed: Sequence[ParsedNumber], arm: Arm, angular: bool
 ) -> None:
-    for joint, (_, angle) in zip(arm.joints, figures, strict=True):
+    for joint, (_, angle) in zip(arm.joints, parsed, strict=True):
         if angle and not angular:
             raise typed.wrong(
                 f"joint '{joint.name}': this is not an angle", "a plain number is needed"
@@ -115,15 +115,15 @@ def _require_angles(
             raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
 
 
-def accelerations_text(arm: Arm, driven: Floats, qdd: Sequence[float] | None) -> str:
-    """Where the accelerations come from: typed, with their values, or nobody.
+def accelerations_text(arm: Arm, prescribed: Floats, qdd: Sequence[float] | None) -> str:
+    """Describe the accelerations of prescribed joints: their values, or zero by default.
 
-    driven: 1 for every coordinate (n,) that moves as told, 0 for the others
+    prescribed: 1 for every coordinate (n,) with prescribed acceleration, 0 for the others
     """
     from robolin.description.building.contract import group_by_value
 
     if qdd is None:
         return "zero (not given)"
-    parse_named_numbers = zip(arm.joint_names, qdd, driven.tolist(), strict=True)
-    values = {name: float(value) for name, value, own in parse_named_numbers if own}
+    joints = zip(arm.joint_names, qdd, prescribed.tolist(), strict=True)
+    values = {name: float(value) for name, value, own in joints if own}
     return f"given ({group_by_value(values) or 'zero'})"

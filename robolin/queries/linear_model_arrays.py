@@ -1,4 +1,4 @@
-"""Linear models and what is made of them as named arrays, with the names of their axes."""
+"""Linear models and derived quantities as named arrays with axis labels."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
 
-# what the axes of models count, as tables and files are told
+# singular names of the axes, for tables and files
 _KINDS = {"model state": "state", "joint": ""}
-# arrays whose quantity is called otherwise, because the name is that of another one
+# arrays whose name belongs to another quantity
 _QUANTITIES = {"D": "feedthrough"}
 
 
 def matrix_arrays(model: StateSpace) -> tuple[Array, ...]:
-    """A, B, drift, C, D and y."""
+    """Return A, B, drift, C, D and y as named arrays."""
     names = ("A", "B", "drift", "C", "D", "y")
     return tuple(model_array(model, name, getattr(model, name)) for name in names)
 
 
 def model_point_arrays(model: StateSpace) -> tuple[Array, ...]:
-    """The operating point, and the independent motions where loops are closed."""
+    """Return the operating point, and for closed loops the basis of independent motions."""
     point = {name: getattr(model, name) for name in POINT}
     arrays = tuple(operating_point_arrays(model.arm, point, model.batch))
     return arrays if model.basis is None else (*arrays, model_array(model, "basis", model.basis))
 
 
 def model_array(model: StateSpace, name: str, values: Any) -> Array:
-    """An array that is a part of a model or made of it, with what the table tells of its name."""
+    """Return an array of a model with labels and unit from the quantity table."""
     quantity = _QUANTITIES.get(name, name)
     axes = QUANTITIES[quantity].axes
     sizes = values.shape[values.ndim - len(axes) :]
@@ -49,7 +49,7 @@ def model_array(model: StateSpace, name: str, values: Any) -> Array:
 
 
 def _labels(model: StateSpace, axis: str, size: int) -> tuple[str, ...]:
-    """Names along an axis; modes have none but their number, the slowest first."""
+    """Labels along an axis; modes are numbered, the slowest first."""
     named = {
         "model state": model.states,
         "input": model.inputs,
@@ -62,22 +62,22 @@ def _labels(model: StateSpace, axis: str, size: int) -> tuple[str, ...]:
 
 
 def _units(model: StateSpace) -> dict[str, str]:
-    """The units along the axes of a model, each once, and those of what one sample changes."""
+    """Units of the model's states, inputs, outputs and rates (per sample if discrete)."""
     x, u, y = (
         unit_alternatives(model.units[name] for name in names)
         for names in (model.states, model.inputs, model.outputs)
     )
-    told = {"model state": x, "model input": u, "model output": y}
+    units = {"model state": x, "model input": u, "model output": y}
     if model.dt is not None:
-        return {**told, "model rate": x, "pole": unit_of("stability", ())}
-    return {**told, "model rate": rate_of(x)}
+        return {**units, "model rate": x, "pole": unit_of("stability", ())}
+    return {**units, "model rate": rate_of(x)}
 
 
 def model_lines(model: StateSpace) -> dict[str, Any]:
-    """What the contract tells of one model: its motors, its point, and units by name."""
-    driven = [model.arm.joint_names[i] for i in model.actuated]
-    whole = len(driven) == model.arm.n
-    lines: dict[str, Any] = {"actuated": "all joints" if whole else ", ".join(driven)}
+    """Contract entries of one model: actuated joints, operating point and sample time."""
+    actuated = [model.arm.joint_names[i] for i in model.actuated]
+    all_actuated = len(actuated) == model.arm.n
+    lines: dict[str, Any] = {"actuated": "all joints" if all_actuated else ", ".join(actuated)}
     if not model.batch:
         lines["operating point"] = _point_line(model)
     if model.dt is not None:
@@ -104,8 +104,8 @@ Values = Mapping[str, Floats]
 
 @dataclass(frozen=True)
 class LinearModelTask:
-    """What is made of a state (n,) or of states (rows, n), and what the contract tells of it."""
+    """Function that computes arrays from a state (n,) or states (rows, n), and its contract."""
 
-    wanted: LinearModelSpec
+    spec: LinearModelSpec
     arrays: Callable[[Values], ModelArrays]
     lines: dict[str, Any] = field(default_factory=dict)

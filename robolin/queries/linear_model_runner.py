@@ -1,4 +1,4 @@
-"""Something made of a linear model, for one state or for every row of a motion."""
+"""Evaluate a linear-model task for one state or for every row of a trajectory."""
 
 from __future__ import annotations
 
@@ -20,75 +20,77 @@ from robolin.queries.query_context import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.state_parsing import BatchSource
 from robolin.queries.states import NAN
-from robolin.queries.values import StateInputs, one_state
+from robolin.queries.values import StateInputs, resolve_single
 
-# numbers of A and B in a part: few enough for the memory of one to be used for the next
-MODEL_NUMBERS_AT_ONCE, FEWEST_MODEL_ROWS = 1 << 20, 64
-# matrices of the size of A that an exponential has at hand at once
-MATRICES_AT_HAND = 4
+# entries of A and B per part: small enough to reuse its memory for the next part
+MODEL_ENTRIES_PER_PART, MIN_MODEL_ROWS = 1 << 20, 64
+# matrices of the size of A that a matrix exponential keeps in memory
+MATRICES_IN_MEMORY = 4
 
 
-def answer_models(posed: QueryContext, work: LinearModelTask) -> Result | ResultStream:
-    """The answer for one state, or for every row."""
-    posed.emit_arm_notes()
-    if posed.states.trajectory is None and not posed.states.arrays:
-        return _answer_state(posed, work)
+def answer_models(context: QueryContext, task: LinearModelTask) -> Result | ResultStream:
+    """Evaluate a task for one state or for every row."""
+    context.emit_arm_notes()
+    if context.states.trajectory is None and not context.states.arrays:
+        return _answer_state(context, task)
     from robolin.queries.trajectory_runner import open_batch
 
-    motion, source = open_batch(posed, MODEL_STATE, "hold")
-    return ModelRows(posed, work, motion, source).stream()
+    motion, source = open_batch(context, MODEL_STATE, "hold")
+    return LinearModelRunner(context, task, motion, source).stream()
 
 
-def _answer_state(posed: QueryContext, work: LinearModelTask) -> Result:
-    wanted = work.wanted
-    motion, given = one_state(posed.arm, posed.question, posed.states, MODEL_STATE, "hold")
-    lines = {**motion.contract_lines(), **wanted.loops.contract_lines}
-    if wanted.trim:
-        found = wanted.trimmed(given.get("q", np.zeros(posed.arm.n)))
-        given = {"q": found.q, "tau": found.tau}
-        farthest = int(np.abs(found.moved).argmax())
+def _answer_state(context: QueryContext, task: LinearModelTask) -> Result:
+    spec = task.spec
+    motion, given = resolve_single(
+        context.arm, context.question, context.states, MODEL_STATE, "hold"
+    )
+    lines = {**motion.contract_lines(), **spec.loops.contract_lines}
+    if spec.trim:
+        equilibrium = spec.trimmed(given.get("q", np.zeros(context.arm.n)))
+        given = {"q": equilibrium.q, "tau": equilibrium.tau}
+        farthest = int(np.abs(equilibrium.moved).argmax())
         lines["torque"] = "what holds the equilibrium"
         lines["trim"] = (
-            f"{found.iterations} steps; {posed.arm.joint_names[farthest]} moved most, by "
-            f"{found.moved[farthest]:.4g}; {found.residual:.2g} left at passive joints"
+            f"{equilibrium.iterations} steps; {context.arm.joint_names[farthest]} moved most, by "
+            f"{equilibrium.moved[farthest]:.4g}; {equilibrium.residual:.2g} left at passive joints"
         )
-    values = {"q": np.zeros(posed.arm.n), **given}
-    doubtful = StateMonitor(posed, divides=True)
-    doubtful.look(values["q"])
-    doubtful.tell()
-    arrays = work.arrays(values)
-    return posed.result(arrays, {**lines, **work.lines})
+    values = {"q": np.zeros(context.arm.n), **given}
+    monitor = StateMonitor(context, divides=True)
+    monitor.update(values["q"])
+    monitor.report()
+    arrays = task.arrays(values)
+    return context.result(arrays, {**lines, **task.lines})
 
 
-class ModelRows:
-    """The rows of one trajectory on their way through models."""
+class LinearModelRunner:
+    """Evaluates a linear-model task on the rows of one trajectory."""
 
     def __init__(
-        self, posed: QueryContext, work: LinearModelTask, motion: StateInputs, source: BatchSource
+        self, context: QueryContext, task: LinearModelTask, motion: StateInputs, source: BatchSource
     ) -> None:
-        self._posed, self._work, self._motion, self._source = posed, work, motion, source
-        self._tolerant = posed.states.on_bad_row == NAN
+        self._context, self._task, self._motion, self._source = context, task, motion, source
+        self._tolerant = context.states.on_bad_row == NAN
         self._unanswered = 0
-        self._doubtful = StateMonitor(posed, divides=True)
-        # an answer of some rows, as soon as there is one: others have its shape
+        self._monitor = StateMonitor(context, divides=True)
+        # arrays of the first valid rows: they define the shape of failed rows
         self._like: ModelArrays | None = None
 
     def stream(self) -> ResultStream:
-        """All parts, and after the last one what was noticed on the way."""
-        if self._posed.settings.progress:
-            self._posed.settings.progress.begin(self._source.size)
-        self._posed.at_end.append(self._tell_at_end)
-        live = self._posed.settings.live
+        """Return all parts as a stream; report warnings after the last one."""
+        if self._context.settings.progress:
+            self._context.settings.progress.begin(self._source.size)
+        self._context.at_end.append(self._report_at_end)
+        live = self._context.settings.live
         return ResultStream(self._parts(), self.footer, self._source.most_rows, live)
 
-    def _tell_at_end(self) -> None:
-        self._doubtful.tell(self._motion.file)
+    def _report_at_end(self) -> None:
+        self._monitor.report(self._motion.file)
         if count := self._unanswered:
             rows = f"{count} row{'s' * (count != 1)}"
-            self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
+            self._context.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
 
     def _parts(self) -> Iterator[Result]:
-        progress = self._posed.settings.progress
+        progress = self._context.settings.progress
         with closing(prefetch(self._computed(), after_short_answer(_numbers_of))) as parts:
             for part, chunk in parts:
                 if progress:
@@ -96,7 +98,7 @@ class ModelRows:
                 yield part
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
-        """Parts in order; rows before the first answer wait for it, since it tells their shape."""
+        """Yield parts in order; rows before the first valid result wait for its shape."""
         waiting: list[Chunk] = []
         for chunk in self.chunks():
             arrays = self._tolerated(chunk) if self._tolerant else self._arrays(chunk)
@@ -112,82 +114,84 @@ class ModelRows:
             raise RobolinError("no row has an answer", where=self._motion.file, hint=hint)
 
     def chunks(self) -> Iterator[Chunk]:
-        """The rows, some at a time."""
-        n = self._posed.arm.n
-        sampled = self._work.wanted.dt is not None
-        numbers = 6 * n * n * (MATRICES_AT_HAND if sampled else 1)
-        usual = max(FEWEST_MODEL_ROWS, MODEL_NUMBERS_AT_ONCE // numbers)
-        # a row that is awaited is not lost for one behind it
-        at_once = 1 if self._posed.settings.live else self._posed.settings.chunk_rows or usual
-        read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
-        with closing(prefetch(read, from_item(3))) as chunks:
+        """Yield the rows in chunks that fit the memory budget."""
+        n = self._context.arm.n
+        sampled = self._task.spec.dt is not None
+        numbers = 6 * n * n * (MATRICES_IN_MEMORY if sampled else 1)
+        default_rows = max(MIN_MODEL_ROWS, MODEL_ENTRIES_PER_PART // numbers)
+        # live input: a row must not wait for the next one
+        rows_per_chunk = (
+            1 if self._context.settings.live else self._context.settings.chunk_rows or default_rows
+        )
+        source_chunks = self._source.chunks(self._context.settings.chunk_rows, gaps=self._tolerant)
+        with closing(prefetch(source_chunks, from_item(3))) as chunks:
             for chunk in chunks:
                 if "q" in chunk.columns:
-                    self._doubtful.look(chunk.columns["q"], chunk.place)
-                yield from split_chunk(chunk, lambda: at_once)
+                    self._monitor.update(chunk.columns["q"], chunk.place)
+                yield from split_chunk(chunk, lambda: rows_per_chunk)
 
     def part(self, chunk: Chunk, arrays: ModelArrays) -> Result:
-        """Some rows of the answer."""
+        """Return the result of some rows."""
         return Result(
-            verb=self._posed.question.verb,
+            verb=self._context.question.verb,
             arrays=with_passthrough(arrays, chunk),
-            joints=self._posed.arm.joint_names,
+            joints=self._context.arm.joint_names,
             contract={},
-            options=self._posed.options,
+            options=self._context.options,
             inputs={},
             time=chunk.time,
-            files=self._posed.files,
+            files=self._context.files,
         )
 
     def _arrays(self, chunk: Chunk) -> ModelArrays:
-        """The answers of some rows, each of which must have one."""
+        """Evaluate some rows; raise for the first row without a result."""
         try:
-            return self._work.arrays(chunk.columns)
+            return self._task.arrays(chunk.columns)
         except UsageError:
             raise
         except RobolinError:
-            raise self._complaint(chunk) from None
+            raise self._first_row_error(chunk) from None
 
     def _tolerated(self, chunk: Chunk) -> ModelArrays | None:
-        """The answers of some rows, NaN in those without one; None where no row had one so far."""
-        whole = np.ones(chunk.rows, bool) if chunk.gaps is None else ~np.array(chunk.gaps)
-        found = solve_valid_rows(self._work, chunk.columns, whole)
-        answered = sum(len(rows) for rows, _ in found)
-        self._unanswered += chunk.rows - answered
-        if found:
-            self._like = found[0][1]
+        """Evaluate some rows with NaN for failed ones; None before the first valid row."""
+        valid = np.ones(chunk.rows, bool) if chunk.gaps is None else ~np.array(chunk.gaps)
+        solved = solve_valid_rows(self._task, chunk.columns, valid)
+        count = sum(len(rows) for rows, _ in solved)
+        self._unanswered += chunk.rows - count
+        if solved:
+            self._like = solved[0][1]
         if self._like is None:
             return None
         arrays = nan_rows(self._like, chunk.rows)
-        for rows, some in found:
+        for rows, some in solved:
             for array, values in zip(arrays, some, strict=True):
                 array.values[rows] = values.values
         return arrays
 
-    def _complaint(self, chunk: Chunk) -> RobolinError:
-        """What is wrong with the first row that has no answer, and where it stands."""
+    def _first_row_error(self, chunk: Chunk) -> RobolinError:
+        """Return the error of the first row that fails, with its location."""
         from robolin.queries.trajectory_runner import located_error
 
         for row in range(chunk.rows):
             try:
-                self._work.arrays(_row(chunk, row))
+                self._task.arrays(_row(chunk, row))
             except RobolinError as error:
                 return located_error(error, chunk.place(row))
         return RobolinError("some rows have no answer together", where=chunk.place(0))
 
     def footer(self, rows: int) -> Footer:
-        """What the result includes, and where it comes from."""
-        lines = {**self._motion.contract_lines(rows), **self._work.wanted.loops.contract_lines}
+        """Return the contract and inputs of the result."""
+        lines = {**self._motion.contract_lines(rows), **self._task.spec.loops.contract_lines}
         lines |= self._source.lines
         if self._unanswered:
             lines["unanswered rows"] = f"{self._unanswered}, all NaN"
-        arm = self._posed.arm
+        arm = self._context.arm
         inputs = {**arm_inputs(arm), **self._source.inputs()}
-        return Footer({**arm.contract, **lines, **self._work.lines}, inputs, arm.figures)
+        return Footer({**arm.contract, **lines, **self._task.lines}, inputs, arm.figures)
 
 
-def _numbers_of(made: tuple[Result, Chunk]) -> int:
-    return made[0].size
+def _numbers_of(item: tuple[Result, Chunk]) -> int:
+    return item[0].size
 
 
 def _row(chunk: Chunk, row: int) -> dict[str, Floats]:
@@ -195,40 +199,40 @@ def _row(chunk: Chunk, row: int) -> dict[str, Floats]:
 
 
 def solve_valid_rows(
-    work: LinearModelTask, values: Values, whole: Mask
+    task: LinearModelTask, values: Values, valid: Mask
 ) -> list[tuple[Integers, ModelArrays]]:
-    """The answers of rows that have one, each with the rows it is of."""
-    rows = np.flatnonzero(whole)
+    """Evaluate the rows that have a result; return pairs of row indices and arrays."""
+    rows = np.flatnonzero(valid)
     if not len(rows):
         return []
     try:
-        return [(rows, work.arrays(_some(values, rows)))]
+        return [(rows, task.arrays(_select_rows(values, rows)))]
     except UsageError:
         raise
     except RobolinError:
-        rows = rows[work.wanted.bearable(_some(values, rows))]
-        return list(_bisect(work, values, rows))
+        rows = rows[task.spec.is_feasible(_select_rows(values, rows))]
+        return list(_bisect(task, values, rows))
 
 
 def _bisect(
-    work: LinearModelTask, values: Values, rows: Integers
+    task: LinearModelTask, values: Values, rows: Integers
 ) -> Iterator[tuple[Integers, ModelArrays]]:
-    """The same by halves, down to rows that have no answer even by themselves."""
+    """Evaluate rows by bisection, which isolates the rows that fail."""
     if not len(rows):
         return
     try:
-        yield rows, work.arrays(_some(values, rows))
+        yield rows, task.arrays(_select_rows(values, rows))
     except UsageError:
         raise
     except RobolinError:
         middle = len(rows) // 2
         if middle:
-            yield from _bisect(work, values, rows[:middle])
-            yield from _bisect(work, values, rows[middle:])
+            yield from _bisect(task, values, rows[:middle])
+            yield from _bisect(task, values, rows[middle:])
 
 
 def nan_rows(like: ModelArrays, rows: int) -> ModelArrays:
-    """As many rows of NaN, of the shape and kind of others; whole numbers become real ones."""
+    """Return rows of NaN with the shapes of given arrays; integers become floats."""
     return tuple(
         replace(array, values=np.full((rows, *array.values.shape[1:]), _none(array)))
         for array in like
@@ -236,9 +240,9 @@ def nan_rows(like: ModelArrays, rows: int) -> ModelArrays:
 
 
 def _none(array: Array) -> complex:
-    """No number: one without an imaginary part either, where there are such."""
+    """Return NaN, or complex NaN for a complex array."""
     return complex(np.nan, np.nan) if np.iscomplexobj(array.values) else np.nan
 
 
-def _some(values: Values, rows: Integers) -> dict[str, Floats]:
+def _select_rows(values: Values, rows: Integers) -> dict[str, Floats]:
     return {name: each[rows] for name, each in values.items()}

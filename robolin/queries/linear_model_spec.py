@@ -1,4 +1,4 @@
-"""What a question asks of a linear model: motors, outputs, the point, and the sample time."""
+"""Specification of a linear model: actuated joints, outputs, operating point, sample time."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from robolin.control.trim import Trim
     from robolin.core.choices import Discretization
 
-# of the state, what a model is made about; the torque holds the accelerations unless given
+# state quantities of a model; the default torque gives zero acceleration
 MODEL_STATE = ("q", "qd", "tau")
 
-# A and B have 6 n² numbers, and about five times as many are computed on the way to them
-_NUMBERS_BY_THE_WAY = 5
+# A and B have 6 n² entries; about five times as many intermediate numbers are computed
+_INTERMEDIATE_FACTOR = 5
 
 
 @dataclass(frozen=True)
 class LinearModelSpec:
-    """Which linear model of an arm is wanted, wherever it is made."""
+    """Options of a linear model, independent of its operating point."""
 
     arm: Arm
     actuated: tuple[str, ...] | None
@@ -45,7 +45,7 @@ class LinearModelSpec:
     loops: LoopOptions
 
     def model(self, values: Mapping[str, Floats], jobs: int | None = None) -> StateSpace:
-        """The model about values of q, qd and tau, or of qdd in its place."""
+        """Linearize about q, qd and tau, or about q, qd and qdd."""
         from robolin.control.linear_model import state_space
 
         given = closed_state(self.arm, self.loops, values)
@@ -64,28 +64,28 @@ class LinearModelSpec:
             jobs=jobs or threads_for(_workload(self.arm, given)),
         )
 
-    def bearable(self, values: Mapping[str, Floats]) -> Mask:
-        """(rows,): whether no passive joint would have to give a torque, as far as that is quick.
+    def is_feasible(self, values: Mapping[str, Floats]) -> Mask:
+        """(rows,): False where a passive joint would need a torque.
 
-        Closed loops are not looked at: motors may bear there what passive joints do not.
+        Closed loops are not checked: constraint forces may carry the load of passive joints.
         """
         from robolin.control.operating_point import actuated_places, passive_joints_unloaded
 
         rows = len(values["q"])
         if self.arm.loops:
             return np.ones(rows, dtype=bool)
-        driven = actuated_places(self.arm, self.actuated, self.passive)
-        return passive_joints_unloaded(self.arm, values, driven)
+        actuated = actuated_places(self.arm, self.actuated, self.passive)
+        return passive_joints_unloaded(self.arm, values, actuated)
 
     def trimmed(self, q: Floats) -> Trim:
-        """The equilibrium near q."""
+        """Return the equilibrium near q."""
         from robolin.control.trim import trim
 
         return trim(self.arm, q, actuated=self.actuated, passive=self.passive, keep=self.keep)
 
 
-def model_question(arm: Arm, question: Question) -> LinearModelSpec:
-    """The model that a question asks for."""
+def spec_from_question(arm: Arm, question: Question) -> LinearModelSpec:
+    """Return the linear model that a question specifies."""
     loops = loop_options(question)
     loops.require_useful(arm)
     return LinearModelSpec(
@@ -102,14 +102,16 @@ def model_question(arm: Arm, question: Question) -> LinearModelSpec:
     )
 
 
-def require_model_sense(question: Question, states: States) -> None:
-    """Refuse wishes about a model that contradict each other."""
+def validate_model_options(question: Question, states: States) -> None:
+    """Reject contradictory options of a linear model."""
     if "actuated" in question.asks and "passive" in question.asks:
         hint = "name the joints with a motor, or those without one"
         raise UsageError("cannot go together with --passive", where="--actuated", hint=hint)
-    for name, needed in (("keep", "trim"), ("discretize", "dt")):
-        if name in question.asks and needed not in question.asks:
-            raise UsageError("has no effect here", where=f"--{name}", hint=f"it is for --{needed}")
+    for name, required in (("keep", "trim"), ("discretize", "dt")):
+        if name in question.asks and required not in question.asks:
+            raise UsageError(
+                "has no effect here", where=f"--{name}", hint=f"it is for --{required}"
+            )
     if question.asked("trim"):
         for name in ("qd", "qdd", "tau"):
             if name in states.values:
@@ -122,7 +124,7 @@ def require_model_sense(question: Question, states: States) -> None:
 
 
 def seconds(question: Question, label: str) -> float | None:
-    """A positive time, or None where none was given."""
+    """Parse a positive time in s; None if the option is absent."""
     text = question.text(label)
     if text is None:
         return None
@@ -134,9 +136,9 @@ def seconds(question: Question, label: str) -> float | None:
 
 
 def _workload(arm: Arm, values: Mapping[str, Floats]) -> int:
-    """About how many numbers are computed for the models about these values."""
+    """Approximate number of floating-point results computed for these models."""
     rows = max((len(each) for each in values.values() if each.ndim > 1), default=1)
-    return rows * _NUMBERS_BY_THE_WAY * 6 * arm.n**2
+    return rows * _INTERMEDIATE_FACTOR * 6 * arm.n**2
 
 
 def _names(question: Question, label: str) -> tuple[str, ...] | None:

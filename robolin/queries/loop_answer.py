@@ -1,4 +1,4 @@
-"""What can be asked about closed loops, the states verbs then work on, and what they add."""
+"""Options, states and arrays of queries about arms with closed loops."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ FORCE_DERIVATIVES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """What a question asks about closed loops."""
+    """Closed-loop options of a question."""
 
     method: LoopMethod | None = None
     close: str | None = None
     baumgarte: tuple[float, float] | None = None
 
     def require_useful(self, arm: Arm) -> None:
-        """Refuse what says nothing about this arm."""
-        asked = {
+        """Reject loop options for an arm without closed loops."""
+        options = {
             "--loop-method": self.method,
             "--close": self.close,
             "--baumgarte": self.baumgarte,
         }
-        for name, value in asked.items():
+        for name, value in options.items():
             if value is not None and not arm.loops:
                 hint = "the closures are left out by --open-loops, or the file has none"
                 raise UsageError("the arm has no closed loops", where=name, hint=hint)
@@ -54,14 +54,14 @@ class LoopOptions:
 
     @property
     def contract_lines(self) -> dict[str, str]:
-        """What the contract tells about a state that was moved."""
+        """Contract entry for a state projected onto the constraints."""
         if self.close is None:
             return {}
-        how = "changed as little as can be" if self.close == LEAST else f"{self.close} held"
-        return {"closed first": f"positions and velocities brought onto the closures, {how}"}
+        rule = "changed as little as can be" if self.close == LEAST else f"{self.close} held"
+        return {"closed first": f"positions and velocities brought onto the closures, {rule}"}
 
     def held(self, arm: Arm) -> list[str]:
-        """The joints that stay where they are while the others close the loops."""
+        """Joints that --close keeps fixed during the projection."""
         if self.close is None or self.close == LEAST:
             return []
         names = [name.strip() for name in self.close.split(",")]
@@ -78,7 +78,7 @@ NO_LOOPS = LoopOptions()
 
 
 def loop_options(question: Question) -> LoopOptions:
-    """What this question asks about closed loops."""
+    """Return the closed-loop options of a question."""
     method = cast("LoopMethod | None", question.text("loop-method"))
     text = question.text("baumgarte")
     if text is None:
@@ -88,16 +88,16 @@ def loop_options(question: Question) -> LoopOptions:
 
 
 def with_closure_forces(algorithm: str) -> str:
-    """The algorithm that gives the forces of the closures beside what is asked for."""
+    """Return the variant of an algorithm that also computes constraint forces."""
     from robolin.evaluation.loops.loop_evaluation import FULL
 
     return FULL.get(algorithm, algorithm)
 
 
 def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Floats]:
-    """The values given, their state on the closures if that was asked for.
+    """Project the given state onto the loop constraints if --close is set.
 
-    Of several states, one that cannot be closed stays open: whoever works on it complains.
+    In a batch, states that cannot be projected stay unchanged: the evaluation reports them.
     """
     if loops.close is None:
         return given
@@ -112,16 +112,16 @@ def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Fl
     qd = np.broadcast_to(given.get("qd", np.zeros(arm.n)), q.shape).reshape(-1, arm.n)
     held = [arm.joint_names.index(name) for name in loops.held(arm)]
     fine = np.asarray(np.isfinite(flat + qd).all(axis=-1))[:, None]
-    found = assemble(arm, np.where(fine, flat, 0.0), np.where(fine, qd, 0.0), held)
-    positions = np.where(fine, found.q, flat).reshape(q.shape)
-    velocities = np.where(fine, found.qd, qd).reshape(q.shape)
+    assembled = assemble(arm, np.where(fine, flat, 0.0), np.where(fine, qd, 0.0), held)
+    positions = np.where(fine, assembled.q, flat).reshape(q.shape)
+    velocities = np.where(fine, assembled.qd, qd).reshape(q.shape)
     return {**given, "q": positions, "qd": velocities}
 
 
 def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str, Floats]:
-    """The small changes that keep the closures, if closing was asked for.
+    """Project perturbations onto the constraints if --close is set.
 
-    At states that make no sense they are those at zero: whoever works on the state complains.
+    Non-finite states are replaced by zero: the evaluation reports them.
     """
     if loops.close is None or "dq" not in values:
         return {}
@@ -133,7 +133,7 @@ def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str,
 
 
 def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -> Iterator[Array]:
-    """What was moved onto the closures, their forces, and how many equations count."""
+    """Yield the projected state, the constraint forces and the rank of the constraints."""
     from robolin.evaluation.loops.closure_arrays import row_names
 
     joints, rows = arm.joint_names, row_names(arm)
@@ -146,11 +146,11 @@ def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -
     if "lam" not in found:
         return
     points = all(loop.kind == "point" for loop in arm.loops)
-    told = {CLOSURE: joint_unit("effort", turns=False)} if points else {}
-    yield Array("lam", found["lam"], (rows,), unit_of("lam", kinds, told))
+    units = {CLOSURE: joint_unit("effort", turns=False)} if points else {}
+    yield Array("lam", found["lam"], (rows,), unit_of("lam", kinds, units))
     for name in FORCE_DERIVATIVES:
         if name in found:
-            yield Array(name, found[name], (rows, joints), unit_of(name, kinds, told))
+            yield Array(name, found[name], (rows, joints), unit_of(name, kinds, units))
     yield Array("rank", np.asarray(found["rank"]), (), unit_of("rank", kinds))
     kept = np.asarray(found["kept"], dtype=float)
     yield Array("kept", kept, (rows,), unit_of("kept", kinds))

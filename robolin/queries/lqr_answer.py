@@ -1,4 +1,4 @@
-"""The answer of `lqr`: gains for one state, for every row, or along a motion as a whole."""
+"""The `lqr` query: gains for one state, for every row, or along a trajectory."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from robolin.queries.linear_model_arrays import (
     model_lines,
     model_point_arrays,
 )
-from robolin.queries.linear_model_runner import ModelRows, answer_models
+from robolin.queries.linear_model_runner import LinearModelRunner, answer_models
 from robolin.queries.linear_model_spec import (
     MODEL_STATE,
     LinearModelSpec,
-    model_question,
-    require_model_sense,
+    spec_from_question,
+    validate_model_options,
 )
 from robolin.queries.poles_answer import pole_lines
 from robolin.queries.query_context import QueryContext
@@ -40,38 +40,38 @@ if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
 
-def answer_lqr(posed: QueryContext) -> Result | ResultStream:
-    """Gains, the cost matrix, and the poles of the closed loop."""
-    wanted = model_question(posed.arm, posed.question)
-    if posed.question.asked("time-varying"):
-        return answer_time_varying(posed, wanted)
-    work = LinearModelTask(wanted, lambda values: arrays(values))
+def answer_lqr(context: QueryContext) -> Result | ResultStream:
+    """Compute gains, the cost matrix and the closed-loop poles."""
+    spec = spec_from_question(context.arm, context.question)
+    if context.question.asked("time-varying"):
+        return answer_time_varying(context, spec)
+    task = LinearModelTask(spec, lambda values: arrays(values))
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
-        regulator = _regulator(posed, wanted, values)
+        regulator = _regulator(context, spec, values)
         model = regulator.model
-        if not work.lines:
-            work.lines.update(model_lines(model))
+        if not task.lines:
+            task.lines.update(model_lines(model))
         if model.batch:
             return (*_arrays(regulator), *model_point_arrays(model))
-        told = _closed_lines(regulator)
-        work.lines.update(told)
-        posed.settings.notify("summary", f"closed loop: {told['closed loop']}")
+        summary = _closed_lines(regulator)
+        task.lines.update(summary)
+        context.settings.notify("summary", f"closed loop: {summary['closed loop']}")
         weights = (
             model_array(model, "Q", regulator.Q),
             model_array(model, "R", regulator.R),
         )
         return (*_arrays(regulator), *weights, *model_point_arrays(model))
 
-    return answer_models(posed, work)
+    return answer_models(context, task)
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse wishes that contradict each other, and weights that are no numbers."""
-    require_model_sense(question, states)
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject contradictory options and weights that are not numbers."""
+    validate_model_options(question, states)
     require_weights_typed(question)
     if not question.asked("time-varying"):
-        # told here it is told once, not as something that is wrong with every row
+        # check here, so that a missing SciPy is reported once and not for every row
         require_scipy("linalg", "a Riccati equation")
         return
     if states.trajectory is None and not states.arrays:
@@ -89,22 +89,22 @@ def require_sense(question: Question, states: States, arm: str) -> None:
 
 
 def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> ModelArrays:
-    """K and P with their names."""
+    """Return K and P as named arrays."""
     return (model_array(model, "K", K), model_array(model, "P", P))
 
 
 def _regulator(
-    posed: QueryContext, wanted: LinearModelSpec, values: Mapping[str, Floats]
+    context: QueryContext, spec: LinearModelSpec, values: Mapping[str, Floats]
 ) -> Regulator:
     from robolin.control.regulator import lqr
 
-    question, model = posed.question, wanted.model(values, posed.settings.jobs)
+    question, model = context.question, spec.model(values, context.settings.jobs)
     return lqr(
         model,
         state_weights(question) or None,
         effort_weights(question, model) or None,
         bryson=question.asked("bryson"),
-        integral=integrals(question, posed.arm.joint_names),
+        integral=integrals(question, context.arm.joint_names),
     )
 
 
@@ -118,28 +118,28 @@ def _arrays(regulator: Regulator) -> ModelArrays:
 
 
 def _closed_lines(regulator: Regulator) -> dict[str, Any]:
-    told = pole_lines(regulator.poles)
+    lines = pole_lines(regulator.poles)
     return {
-        "closed loop": told["stability"],
-        "closed modes": told["modes"],
+        "closed loop": lines["stability"],
+        "closed modes": lines["modes"],
         "Riccati equation": f"{float(regulator.residual):.2g} left beside its largest term",
     }
 
 
-# how far rows may be from the sample time, beside it
-UNEVEN_SAMPLES = 1e-6
+# relative tolerance of the row spacing
+SAMPLE_TIME_TOLERANCE = 1e-6
 
 
-def answer_time_varying(posed: QueryContext, wanted: LinearModelSpec) -> ResultStream:
-    """Gains and cost matrices of every row, from the last to the first."""
-    posed.emit_arm_notes()
-    motion, source = open_batch(posed, MODEL_STATE, "hold")
-    work = LinearModelTask(wanted, lambda values: model_point_arrays(wanted.model(values)))
-    return BackwardPass(posed, work, motion, source).stream()
+def answer_time_varying(context: QueryContext, spec: LinearModelSpec) -> ResultStream:
+    """Compute gains and cost matrices of every row, backwards from the last one."""
+    context.emit_arm_notes()
+    motion, source = open_batch(context, MODEL_STATE, "hold")
+    task = LinearModelTask(spec, lambda values: model_point_arrays(spec.model(values)))
+    return BackwardPass(context, task, motion, source).stream()
 
 
-class BackwardPass(ModelRows):
-    """Rows whose answers depend on all rows after them: models wait in a temporary file."""
+class BackwardPass(LinearModelRunner):
+    """Rows whose results depend on all later rows: models wait in a temporary file."""
 
     # the time of the first row
     _first: Any = None
@@ -152,10 +152,10 @@ class BackwardPass(ModelRows):
         first = next(models, None)
         if first is None:
             raise RobolinError("the motion has no rows", where=self._motion.file)
-        question = self._posed.question
-        self._work.lines.update(model_lines(first))
+        question = self._context.question
+        self._task.lines.update(model_lines(first))
         blocks = tvlqr_blocks(
-            _again(first, models),
+            _prepend(first, models),
             state_weights(question) or None,
             effort_weights(question, first) or None,
             bryson=question.asked("bryson"),
@@ -164,16 +164,16 @@ class BackwardPass(ModelRows):
             yield self.part(chunk, (*gain_arrays(first, gains.K, gains.P), *point)), chunk
 
     def _models(self, kept: list[tuple[Chunk, ModelArrays]]) -> Iterator[StateSpace]:
-        """The models of the rows, forwards; what is needed of the rows later on is kept."""
+        """Yield the models of the rows in order; append their operating points to `kept`."""
         before = None
         for chunk in self.chunks():
             before = self._require_even(chunk, before)
             try:
-                model = self._work.wanted.model(chunk.columns, self._posed.settings.jobs)
+                model = self._task.spec.model(chunk.columns, self._context.settings.jobs)
             except UsageError:
                 raise
             except RobolinError:
-                raise self._complaint(chunk) from None
+                raise self._first_row_error(chunk) from None
             if model.basis is not None:
                 raise UsageError(
                     "a motion with closed loops changes its coordinates from row to row",
@@ -187,26 +187,26 @@ class BackwardPass(ModelRows):
             yield model
 
     def _require_even(self, chunk: Chunk, before: float | None) -> float | None:
-        """Refuse rows that are not one sample apart; the time of the last row."""
-        dt = self._work.wanted.dt
+        """Reject rows that are not one sample apart; return the time of the last row."""
+        dt = self._task.spec.dt
         if chunk.time is None or dt is None:
             return None
         self._first = chunk.time[0] if self._first is None else self._first
         since = from_first_row(chunk.time, self._source.time_unit, self._first)
         times = seconds_of(since, self._motion.file)
         steps = np.diff(times if before is None else np.concatenate([[before], times]))
-        off = np.abs(steps - dt) > UNEVEN_SAMPLES * dt
-        if off.any():
-            at = int(np.argmax(off))
+        uneven = np.abs(steps - dt) > SAMPLE_TIME_TOLERANCE * dt
+        if uneven.any():
+            row = int(np.argmax(uneven))
             raise RobolinError(
-                f"this row is {steps[at]:.6g} s after the one before, not {dt:g} s",
-                where=chunk.place(at + (before is None)),
+                f"this row is {steps[row]:.6g} s after the one before, not {dt:g} s",
+                where=chunk.place(row + (before is None)),
                 hint="rows must be --dt apart",
             )
         return float(times[-1])
 
 
-def _again(first: StateSpace, others: Iterator[StateSpace]) -> Iterator[StateSpace]:
+def _prepend(first: StateSpace, others: Iterator[StateSpace]) -> Iterator[StateSpace]:
     yield first
     yield from others
 
@@ -215,53 +215,53 @@ FORM = "NAME=WEIGHT"
 
 
 def state_weights(question: Question) -> dict[str, float]:
-    """Weights of positions and velocities, of all joints or of one."""
-    found: dict[str, float] = {}
+    """Parse weights of positions and velocities, for all joints or for one."""
+    weights: dict[str, float] = {}
     for text in question.texts("weight"):
-        found |= _named(FlagText("--weight", text), found)
-    return found
+        weights |= _parse_weights(FlagText("--weight", text), weights)
+    return weights
 
 
 def effort_weights(question: Question, model: StateSpace) -> dict[str, float]:
-    """Weights of torques by joint; a number without a name is for all of them."""
-    every: dict[str, float] = {}
-    found: dict[str, float] = {}
+    """Parse weights of torques by joint; a number without a name applies to all."""
+    common_weights: dict[str, float] = {}
+    named: dict[str, float] = {}
     for text in question.texts("effort"):
         typed = FlagText("--effort", text)
         if "=" in text:
-            found |= _named(typed, found)
-        elif every:
+            named |= _parse_weights(typed, named)
+        elif common_weights:
             raise typed.wrong("there is a weight for all motors already", "keep one of them")
         else:
             motors = [name.removesuffix("/effort") for name in model.inputs]
-            every = dict.fromkeys(motors, number(typed, text))
-    return {**every, **found}
+            common_weights = dict.fromkeys(motors, number(typed, text))
+    return {**common_weights, **named}
 
 
 def integrals(question: Question, joints: Sequence[str]) -> list[str]:
-    """The outputs to integrate; the name of a joint stands for its position."""
+    """Parse the outputs to integrate; a joint name selects its position."""
     text = question.text("integral")
     names = [] if text is None else [name.strip() for name in text.split(",")]
     return [f"{name}/position" if name in joints else name for name in names]
 
 
 def require_weights_typed(question: Question) -> None:
-    """Refuse weights that are no numbers."""
+    """Reject weights that are not numbers."""
     state_weights(question)
     for text in question.texts("effort"):
         typed = FlagText("--effort", text)
         if "=" in text:
-            _named(typed, {})
+            _parse_weights(typed, {})
         else:
             number(typed, text)
 
 
-def _named(typed: FlagText, before: dict[str, float]) -> dict[str, float]:
-    found = {}
+def _parse_weights(typed: FlagText, existing: dict[str, float]) -> dict[str, float]:
+    weights = {}
     for name, (value, degrees) in parse_named_numbers(typed, FORM).items():
         if degrees:
             raise typed.wrong(f"the weight of '{name}' is no angle", "leave out 'deg'")
-        if name in before:
+        if name in existing:
             raise typed.wrong(f"'{name}' is there twice", "keep one of them")
-        found[name] = value
-    return found
+        weights[name] = value
+    return weights

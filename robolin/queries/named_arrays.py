@@ -1,4 +1,4 @@
-"""What is found, as arrays with names, labels and units: results, points, carried columns."""
+"""Results, operating points and passthrough columns as arrays with names, labels and units."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ SPATIAL_LABELS = ("rx", "ry", "rz", "x", "y", "z")
 POINT_LABELS = ("x", "y", "z")
 
 
-def algorithm_arrays(arm: Arm, algorithm: str, found: Values) -> Iterable[Array]:
-    """What an algorithm gives."""
-    rough = algorithm == "diagonalize-unnormalized"
-    quantities = {"coriolis": "coriolis_unnormalized"} if rough else None
-    return named_arrays(arm, ALGORITHMS[algorithm].gives, found, quantities)
+def algorithm_arrays(arm: Arm, algorithm: str, computed: Values) -> Iterable[Array]:
+    """Return the outputs of an algorithm as named arrays."""
+    unnormalized = algorithm == "diagonalize-unnormalized"
+    quantities = {"coriolis": "coriolis_unnormalized"} if unnormalized else None
+    return named_arrays(arm, ALGORITHMS[algorithm].gives, computed, quantities)
 
 
 def named_arrays(
     arm: Arm,
     shapes: Mapping[str, Shape],
-    found: Values,
+    computed: Values,
     quantities: Mapping[str, str] | None = None,
 ) -> Iterable[Array]:
-    """Values with the labels of their axes and the units of their names, or other quantities'."""
+    """Add axis labels and units to values; `quantities` overrides the quantity of a name."""
     kinds = [joint.kind for joint in arm.joints]
     for name, shape in shapes.items():
         labels = tuple(axis_labels(arm, axis) for axis in shape)
-        values = drop_virtual_links(arm, shape, found[name]) if arm.groups else found[name]
+        values = drop_virtual_links(arm, shape, computed[name]) if arm.groups else computed[name]
         unit = unit_of((quantities or {}).get(name, name), kinds)
         yield Array(name, values, labels, unit, COLUMN_WORDS.get(name))
 
 
 def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
-    """The names along one axis of a result."""
+    """Return the labels along one axis of a result."""
     if axis == "joint":
         return arm.joint_names
     if axis == "link":
@@ -60,18 +60,18 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
 
 
 def operating_point_arrays(
-    arm: Arm, point: Values, batch: tuple[int, ...], told: Collection[str] = ()
+    arm: Arm, point: Values, batch: tuple[int, ...], existing: Collection[str] = ()
 ) -> Iterator[Array]:
-    """What of a point is not `told` already; what is the same in all rows is in each of them."""
+    """Yield the operating point broadcast to all rows, without names in `existing`."""
     kinds = [joint.kind for joint in arm.joints]
     for name, values in point.items():
-        if name not in told:
+        if name not in existing:
             rows = np.broadcast_to(values, (*batch, arm.n))
             yield Array(name, rows, (arm.joint_names,), unit_of(name, kinds), COLUMN_WORDS[name])
 
 
 def with_passthrough(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ...]:
-    """The arrays, and behind them one number per row for every column that goes along."""
+    """Append the passthrough columns of a chunk, one number per row each."""
     if not chunk.carried:
         return arrays
     taken = {*RESERVED_NAMES, *(array.name for array in arrays)}

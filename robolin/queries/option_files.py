@@ -1,6 +1,6 @@
-"""What can be typed after flags, kept in small YAML or TOML files: names of columns, and a state.
+"""Option values in small YAML or TOML files: column names and states.
 
-A file is read once, when the question is put; what a result records are the words in it.
+A file is read once, when the question is created; results record its contents, not its path.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from robolin.core.text import did_you_mean
 from robolin.errors import FileError, RobolinError, UsageError
 
 _ENDINGS = (".yaml", ".yml", ".toml")
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 _TIME = "time"
 
-# a text, texts in the order of the joints, or texts by joint
+# one text, texts in joint order, or texts by joint
 FlagValue = str | Sequence[str] | Mapping[str, str]
 
 
 def is_option_file(text: str) -> bool:
-    """Whether a text names such a file rather than saying something itself."""
+    """True if a text is the path of an option file rather than a value."""
     return "=" not in text and PurePath(text).suffix.lower() in _ENDINGS
 
 
 def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
-    """Rules for columns, with those of every file that is named among them in its place."""
+    """Replace every file among column rules by the rules in it."""
     rules: list[str] = []
     for text in texts:
         rules += _rules_in(text) if is_option_file(text) else [text]
@@ -53,21 +53,21 @@ def _rules_in(path: str) -> list[str]:
 
 
 def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
-    """A state in a file: each quantity as it would be typed."""
+    """Read a state file; return each quantity as option text."""
     if not is_option_file(path):
         hint = f"a state file ends in {', '.join(_ENDINGS)}"
         raise UsageError("this is no state file", where=f"--state={path}", hint=hint)
     by_word = {word: short for short, word in COLUMN_WORDS.items()}
-    found: dict[str, str] = {}
+    state: dict[str, str] = {}
     for key, value in read_flag_values(path).items():
         name = by_word.get(key, key)
         if name not in quantities:
             hint = did_you_mean(key, [*quantities, *by_word], "q, qd, qdd and tau make a state")
             raise RobolinError(f"no state has '{key}'", where=path, hint=hint)
-        if name in found:
+        if name in state:
             raise RobolinError(f"'{name}' is there twice", where=path, hint="keep one of them")
-        found[name] = _typed(key, value, path)
-    return found
+        state[name] = _typed(key, value, path)
+    return state
 
 
 def _typed(key: str, value: FlagValue, path: str) -> str:
@@ -80,13 +80,13 @@ def _typed(key: str, value: FlagValue, path: str) -> str:
 
 
 def read_flag_values(path: str) -> dict[str, FlagValue]:
-    """What a file says, key by key, every number as its text."""
+    """Read a file as a mapping from keys to values, every number as text."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         message = f"could not read: {error.strerror or error}"
         raise FileError(message, where=path, hint="check the path") from error
-    if len(data) > _LARGEST:
+    if len(data) > _MAX_BYTES:
         raise RobolinError(f"{len(data)} bytes are too many", where=path, hint="a page of text")
     read = _toml if path.lower().endswith(".toml") else _yaml
     value = read(data, path) if data.strip() else {}
@@ -138,7 +138,7 @@ def _scalar(value: FlagValue, path: str) -> str:
     return value
 
 
-def plain_options(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What flags say, in the plain types that rules are made of."""
-    texts = said.get("columns")
-    return {**said, "columns": column_rules_with_files(texts)} if texts else dict(said)
+def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert option values to plain types; column files become rules."""
+    texts = options.get("columns")
+    return {**options, "columns": column_rules_with_files(texts)} if texts else dict(options)

@@ -1,6 +1,6 @@
-"""What can be asked: of every arm, of recordings, of linear models; a verb is made of these.
+"""Option declarations for models, trajectories and linear models; commands combine them.
 
-Named tuples are made in a third of the time that dataclasses take of `robolin --help`.
+Named tuples are created three times faster than dataclasses, which matters for `--help`.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ from robolin.evaluation.methods import COMMON_METHODS
 
 
 class OptionSpec(NamedTuple):
-    """Something that can be asked: a flag on the command line, a keyword in Python.
+    """A declared option: a flag on the command line, a keyword in Python.
 
-    kind:    a switch that is on or off, a text, one of some choices, a count, or a file
-    least:   the smallest count
-    repeats: whether there may be several texts
-    needed:  whether the question makes no sense without it
-    bare:    whether it may stand without its text, as True in Python
-    frame:   whether it names the frame that the answer is about
+    kind:           a switch, a text, one of several choices, a count, or a file
+    minimum:        the smallest count
+    multiple:       the option may be repeated
+    required:       the question is invalid without it
+    optional_value: the flag may stand without a value, as True in Python
+    frame:          the option names the frame of the result
     """
 
     kind: Literal["switch", "text", "choice", "count", "file"] = "text"
     choices: tuple[str, ...] = ()
-    least: int = 1
-    repeats: bool = False
-    needed: bool = False
-    bare: bool = False
+    minimum: int = 1
+    multiple: bool = False
+    required: bool = False
+    optional_value: bool = False
     frame: bool = False
 
 
 SWITCH, TEXT, TEXTS, FILE = (
     OptionSpec("switch"),
     OptionSpec(),
-    OptionSpec(repeats=True),
+    OptionSpec(multiple=True),
     OptionSpec("file"),
 )
-METHOD_ASK, LOOP_METHOD_ASK = (
+METHOD_OPTION, LOOP_METHOD_OPTION = (
     OptionSpec("choice", COMMON_METHODS),
     OptionSpec("choice", LOOP_METHODS),
 )
 
-# what moves as told, and how loops are kept, wherever accelerations are the answer
+# prescribed joints and closed loops, for commands that compute accelerations
 FORWARD_OPTIONS: Mapping[str, OptionSpec] = {
     "prescribe": TEXT,
     "close": TEXT,
-    "loop-method": LOOP_METHOD_ASK,
+    "loop-method": LOOP_METHOD_OPTION,
 }
 
-# what can be asked of every arm, whatever the verb
+# options of the robot model, for every command
 MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
     **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
@@ -68,9 +68,9 @@ MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     "wrench-frame": OptionSpec("choice", WRENCH_MODELS),
     "base-joint": OptionSpec("choice", BASE_JOINTS),
 }
-# texts that may stand in a file as well
+# an option whose values may be in a file
 COLUMNS = "columns"
-# how a recording is meant
+# how to read a trajectory
 READ_OPTIONS: Mapping[str, OptionSpec] = {
     COLUMNS: TEXTS,
     "time": TEXT,
@@ -79,9 +79,9 @@ READ_OPTIONS: Mapping[str, OptionSpec] = {
     "radians": SWITCH,
     "differentiate": OptionSpec("choice", DIFFERENTIATIONS),
 }
-# the same where rows of the recording are rows of the result
+# the same for commands with one result row per trajectory row
 TRAJECTORY_OPTIONS: Mapping[str, OptionSpec] = {**READ_OPTIONS, "carry": TEXTS}
-# which of its rows are meant
+# row selection
 ROW_OPTIONS: Mapping[str, OptionSpec] = {"rows": TEXT, "stride": OptionSpec("count")}
 TRAJECTORY: Mapping[str, OptionSpec] = {
     "trajectory": FILE,
@@ -91,10 +91,10 @@ TRAJECTORY: Mapping[str, OptionSpec] = {
 }
 SAMPLES: Mapping[str, OptionSpec] = {
     "samples": OptionSpec("count"),
-    "seed": OptionSpec("count", least=0),
+    "seed": OptionSpec("count", minimum=0),
 }
 
-# which linear model of an arm is meant
+# options of a linear model
 LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
     "reference": OptionSpec("choice", REFERENCES),
@@ -106,22 +106,22 @@ _NOTHING: Mapping[str, OptionSpec] = MappingProxyType({})
 
 
 def never(_: Mapping[str, Any]) -> bool:
-    """No option lets a linear-algebra library take part."""
+    """Return False: no option makes the last digits depend on LAPACK."""
     return False
 
 
 class Verb(NamedTuple):
-    """A verb: its place on the help page and, if it gives results, how it is asked.
+    """A command: its entry on the help page and, if it returns results, its options.
 
-    states:     the quantities of a state it can be given, and files or samples in place of them
-    perturb:    the small changes that `perturb` may name
-    asks:       what else can be asked of it
-    answers:    'module:function' that answers it; '' for a command that gives no result
-    together:   what can be asked of it that all rows of a recording are answered for at once
-    linear:     whether its answer holds about a point, which is told with it
-    pictured:   the arrays that a picture shows unless others are asked for; () for all of them
-    uses_lapack: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
-                given the options
+    `states`:      state quantities that it accepts
+    `states_from`: options for files or samples instead of one state
+    `perturb`:     perturbations that the option `perturb` may name
+    `asks`:        its other options
+    `answers`:     'module:function' that evaluates it; '' for a command without a result
+    `needs_all_rows`: options that evaluate all rows of a trajectory together
+    `linear`:      the result holds near an operating point, which it includes
+    `default_plot_arrays`: arrays that a plot shows by default; () for all of them
+    `uses_lapack`: whether LAPACK decides the last digits, as a function of the options
     """
 
     name: str
@@ -132,23 +132,23 @@ class Verb(NamedTuple):
     perturb: tuple[str, ...] = ()
     asks: Mapping[str, OptionSpec] = _NOTHING
     answers: str = ""
-    together: tuple[str, ...] = ()
+    needs_all_rows: tuple[str, ...] = ()
     linear: bool = False
-    pictured: tuple[str, ...] = ()
+    default_plot_arrays: tuple[str, ...] = ()
     uses_lapack: Callable[[Mapping[str, Any]], bool] = never
 
     @property
     def command(self) -> str:
-        """The module whose `command` is its command line."""
+        """Module whose `command` is the command line of this command."""
         return f"robolin.cli.commands.{self.name.replace('-', '_')}_verb"
 
     @property
     def options(self) -> dict[str, OptionSpec]:
-        """Everything that decides its answer, by the name of its flag, but for the arm itself."""
+        """All options that determine the result except the arm itself, by flag name."""
         state = dict.fromkeys(self.states, TEXT)
         return {**MODEL_OPTIONS, **state, **self.state_file, **self.states_from, **self.asks}
 
     @property
     def state_file(self) -> dict[str, OptionSpec]:
-        """A file with a state, where a state can be given and the word means nothing else."""
+        """The option `state`, unless the command uses that name otherwise."""
         return {"state": FILE} if self.states and "state" not in self.asks else {}

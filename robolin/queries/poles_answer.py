@@ -1,4 +1,4 @@
-"""The answer of `poles`: how fast, how well damped, stable or not, and what can be steered."""
+"""The `poles` query: poles, damping, stability, controllability and observability."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robolin.queries.linear_model_arrays import (
     model_point_arrays,
 )
 from robolin.queries.linear_model_runner import answer_models
-from robolin.queries.linear_model_spec import model_question, require_model_sense
+from robolin.queries.linear_model_spec import spec_from_question, validate_model_options
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
@@ -26,51 +26,51 @@ if TYPE_CHECKING:
     from robolin.control.controllability import Reachability
     from robolin.control.poles import Poles
 
-# as numbers, which every file can hold
+# as numbers, which every file format can store
 STABILITY = {"stable": 1, "edge": 0, "unstable": -1}
-SUMMED_UP_AS = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
+REACH_TEXTS = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
 
 
-def answer_poles(posed: QueryContext) -> Result | ResultStream:
-    """The poles of the model about one state, or about every row."""
-    wanted = model_question(posed.arm, posed.question)
-    work = LinearModelTask(wanted, lambda values: arrays(values))
+def answer_poles(context: QueryContext) -> Result | ResultStream:
+    """Compute the poles of the linear model about one state or every row."""
+    spec = spec_from_question(context.arm, context.question)
+    task = LinearModelTask(spec, lambda values: arrays(values))
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
-        model = wanted.model(values, posed.settings.jobs)
+        model = spec.model(values, context.settings.jobs)
         poles = model.poles()
         reached, seen = model.controllability(), model.observability()
-        if not work.lines:
-            work.lines.update(model_lines(model))
+        if not task.lines:
+            task.lines.update(model_lines(model))
         if not model.batch:
-            told = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
-            work.lines.update(told)
-            posed.settings.notify("summary", told["stability"])
+            summary = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
+            task.lines.update(summary)
+            context.settings.notify("summary", summary["stability"])
         both = (_reach_arrays(poles, each) for each in (reached, seen))
         distances, dimensions = zip(*both, strict=True)
         return (*pole_arrays(poles), *distances, *dimensions, *model_point_arrays(model))
 
-    return answer_models(posed, work)
+    return answer_models(context, task)
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse wishes that contradict each other."""
-    require_model_sense(question, states)
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject contradictory options."""
+    validate_model_options(question, states)
 
 
 def pole_arrays(poles: Poles) -> ModelArrays:
-    """Poles and what they mean, one number for every mode, and how much each joint moves."""
+    """Return poles, frequency, damping, decay rate, stability and mode shapes, one per mode."""
     stability = np.zeros(poles.values.shape, dtype=np.int64)
     for word, number in STABILITY.items():
         stability[poles.stability == word] = number
-    # the time constant is infinite on the edge, its inverse is a number
+    # marginally stable modes: the time constant is infinite, its inverse is finite
     decay = np.where(poles.stability == "edge", 0.0, -poles.rates.real)
     frequency = poles.frequency
     if poles.model.dt is not None:
-        # a pole at 0 is gone after one sample; it is told like the smallest number there is
+        # a pole at 0 vanishes after one sample; treat it as the smallest positive float
         fastest = -np.log(np.finfo(float).tiny) / poles.model.dt
         frequency, decay = np.minimum(frequency, fastest), np.minimum(decay, fastest)
-    found = {
+    quantities = {
         "poles": poles.values,
         "frequency": frequency,
         "damping": poles.damping,
@@ -78,22 +78,22 @@ def pole_arrays(poles: Poles) -> ModelArrays:
         "stability": stability,
         "mode_shape": poles.shapes,
     }
-    return tuple(model_array(poles.model, name, values) for name, values in found.items())
+    return tuple(model_array(poles.model, name, values) for name, values in quantities.items())
 
 
 def pole_lines(poles: Poles) -> dict[str, Any]:
-    """Every mode in words, and whether all of them are stable."""
+    """Describe every mode and the stability for the contract."""
     words = poles.stability.tolist()
     counts = [f"{words.count(word)} {word}" for word in STABILITY if word in words]
     modes = [
-        f"{i + 1} {word}, {_pace(poles, i)}: {' and '.join(poles.joints(i)) or 'no joint'}"
+        f"{i + 1} {word}, {_rate_text(poles, i)}: {' and '.join(poles.joints(i)) or 'no joint'}"
         for i, word in enumerate(words)
     ]
     return {"stability": f"of {len(words)} poles {', '.join(counts)}", "modes": "; ".join(modes)}
 
 
-def _pace(poles: Poles, mode: int) -> str:
-    """The time constant of a mode."""
+def _rate_text(poles: Poles, mode: int) -> str:
+    """Describe the time constant of a mode."""
     constant = float(poles.time_constant[mode])
     if constant == 0.0:
         return "gone after one sample"
@@ -102,26 +102,26 @@ def _pace(poles: Poles, mode: int) -> str:
     return f"{'decays' if constant > 0.0 else 'grows'} in {abs(constant):.4g} s"
 
 
-def _reach_arrays(poles: Poles, found: Reachability) -> tuple[Array, Array]:
-    """How many states, and for every pole how far it is from being lost."""
-    # both lists are of the same eigenvalues, each in an order of its own
-    gaps = np.abs(poles.values[..., :, None] - found.values[..., None, :])
-    distance = np.take_along_axis(found.distance, gaps.argmin(axis=-1), axis=-1)
-    dimension = np.asarray(found.dimension, dtype=np.int64)
+def _reach_arrays(poles: Poles, reach: Reachability) -> tuple[Array, Array]:
+    """Return each pole's distance to uncontrollability (unobservability) and the dimension."""
+    # both lists contain the same eigenvalues in different orders
+    gaps = np.abs(poles.values[..., :, None] - reach.values[..., None, :])
+    distance = np.take_along_axis(reach.distance, gaps.argmin(axis=-1), axis=-1)
+    dimension = np.asarray(reach.dimension, dtype=np.int64)
     return (
-        model_array(poles.model, f"{found.kind}_distance", distance),
-        model_array(poles.model, f"{found.kind}_dimension", dimension),
+        model_array(poles.model, f"{reach.kind}_distance", distance),
+        model_array(poles.model, f"{reach.kind}_dimension", dimension),
     )
 
 
-def _reach_lines(found: Reachability) -> dict[str, str]:
-    """How much is reached or seen, and the mode that is nearest to being lost."""
-    total, worst = len(found.model.states), int(found.worst)
-    value, joints = complex(found.values[worst]), " and ".join(found.joints(worst))
+def _reach_lines(reach: Reachability) -> dict[str, str]:
+    """Describe the dimension, and the mode nearest to being uncontrollable or unobservable."""
+    total, worst = len(reach.model.states), int(reach.worst)
+    value, joints = complex(reach.values[worst]), " and ".join(reach.joints(worst))
     pole = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
-    all_or_not = "all" if found.complete else str(int(found.dimension))
+    all_or_not = "all" if reach.complete else str(int(reach.dimension))
     return {
-        found.kind: f"{all_or_not} of {total} states {SUMMED_UP_AS[found.kind]}; nearest to being "
-        f"lost is the pole {pole} ({joints}), {float(found.distance[worst]):.2g} beside the size "
+        reach.kind: f"{all_or_not} of {total} states {REACH_TEXTS[reach.kind]}; nearest to being "
+        f"lost is the pole {pole} ({joints}), {float(reach.distance[worst]):.2g} beside the size "
         "of A"
     }

@@ -1,4 +1,4 @@
-"""A question put to an arm that is there, its answer, and what whoever asks wants to hear of it."""
+"""A question about states of a loaded arm, with the settings and callbacks of its evaluation."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from robolin.io.table_file import FileIndex, TableFile
 from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
 from robolin.queries.option_specs import Verb
 from robolin.queries.question import Question
-from robolin.queries.request import Request, provenance_options, require_sense
+from robolin.queries.request import Request, provenance_options, validate_options
 from robolin.queries.states import States
 from robolin.queries.values import Values
 from robolin.queries.verbs import VERBS
 
-# kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
+# kind ('note', 'warning' or 'summary') and text; the contract also contains summaries
 MessageCallback = Callable[[str, str], None]
-# the state that a part of the answer belongs to, and the part
+# state of a part of the result, and the part
 ResultCallback = Callable[[Values, Result], None]
 
 
 class Progress(Protocol):
-    """Somebody who likes to know how far it has come."""
+    """Callback for progress reports."""
 
     def begin(self, size: int | None) -> None:
-        """There is so much of a file to read, in bytes or rows, if that is known."""
+        """Start: `size` is the amount to read, in bytes or rows, if known."""
 
     def add(self, rows: int, reached: int) -> None:
-        """So many more rows are answered, and the file is done up to `reached`."""
+        """Report `rows` more evaluated rows; the file is processed up to `reached`."""
 
 
 def silent(kind: str, text: str) -> None:
-    """Nobody listens."""
+    """Ignore the message."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to answer; nothing here changes a bit of the result but `former`.
+    """Evaluation settings; only `former` may change the result.
 
-    jobs:       threads, one per processor by default
-    chunk_rows: rows of a trajectory to compute at once
-    verbose:    tell how well conditioned the mass matrix is, too
-    known:      what has been found out about the trajectory before
-    live:       whether rows of a pipe are answered as they arrive
-    table:      the rows of the trajectory, where they are in memory already
-    former:     whether to use the algorithms of `FORMER_ALGORITHMS`
+    jobs:       number of threads (default: one per processor)
+    chunk_rows: rows of a trajectory per chunk
+    verbose:    also report the condition number of the mass matrix
+    known:      index of the trajectory file from an earlier read
+    live:       evaluate rows of a pipe as they arrive
+    table:      rows of the trajectory that are already in memory
+    former:     use the algorithms of `FORMER_ALGORITHMS`
     """
 
     jobs: int | None = None
@@ -72,7 +72,7 @@ class Settings:
 
 
 def require_counts(**counts: object) -> None:
-    """Refuse numbers of threads, rows and the like that are none."""
+    """Reject counts that are not positive integers or None."""
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 1):
             raise UsageError(f"{name} is {count!r}", hint="1, 2, … or None")
@@ -83,10 +83,10 @@ DEFAULT_SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class QueryContext:
-    """A question about states of an arm on its way to an answer.
+    """A question about states of an arm while it is evaluated.
 
-    opened: closes the files that the answer is still read from
-    at_end: what there is to say once the last part of the answer has been taken
+    opened: open files that the result is read from
+    at_end: callbacks to run after the last part of the result
     """
 
     arm: Arm
@@ -102,40 +102,40 @@ class QueryContext:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the result records: enough to ask again."""
+        """Options that the result records: enough to repeat the query."""
         return provenance_options(self.arm.loaded_with, self.question, self.states)
 
     @property
     def files(self) -> dict[str, str]:
-        """The files that were given, by option."""
+        """Input files by option."""
         loaded = self.arm.loaded_with or {}
         arm = {"arm": loaded["arm"]} if "arm" in loaded else {}
         return {**arm, **self.states.files, **self.question.files}
 
     @property
     def rules(self) -> ReadOptions:
-        """How files of the question are meant, wherever that was said."""
+        """Rules for reading the trajectory, from the states or from the question."""
         of_states = self.states.trajectory is not None
         return read_options_from(
             self.arm, self.states.recording if of_states else self.question.asks
         )
 
     def note(self, *texts: str) -> None:
-        """Say something that is worth knowing."""
+        """Emit notes."""
         for text in texts:
             self.settings.notify("note", text)
 
     def emit_arm_notes(self) -> None:
-        """Say what is worth knowing of the arm, as its contract has it."""
+        """Emit the notes in the arm's contract."""
         self.note(*notes_of_arm(self.arm))
 
     def warn(self, *texts: str) -> None:
-        """Say something that is likely to be a mistake."""
+        """Emit warnings."""
         for text in texts:
             self.settings.notify("warning", text)
 
-    def doubt(self, *texts: str) -> None:
-        """Say what is likely to be a mistake; under --strict it is an error."""
+    def warn_or_raise(self, *texts: str) -> None:
+        """Emit warnings; under --strict raise them as errors."""
         if (self.arm.loaded_with or {}).get("strict"):
             hint = "correct it, or leave out --strict"
             raise_all([RobolinError(text, hint=hint) for text in texts])
@@ -148,7 +148,7 @@ class QueryContext:
         inputs: dict[str, str] | None = None,
         time: Any = None,
     ) -> Result:
-        """The answer; the arm's own contract and file are added to what is given."""
+        """Build the result; adds the contract and the file of the arm."""
         return Result(
             verb=self.question.verb,
             arrays=arrays,
@@ -164,16 +164,16 @@ class QueryContext:
 
 @contextmanager
 def run_request(
-    inquiry: Request, settings: Settings, arm: Arm | None = None
+    request: Request, settings: Settings, arm: Arm | None = None
 ) -> Iterator[Result | ResultStream]:
-    """The answer to an inquiry, whose arm may be loaded already."""
-    if inquiry.swept is not None:
+    """Evaluate a request; `arm` avoids loading the arm again."""
+    if request.swept is not None:
         from robolin.queries.sweep import run_sweep
 
-        yield run_sweep(inquiry, settings)
+        yield run_sweep(request, settings)
         return
-    arm = arm or inquiry.source.arm()
-    with run_query(arm, inquiry.question, inquiry.states, settings) as answer:
+    arm = arm or request.source.arm()
+    with run_query(arm, request.question, request.states, settings) as answer:
         yield answer
 
 
@@ -181,19 +181,19 @@ def run_request(
 def run_query(
     arm: Arm, question: Question, states: States, settings: Settings
 ) -> Iterator[Result | ResultStream]:
-    """The answer while the files it is read from are open; what is left to say is said after."""
+    """Evaluate a question while its input files are open; then run the final callbacks."""
     require_arm(arm)
-    require_sense(question, states, arm.source)
-    asking = QueryContext(arm, question, states, settings)
-    module, _, function = asking.verb.answers.partition(":")
-    with asking.opened:
-        yield getattr(import_module(module), function)(asking)
-    for say in asking.at_end:
-        say()
+    validate_options(question, states, arm.source)
+    context = QueryContext(arm, question, states, settings)
+    module, _, function = context.verb.answers.partition(":")
+    with context.opened:
+        yield getattr(import_module(module), function)(context)
+    for callback in context.at_end:
+        callback()
 
 
 def arm_inputs(arm: Arm) -> dict[str, str]:
-    """The file the arm comes from, by its base name, and its digest."""
+    """Base name of the arm's file and its hash."""
     if not arm.source:
         return {}
     source = "stdin" if arm.source == "-" else PurePath(arm.source).name
@@ -201,10 +201,10 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
 
 
 def display_name(path: str) -> str:
-    """What messages and results call a file."""
+    """Name of a file in messages and results."""
     return "stdin" if path == "-" else base_name(path)
 
 
 def notes_of_arm(arm: Arm) -> list[str]:
-    """What is worth knowing of an arm, as its contract has it."""
+    """Notes of the arm's contract, prefixed by its name."""
     return [f"{arm.name}: {note}" for note in arm.contract.get("notes", ())]

@@ -1,4 +1,4 @@
-"""A question as plain data: the verb, and everything that is asked of it."""
+"""A question as plain data: a command and its options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    AskedValue = ArrayLike | Mapping[str, ArrayLike] | PathLike[str] | None
+    OptionValue = ArrayLike | Mapping[str, ArrayLike] | PathLike[str] | None
 
 
 PlainValue = bool | int | str | tuple[str, ...]
@@ -33,19 +33,19 @@ PlainValue = bool | int | str | tuple[str, ...]
 
 @dataclass(frozen=True, init=False, repr=False)
 class Question:
-    """What is asked, about whatever arm in whatever state.
+    """A command with its options, independent of arm and state.
 
-    The keywords that each verb takes are listed below, and `Question.keywords(verb)` tells what
-    they mean.  A number, a list of numbers or a mapping from names to numbers may stand where a
-    text is typed on the command line, True for a switch; None and False ask for nothing.
+    The keywords of each command are listed below; `Question.keywords(verb)` explains them.  A
+    number, a list of numbers or a mapping from names to numbers may replace the text of the
+    command line.  True sets a switch; None and False leave an option out.
 
     Fields:
-        verb: the verb, named as on the command line
-        asks: what is asked, by the names of flags without dashes in front, as plain values
+        verb: name of the command, as on the command line
+        asks: option values by flag name without leading dashes, as plain values
 
     Raises:
-        UsageError: a verb that is not there or gives no result, a keyword that it does not take,
-            one that it cannot do without, or a value of the wrong kind
+        UsageError: an unknown command or one without a result, an unknown keyword, a missing
+            required one, or a value of the wrong type
         FileError: a `columns` file that cannot be read
 
     Example:
@@ -60,22 +60,26 @@ class Question:
     verb: str
     _asks: tuple[tuple[str, PlainValue], ...]
 
-    def __init__(self, verb: str, **asks: AskedValue) -> None:
-        found = _answering(verb)
+    def __init__(self, verb: str, **asks: OptionValue) -> None:
+        command = _resolve_verb(verb)
         plain: dict[str, PlainValue] = {}
         for keyword, value in asks.items():
             label = keyword.replace("_", "-")
-            if label not in found.asks:
+            if label not in command.asks:
                 takes = (
-                    f"it takes {join_and([*found.asks])}" if found.asks else "it takes no keywords"
+                    f"it takes {join_and([*command.asks])}"
+                    if command.asks
+                    else "it takes no keywords"
                 )
-                hint = did_you_mean(label, [*found.asks], takes)
+                hint = did_you_mean(label, [*command.asks], takes)
                 raise UsageError(f"{verb} cannot be asked '{keyword}'", hint=hint)
-            if (ready := coerce_option(found, label, found.asks[label], value)) is not None:
+            if (ready := coerce_option(command, label, command.asks[label], value)) is not None:
                 plain[label] = ready
-        missing = [label for label, ask in found.asks.items() if ask.needed and label not in plain]
+        missing = [
+            label for label, spec in command.asks.items() if spec.required and label not in plain
+        ]
         if missing:
-            raise _misused(found, f"missing option '--{missing[0]}'")
+            raise _usage_error(command, f"missing option '--{missing[0]}'")
         object.__setattr__(self, "verb", verb)
         object.__setattr__(self, "_asks", tuple(sorted(plain.items())))
 
@@ -84,35 +88,35 @@ class Question:
 
     @staticmethod
     def keywords(verb: str) -> dict[str, str]:
-        """What can be asked of a verb.
+        """Return the keywords of a command.
 
         Args:
-            verb: the verb, named as on the command line
+            verb: name of the command, as on the command line
 
         Returns:
-            keyword -> its values and what it means, as the help page of the verb explains its flag
+            keyword -> accepted values and meaning, as on the help page of the command
 
         Raises:
-            UsageError: a verb that is not there or gives no result
+            UsageError: an unknown command or one without a result
 
         Example:
             >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]
             'KEY=VALUES, or a list of them: Answ'
         """
 
-        found = keywords_of(_answering(verb))
-        return {keyword.name: f"{keyword.value}: {keyword.meaning}" for keyword in found}
+        keywords = keywords_of(_resolve_verb(verb))
+        return {keyword.name: f"{keyword.value}: {keyword.meaning}" for keyword in keywords}
 
     @property
     def asks(self) -> dict[str, PlainValue]:
-        """Everything that is asked, by flag; a copy, since a question does not change."""
+        """A copy of all options by flag name."""
         return dict(self._asks)
 
     def asked(self, label: str) -> bool:
-        """Whether a switch is on.
+        """Return True if a switch is set.
 
         Args:
-            label: the name of its flag, without dashes in front
+            label: flag name without leading dashes
 
         Returns:
             True or False
@@ -120,63 +124,63 @@ class Question:
         return self.asks.get(label) is True
 
     def text(self, label: str) -> str | None:
-        """What was asked as a text.
+        """Return the value of a text option.
 
         Args:
-            label: the name of its flag, without dashes in front
+            label: flag name without leading dashes
 
         Returns:
-            the text, or None where it was not asked
+            the text, or None if the option is absent
         """
         value = self.asks.get(label)
         return value if isinstance(value, str) else None
 
     def texts(self, label: str) -> tuple[str, ...]:
-        """Everything that was asked by a flag that may be repeated.
+        """Return all values of a repeatable option.
 
         Args:
-            label: the name of the flag, without dashes in front
+            label: flag name without leading dashes
 
         Returns:
-            the texts in their order, () where it was not asked
+            the texts in order, () if the option is absent
         """
         value = self.asks.get(label, ())
         return value if isinstance(value, tuple) else ()
 
     def count(self, label: str) -> int | None:
-        """How many were asked for.
+        """Return the value of an integer option.
 
         Args:
-            label: the name of the flag, without dashes in front
+            label: flag name without leading dashes
 
         Returns:
-            the number, or None where it was not asked
+            the number, or None if the option is absent
         """
         value = self.asks.get(label)
         return value if isinstance(value, int) else None
 
     @property
     def answers_together(self) -> str | None:
-        """What is asked, if anything, that all rows of a recording are answered for at once."""
-        together = _answering(self.verb).together
-        return next((label for label in together if label in self.asks), None)
+        """The option, if any, that evaluates all rows of a trajectory together."""
+        labels = _resolve_verb(self.verb).needs_all_rows
+        return next((label for label in labels if label in self.asks), None)
 
     @property
     def files(self) -> dict[str, str]:
-        """The files that are part of the question, by flag."""
-        asks = _answering(self.verb).asks
+        """Input files of the question, by flag."""
+        asks = _resolve_verb(self.verb).asks
         return {
             label: str(value) for label, value in self.asks.items() if asks[label].kind == "file"
         }
 
     @property
     def options(self) -> dict[str, PlainValue]:
-        """What a result records of the question: files by their last name, the rest as it is."""
+        """Options as a result records them: files by their base name."""
         return {**self.asks, **{name: base_name(path) for name, path in self.files.items()}}
 
 
 class _WithKeywords:
-    """A docstring that goes on with what each verb takes, put together when it is read."""
+    """Docstring that appends the keywords of each command when it is read."""
 
     def __init__(self, text: str | None) -> None:
         self._text = text or ""
@@ -186,20 +190,20 @@ class _WithKeywords:
         return f"{cleandoc(self._text)}\n\n{keywords_by_verb()}"
 
 
-# commands have no use for it
+# computed on access: commands do not need it
 Question.__doc__ = _WithKeywords(Question.__doc__)  # type: ignore[assignment]
 
 
-def _answering(verb: str) -> Verb:
+def _resolve_verb(verb: str) -> Verb:
     if not isinstance(verb, str):
         raise UsageError(f"{verb!r} is no verb", hint="for example Question('mass-matrix')")
-    found = answering_verb(verb)
-    if found is None or verb not in VERBS:
-        raise _no_question(verb)
-    return found
+    command = answering_verb(verb)
+    if command is None or verb not in VERBS:
+        raise _unknown_verb_error(verb)
+    return command
 
 
-def _no_question(verb: str) -> UsageError:
+def _unknown_verb_error(verb: str) -> UsageError:
     if is_swept(verb):
         hint = f"robolin.sweep(arm, {base_verb(verb)!r}, states, payload='tool0:0,1,2')"
         return UsageError("a sweep is many questions", where=verb, hint=hint)
@@ -208,32 +212,32 @@ def _no_question(verb: str) -> UsageError:
     return unknown_verb(verb, "", "`robolin --help` lists the verbs")
 
 
-def coerce_option(verb: Verb, label: str, ask: OptionSpec, value: Any) -> PlainValue | None:
-    """The value of a flag in its own plain type; None where it asks for nothing."""
+def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> PlainValue | None:
+    """Convert a value to the plain type of its option; None if the option is off."""
     if value is None or value is False:
         return None
-    if ask.kind == "switch":
+    if spec.kind == "switch":
         if value is not True:
-            raise _misused(verb, f"option '--{label}' does not take a value")
+            raise _usage_error(verb, f"option '--{label}' does not take a value")
         return True
-    if value is True and ask.bare:
+    if value is True and spec.optional_value:
         return ""
     if value is True:
-        raise _misused(verb, f"option '--{label}' requires an argument")
-    if ask.kind == "count":
-        return _count(verb, label, ask, value)
+        raise _usage_error(verb, f"option '--{label}' requires an argument")
+    if spec.kind == "count":
+        return _count(verb, label, spec, value)
     try:
         if label == COLUMNS:
             return column_rules_with_files(_texts(value)) or None
-        if ask.repeats:
+        if spec.multiple:
             return _texts(value) or None
-        text = _path(value) if ask.kind == "file" else text_of(value)
+        text = _path(value) if spec.kind == "file" else text_of(value)
     except TypeError:
         message = f"invalid value for '--{label}': {value!r}"
-        raise _misused(verb, message) from None
-    if ask.kind == "choice" and text not in ask.choices:
-        known = ", ".join(f"'{choice}'" for choice in ask.choices)
-        raise _misused(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
+        raise _usage_error(verb, message) from None
+    if spec.kind == "choice" and text not in spec.choices:
+        known = ", ".join(f"'{choice}'" for choice in spec.choices)
+        raise _usage_error(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
     return text
 
 
@@ -247,15 +251,15 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(text_of(item) for item in value)
 
 
-def _count(verb: Verb, label: str, ask: OptionSpec, value: Any) -> int:
+def _count(verb: Verb, label: str, spec: OptionSpec, value: Any) -> int:
     try:
         count = int(value) if isinstance(value, str) else value.__index__()
     except (AttributeError, ValueError):
         message = f"invalid value for '--{label}': '{value}' is not a valid integer"
-        raise _misused(verb, message) from None
-    if count < ask.least:
-        message = f"invalid value for '--{label}': {count} is not in the range x>={ask.least}"
-        raise _misused(verb, message)
+        raise _usage_error(verb, message) from None
+    if count < spec.minimum:
+        message = f"invalid value for '--{label}': {count} is not in the range x>={spec.minimum}"
+        raise _usage_error(verb, message)
     return int(count)
 
 
@@ -263,34 +267,36 @@ def _path(value: Any) -> str:
     return value if isinstance(value, str) else str(PurePath(value))
 
 
-def _misused(verb: Verb, message: str) -> UsageError:
+def _usage_error(verb: Verb, message: str) -> UsageError:
     if verb.name not in VERBS:
         return UsageError(message)
     where = f"robolin {verb.name}"
     return UsageError(message, where=where, hint=f"`{where} --help` tells more")
 
 
-def validate_read_options(said: Mapping[str, Any], flags: tuple[str, ...], there: bool) -> None:
-    """Refuse words about files where there is none, and two units for one angle."""
+def validate_read_options(
+    options: Mapping[str, Any], flags: tuple[str, ...], has_file: bool
+) -> None:
+    """Reject read options without a file, and two units for angles."""
     for name in TRAJECTORY_OPTIONS:
-        if said.get(name) is not None and not there:
+        if options.get(name) is not None and not has_file:
             hint = "it says how a file is meant"
             message = f"has no effect without {' or '.join(flags)}"
             raise UsageError(message, where=f"--{name}", hint=hint)
-    if said.get("degrees") and said.get("radians"):
+    if options.get("degrees") and options.get("radians"):
         hint = "angles are in one of them"
         raise UsageError("cannot go together with --radians", where="--degrees", hint=hint)
 
 
 _FLAG = re.compile(r"--([a-z][a-z-]*)")
-# few enough to stand in a line, which `textwrap` would take milliseconds of a start to find
-_IN_A_ROW = 5
+# keywords per line; importing `textwrap` would slow down start-up by milliseconds
+_KEYWORDS_PER_LINE = 5
 
 
 class Keyword(NamedTuple):
     """A keyword of a question.
 
-    value: what may be given for it, as a help page would put it
+    value: accepted values, as on a help page
     """
 
     name: str
@@ -299,50 +305,53 @@ class Keyword(NamedTuple):
 
 
 def keyword_names(verb: Verb) -> list[str]:
-    """The keywords of a verb, as Python writes the names of its flags."""
+    """Keywords of a command: its flag names with underscores."""
     return [label.replace("-", "_") for label in verb.asks]
 
 
 def keywords_by_verb() -> str:
-    """Every verb that answers with its keywords, as a section of a docstring."""
+    """Keywords of every command with a result, as a docstring section."""
     lines = ["Keywords:"]
     for verb in VERBS.values():
         if verb.answers:
             names = keyword_names(verb) or ["none"]
-            rows = [", ".join(names[i : i + _IN_A_ROW]) for i in range(0, len(names), _IN_A_ROW)]
+            rows = [
+                ", ".join(names[i : i + _KEYWORDS_PER_LINE])
+                for i in range(0, len(names), _KEYWORDS_PER_LINE)
+            ]
             lines.append(f"    {verb.name}: " + ",\n        ".join(rows))
     return "\n".join(lines)
 
 
 def keywords_of(verb: Verb) -> list[Keyword]:
-    """The keywords of a verb with what they mean, which the flags of its command tell."""
+    """Keywords of a command with the help texts of its flags."""
     flags = {
         option.removeprefix("--"): flag
         for flag in import_module(verb.command).command.params
         for option in flag.opts
     }
-    found = zip(keyword_names(verb), verb.asks.items(), strict=True)
+    keywords = zip(keyword_names(verb), verb.asks.items(), strict=True)
     return [
-        Keyword(name, _value(ask, flags[label]), _in_python(flags[label].help))
-        for name, (label, ask) in found
+        Keyword(name, _value(spec, flags[label]), _in_python(flags[label].help))
+        for name, (label, spec) in keywords
     ]
 
 
-def _value(ask: OptionSpec, flag: Any) -> str:
-    """What may be given, in a few words."""
-    if ask.kind == "switch":
+def _value(spec: OptionSpec, flag: Any) -> str:
+    """Describe the accepted values in a few words."""
+    if spec.kind == "switch":
         return "True"
-    if ask.kind == "choice":
-        return ", ".join(f"'{choice}'" for choice in ask.choices)
-    if ask.kind == "count":
-        return f"a number from {ask.least} on"
-    if ask.bare:
+    if spec.kind == "choice":
+        return ", ".join(f"'{choice}'" for choice in spec.choices)
+    if spec.kind == "count":
+        return f"a number from {spec.minimum} on"
+    if spec.optional_value:
         return f"{flag.metavar.strip('[]')} or True"
-    value = "a path" if ask.kind == "file" else flag.metavar
-    return f"{value}, or a list of them" if ask.repeats else value
+    value = "a path" if spec.kind == "file" else flag.metavar
+    return f"{value}, or a list of them" if spec.multiple else value
 
 
 def _in_python(text: str) -> str:
-    """A help text that speaks of keywords rather than of flags."""
+    """Rewrite a help text: keywords instead of flags."""
     keywords = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
     return " ".join(keywords.replace("; repeatable", "").split())

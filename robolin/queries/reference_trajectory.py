@@ -1,4 +1,4 @@
-"""A motion in a file that a controller follows."""
+"""Reference trajectory of a controller, read from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robolin.queries.query_context import QueryContext, display_name
 
 @dataclass(frozen=True, eq=False)
 class ReferenceTrajectory:
-    """Positions at times, and velocities and accelerations where the file has them."""
+    """Positions at times; velocities and accelerations are 0 if the file has none."""
 
     name: str
     time: Floats
@@ -27,34 +27,34 @@ class ReferenceTrajectory:
 
     @property
     def times(self) -> Floats:
-        """When each row counts."""
+        """Time of each row in s."""
         return self.time
 
     @property
     def start(self) -> tuple[Floats, Floats]:
-        """Where the motion begins."""
+        """Initial q and qd."""
         return self.q[0], self.qd[0]
 
 
-def followed_motion(posed: QueryContext, files: dict[str, str]) -> ReferenceTrajectory | None:
-    """The motion in the file that was given, noted among the inputs; None without one."""
-    path = posed.question.text("follow")
+def read_reference(context: QueryContext, files: dict[str, str]) -> ReferenceTrajectory | None:
+    """Read the --follow file and add it to `files`; None without the option."""
+    path = context.question.text("follow")
     if path is None:
         return None
-    wanted = ("qd", "qdd") if posed.question.text("control") == "computed-torque" else ("qd",)
-    read, name = read_with_notes(posed, path, ("q",), wanted, files)
+    optional = ("qd", "qdd") if context.question.text("control") == "computed-torque" else ("qd",)
+    read, name = read_with_notes(context, path, ("q",), optional, files)
     time = require_increasing_time(read, name, "a controller has to know when to be where")
-    assert read.q is not None, "positions are needed"
+    assert read.q is not None, "q is required"
     still = np.zeros_like(read.q)
-    for quantity in wanted:
+    for quantity in optional:
         if getattr(read, quantity) is None:
-            posed.warn(f"{name}: no {COLUMN_WORDS[quantity]} columns, so they are taken as 0")
+            context.warn(f"{name}: no {COLUMN_WORDS[quantity]} columns, so they are taken as 0")
     qd, qdd = (still if each is None else each for each in (read.qd, read.qdd))
     return ReferenceTrajectory(name, time, read.q, qd, qdd)
 
 
 def require_increasing_time(read: Trajectory, name: str, why: str) -> Floats:
-    """When each row of a file counts, in s; `why` somebody has to know."""
+    """Return the time of each row in s; `why` is the hint if the time column is missing."""
     if read.time is None:
         raise RobolinError("there is no column 'time'", where=name, hint=why)
     time = np.asarray(read.seconds, dtype=np.float64)
@@ -66,20 +66,20 @@ def require_increasing_time(read: Trajectory, name: str, why: str) -> Floats:
 
 
 def read_with_notes(
-    posed: QueryContext,
+    context: QueryContext,
     path: str,
     needs: Sequence[str],
     optional: Sequence[str],
     files: dict[str, str],
     only: Sequence[str] | None = None,
 ) -> tuple[Trajectory, str]:
-    """A trajectory file, noted among the inputs, and its name; of all joints, or of some only."""
-    arm, rules = posed.arm, posed.rules.about((*needs, *optional))
+    """Read a trajectory of all joints or of `only`; add it to `files` and emit its notes."""
+    arm, rules = context.arm, context.rules.about((*needs, *optional))
     if only is not None:
         several = {arm.joint_names[j] for group in arm.groups for j in arm.places(group).values()}
         rules = replace(rules, only=tuple(only), free_turns=bool(several & {*only}))
     read = read_trajectory(path, arm.joint_names, tuple(needs), tuple(optional), rules)
     name = display_name(path)
     files[name] = read.digest
-    posed.note(*(f"{name}: {note}" for note in read.notes))
+    context.note(*(f"{name}: {note}" for note in read.notes))
     return read, name

@@ -1,4 +1,4 @@
-"""The answers of `regressor`: the matrix, its rank, and the parameters it multiplies."""
+"""The `regressor` query: the regressor matrix, its rank, and the inertial parameters."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
 from robolin.queries.state_parsing import ArrayRows, reject_samples
 from robolin.queries.states import States
-from robolin.queries.values import Values, one_state
+from robolin.queries.values import Values, resolve_single
 
 
-def answer_regressor(posed: QueryContext) -> Result | ResultStream:
-    """The matrix, for one state or every row; its rank; or the parameters."""
-    if posed.question.asked("rank"):
-        return _rank(posed)
-    if posed.question.asked("parameters"):
-        return _parameters(posed)
-    if posed.question.asked("geometry"):
+def answer_regressor(context: QueryContext) -> Result | ResultStream:
+    """Compute the regressor for one state or every row, its rank, or the parameters."""
+    if context.question.asked("rank"):
+        return _rank(context)
+    if context.question.asked("parameters"):
+        return _parameters(context)
+    if context.question.asked("geometry"):
         return answer_by_algorithms(
-            posed, AlgorithmQuery(("geometry-derivative",), named=_geometry)
+            context, AlgorithmQuery(("geometry-derivative",), named=_geometry)
         )
-    if posed.arm.wrenches:
-        posed.note("what wrenches take is no part of the regressor: it adds to the torques")
-    springs = ("spring-regressor",) if posed.arm.has_springs else ()
+    if context.arm.wrenches:
+        context.note("what wrenches take is no part of the regressor: it adds to the torques")
+    springs = ("spring-regressor",) if context.arm.has_springs else ()
     names = ("regressor", *springs)
-    return answer_by_algorithms(posed, AlgorithmQuery(names, named=_columns, joined=True))
+    return answer_by_algorithms(context, AlgorithmQuery(names, named=_columns, joined=True))
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse two answers at once, and states where none matter."""
-    asked = [name for name in ("rank", "parameters", "geometry") if question.asked(name)]
-    if len(asked) > 1:
-        raise UsageError(f"cannot go together with --{asked[1]}", where=f"--{asked[0]}")
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject two of rank, parameters and geometry together, and states without effect."""
+    selected = [name for name in ("rank", "parameters", "geometry") if question.asked(name)]
+    if len(selected) > 1:
+        raise UsageError(f"cannot go together with --{selected[1]}", where=f"--{selected[0]}")
     if question.asked("rank"):
         return
     reject_samples(states, "--rank")
@@ -55,12 +55,12 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         raise UsageError("goes without a state", where="--parameters", hint=hint)
 
 
-def _rank(posed: QueryContext) -> Result:
-    """How many parameters count, over all states together."""
-    posed.emit_arm_notes()
-    states = sampled_states(posed, ("q", "qd", "qdd"))
+def _rank(context: QueryContext) -> Result:
+    """Count the identifiable parameters over all states."""
+    context.emit_arm_notes()
+    states = sampled_states(context, ("q", "qd", "qdd"))
     q, qd, qdd = (states.values[name] for name in ("q", "qd", "qdd"))
-    found = identifiable(posed.arm, q, qd, qdd, jobs=posed.settings.jobs)
+    found = identifiable(context.arm, q, qd, qdd, jobs=context.settings.jobs)
     lines = {
         "state": states.origin,
         "algorithm": "singular values of the stacked regressor, columns of length one",
@@ -71,18 +71,18 @@ def _rank(posed: QueryContext) -> Result:
         Array("rank", np.array(float(found.rank)), (), unit_of("rank", ())),
         Array("share", found.share, (found.names,), unit_of("share", ())),
     )
-    return posed.result(arrays, lines, states.inputs)
+    return context.result(arrays, lines, states.inputs)
 
 
-def _parameters(posed: QueryContext) -> Result:
-    """What the arm's parameters are."""
-    posed.emit_arm_notes()
-    listed = parameters(posed.arm)
+def _parameters(context: QueryContext) -> Result:
+    """List the inertial parameters of the arm."""
+    context.emit_arm_notes()
+    listed = parameters(context.arm)
     values = np.array([p.value for p in listed])
     labels = (tuple(p.label for p in listed),)
-    unit = _unit(posed.arm, "parameters", labels)
+    unit = _unit(context.arm, "parameters", labels)
     array = Array("parameters", values, labels, unit)
-    return posed.result((array,), {})
+    return context.result((array,), {})
 
 
 def _columns(arm: Arm, found: Values) -> Iterator[Array]:
@@ -106,10 +106,10 @@ def _unit(arm: Arm, quantity: str, labels: Sequence[Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class SampledStates:
-    """States, each array of shape (n,) or (rows, n), and where they come from.
+    """States, each array of shape (n,) or (rows, n).
 
-    origin: where they come from, in words
-    inputs: the file they were read from, and its digest
+    origin: description of their source
+    inputs: the file they were read from, and its hash
     """
 
     values: Mapping[str, Floats]
@@ -118,46 +118,46 @@ class SampledStates:
     time: Floats | None = None
 
 
-def sampled_states(posed: QueryContext, needs: Sequence[str]) -> SampledStates:
-    """The states to look at; what neither flags nor columns give is zero."""
-    arm, states = posed.arm, posed.states
+def sampled_states(context: QueryContext, needs: Sequence[str]) -> SampledStates:
+    """Return the states to evaluate; missing quantities are zero."""
+    arm, states = context.arm, context.states
     if states.samples is not None:
-        return _drawn(posed, needs)
+        return _drawn(context, needs)
     if states.seed is not None:
         raise UsageError("needs --samples", where="--seed")
     if states.trajectory is not None:
-        return _read(posed, states.trajectory, needs)
+        return _read(context, states.trajectory, needs)
     if states.arrays:
-        return _of_arrays(posed, needs)
-    motion, given = one_state(arm, posed.question, states, needs, "zero")
+        return _of_arrays(context, needs)
+    motion, given = resolve_single(arm, context.question, states, needs, "zero")
     values = motion.values(arm, given, lambda verb, values: {})
     lines = motion.contract_lines()
     return SampledStates({name: values[name] for name in needs}, lines["state"])
 
 
-def _drawn(posed: QueryContext, needs: Sequence[str]) -> SampledStates:
-    states = posed.states
+def _drawn(context: QueryContext, needs: Sequence[str]) -> SampledStates:
+    states = context.states
     if states.values or states.trajectory:
         other = "--trajectory" if states.trajectory else f"--{next(iter(states.values))}"
         hint = "states are either drawn or given"
         raise UsageError(f"cannot go together with {other}", where="--samples", hint=hint)
     count, seed = states.samples or 1, states.seed or 0
-    drawn = dict(zip(("q", "qd", "qdd"), random_motions(posed.arm, count, seed), strict=True))
+    drawn = dict(zip(("q", "qd", "qdd"), random_motions(context.arm, count, seed), strict=True))
     origin = f"{pluralize(count, 'random state')}, seed {seed}"
     return SampledStates({name: drawn[name] for name in needs}, origin)
 
 
-def _read(posed: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
-    arm = posed.arm
+def _read(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
+    arm = context.arm
     if path == "-" and arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
-    if posed.states.carry:
+    if context.states.carry:
         hint = "columns go along where every row is answered by itself"
         raise UsageError("has no effect here", where="--carry", hint=hint)
-    how = (posed.rules, posed.states.parse_row_slice, posed.settings.known)
-    rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *how)
+    read_options = (context.rules, context.states.parse_row_slice, context.settings.known)
+    rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *read_options)
     file = display_name(path)
-    posed.note(*(f"{file}: {note}" for note in rows.notes))
+    context.note(*(f"{file}: {note}" for note in rows.notes))
     zero = np.zeros((rows.rows, arm.n))
     columns = {name: getattr(rows, name) for name in needs}
     values = {name: zero if column is None else column for name, column in columns.items()}
@@ -167,10 +167,10 @@ def _read(posed: QueryContext, path: str, needs: Sequence[str]) -> SampledStates
     return SampledStates(values, origin, {file: rows.digest}, rows.time)
 
 
-def _of_arrays(posed: QueryContext, needs: Sequence[str]) -> SampledStates:
-    arrays = posed.states.arrays
-    source = ArrayRows(posed.arm, arrays)
+def _of_arrays(context: QueryContext, needs: Sequence[str]) -> SampledStates:
+    arrays = context.states.arrays
+    source = ArrayRows(context.arm, arrays)
     (chunk,) = source.chunks(source.size, gaps=False)
-    zero = np.zeros((source.size, posed.arm.n))
+    zero = np.zeros((source.size, context.arm.n))
     values = {name: chunk.columns.get(name, zero) for name in needs}
     return SampledStates(values, f"{source.size} rows of {source.name}")

@@ -1,6 +1,6 @@
-"""Everything that is asked, as plain data: which arm, which question, about which states.
+"""A complete request as plain data: arm source, question and states.
 
-It is read from options by name, as flags give them and as stored results record them.
+It is created from options by name, as given by flags or recorded in stored results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ARM_OPTION = "arm"
 
 @dataclass(frozen=True)
 class ArmSource:
-    """Where an arm comes from: a path, '-' or a bundled name, and model flags as text."""
+    """Source of an arm: a path, '-' or a bundled name, and model options as text."""
 
     path: str
     texts: Mapping[str, Any] = field(default_factory=dict)
@@ -52,18 +52,18 @@ class ArmSource:
         return read(self.path, self.options)
 
     def arm(self, reading: Reading | None = None) -> Arm:
-        """The arm, built from the reading if there is one already."""
+        """Build the arm; `reading` avoids reading the file again."""
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
         arm = arm_of(reading, self.options, self.path, {ARM_OPTION: self.path, **self.texts})
         if "lock" in self.texts and reading.description is not None:
-            _require_slides_in_metres(reading.description, self.texts)
+            _require_prismatic_in_metres(reading.description, self.texts)
         return arm
 
 
-def _require_slides_in_metres(description: Description, texts: Mapping[str, Any]) -> None:
-    """Refuse a joint that slides and was locked in degrees."""
+def _require_prismatic_in_metres(description: Description, texts: Mapping[str, Any]) -> None:
+    """Reject a prismatic joint locked at a position in degrees."""
     from robolin.description.building.option_texts import locked_in_degrees
 
     in_degrees = locked_in_degrees(texts)
@@ -75,9 +75,9 @@ def _require_slides_in_metres(description: Description, texts: Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """A question about states of an arm: enough to be answered, now and later.
+    """A question about states of an arm source, complete enough to be repeated.
 
-    swept: the option of the arm that has several values, if the question is asked for each
+    swept: the model option with several values, for a sweep
     """
 
     source: ArmSource
@@ -87,19 +87,19 @@ class Request:
 
     @property
     def sources(self) -> list[ArmSource]:
-        """The arm, once for each value of the option that is swept."""
+        """The arm source, once for each value of the swept option."""
         if self.swept is None:
             return [self.source]
         return [replace(self.source, texts=texts) for texts in self.swept.variants]
 
     @property
     def files(self) -> dict[str, str]:
-        """The files it names, by option; an arm may be a bundled name or '-' instead."""
+        """Input files by option; the arm may also be a bundled name or '-'."""
         return {ARM_OPTION: self.source.path, **self.states.files, **self.question.files}
 
     @property
     def options(self) -> dict[str, Any]:
-        """What its result records."""
+        """Options that the result records."""
         return provenance_options(
             {ARM_OPTION: self.source.path, **self.source.texts}, self.question, self.states
         )
@@ -108,7 +108,7 @@ class Request:
 def provenance_options(
     loaded_with: Mapping[str, Any] | None, question: Question, states: States
 ) -> dict[str, Any]:
-    """Enough to ask again: files by their last name, everything else as it was given."""
+    """Return the options that repeat a query: files by their base name."""
     arm = dict(loaded_with or {})
     if ARM_OPTION in arm:
         arm[ARM_OPTION] = PurePath(arm[ARM_OPTION]).name
@@ -116,14 +116,14 @@ def provenance_options(
 
 
 def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:
-    """The arm that these of the options make; wrong ones are refused at once."""
+    """Create the arm source of these options; reject invalid ones immediately."""
     source = ArmSource(path, model_texts(options, verb))
     assert source.options, "options that make no sense are refused here"
     return source
 
 
 def model_texts(options: Mapping[str, Any], verb: Verb) -> dict[str, Any]:
-    """The options that make the arm, in the order they are recorded, as plain values."""
+    """Return the model options as plain values, in the order of the records."""
     texts = {label: options[label] for label in MODEL_OPTIONS if label in options}
     plain = {
         label: coerce_option(verb, label, MODEL_OPTIONS[label], value)
@@ -133,46 +133,46 @@ def model_texts(options: Mapping[str, Any], verb: Verb) -> dict[str, Any]:
 
 
 def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Request:
-    """The inquiry that options make: what flags say, by their names without dashes."""
-    found = answering_verb(verb)
-    if found is None:
+    """Create a request from options by flag name without dashes."""
+    command = answering_verb(verb)
+    if command is None:
         raise UsageError(f"{verb} gives no result that could be stored", where=f"robolin {verb}")
     for label in options:
-        if label not in found.options:
-            hint = did_you_mean(label, list(found.options))
+        if label not in command.options:
+            hint = did_you_mean(label, list(command.options))
             raise UsageError(f"there is no --{label}", where=f"robolin {verb}", hint=hint)
-    source = ArmSource(path, model_texts(options, found))
+    source = ArmSource(path, model_texts(options, command))
     by_state = {
         label.replace("-", "_"): value
         for label, value in options.items()
-        if label in found.states or label in found.states_from or label in found.state_file
+        if label in command.states or label in command.states_from or label in command.state_file
     }
-    for label, ask in found.states_from.items():
-        if ask.needed and label not in by_state:
+    for label, spec in command.states_from.items():
+        if spec.required and label not in by_state:
             where = f"robolin {verb}"
             hint = f"`{where} --help` tells more"
             raise UsageError(f"missing option '--{label}'", where=where, hint=hint)
-    asks = {label: value for label, value in options.items() if label in found.asks}
+    asks = {label: value for label, value in options.items() if label in command.asks}
     question = Question(verb if verb in VERBS else base_verb(verb), **asks)
     return checked_request(source, question, States(**by_state), verb)
 
 
 def checked_request(source: ArmSource, question: Question, states: States, verb: str) -> Request:
-    """The inquiry, for each value of what is swept if the verb says so; refused if senseless."""
+    """Create a request, a sweep if `verb` names one; reject invalid combinations."""
     swept = None
     if verb != question.verb:
         from robolin.queries.sweep import require_one_swept
 
         swept = require_one_swept(source.texts, states)
-    inquiry = Request(source, question, states, swept)
-    for each in inquiry.sources:
+    request = Request(source, question, states, swept)
+    for each in request.sources:
         assert each.options, "options that make no sense are refused here"
-    require_sense(question, states, source.path)
-    return inquiry
+    validate_options(question, states, source.path)
+    return request
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse what contradicts itself, wherever the arm comes from and whatever it is."""
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject contradictory options, independent of the arm."""
     verb = VERBS[question.verb]
     require_only(states, verb.states)
     given = {
@@ -187,13 +187,13 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         if value is not None and label not in verb.states_from:
             raise UsageError("has no effect here", where=f"--{label}", hint="give one state")
     module = import_module(verb.answers.partition(":")[0])
-    check = getattr(module, "require_sense", None)
+    check = getattr(module, "validate_options", None)
     if check is not None:
         check(question, states, arm)
 
 
 def require_only(states: States, names: Sequence[str]) -> None:
-    """Refuse quantities that an answer does not depend on, which these are all of."""
+    """Reject state quantities outside `names`: the result does not depend on them."""
     flags = ", ".join(f"--{name}" for name in names)
     hint = f"the answer depends on {flags} alone" if names else "leave it out"
     for name in states.values:

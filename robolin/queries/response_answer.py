@@ -1,4 +1,4 @@
-"""The answer of `response`: outputs over frequencies, or over time after a step."""
+"""The `response` query: frequency response, step response and impulse response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robolin.queries.linear_model_arrays import (
     model_point_arrays,
 )
 from robolin.queries.linear_model_runner import answer_models
-from robolin.queries.linear_model_spec import model_question, require_model_sense, seconds
+from robolin.queries.linear_model_spec import seconds, spec_from_question, validate_model_options
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
 FORM = "FIRST:LAST:COUNT on a logarithmic scale, or single ones with commas between"
-FEWEST_MOMENTS = 201
+DEFAULT_TIME_SAMPLES = 201
 
 
-def answer_response(posed: QueryContext) -> Result:
-    """The frequency response, or what a unit step or impulse of each torque does."""
-    wanted = model_question(posed.arm, posed.question)
+def answer_response(context: QueryContext) -> Result:
+    """Compute the frequency response, or the unit step or impulse response of each torque."""
+    spec = spec_from_question(context.arm, context.question)
     times: list[Floats] = []
-    work = LinearModelTask(wanted, lambda values: arrays(wanted.model(values, posed.settings.jobs)))
+    task = LinearModelTask(spec, lambda values: arrays(spec.model(values, context.settings.jobs)))
 
     def arrays(model: StateSpace) -> ModelArrays:
-        work.lines.update(model_lines(model))
-        if "frequencies" in posed.question.asks:
-            own = _by_frequency(posed.question, model)
+        task.lines.update(model_lines(model))
+        if "frequencies" in context.question.asks:
+            own = _by_frequency(context.question, model)
         else:
-            time, response = _over_time(posed.question, model)
+            time, response = _over_time(context.question, model)
             times.append(time)
             own = (response,)
         return (*own, *(_in_every_row(array, own[0]) for array in model_point_arrays(model)))
 
-    found = answer_models(posed, work)
-    assert isinstance(found, Result), "a response is about one state"
-    return replace(found, time=times[0]) if times else found
+    result = answer_models(context, task)
+    assert isinstance(result, Result), "a response is about one state"
+    return replace(result, time=times[0]) if times else result
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse two scales or none."""
-    require_model_sense(question, states)
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Require exactly one of --frequencies and --duration."""
+    validate_model_options(question, states)
     if ("frequencies" in question.asks) == ("duration" in question.asks):
         hint = "--frequencies 0.1:100:200, or --duration 2 for a step"
         raise UsageError("one of --frequencies and --duration is needed", hint=hint)
@@ -69,7 +69,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
 
 
 def _by_frequency(question: Question, model: StateSpace) -> ModelArrays:
-    """One row for every frequency."""
+    """Return the frequency response, one row per frequency."""
     omega = _frequencies(question)
     values = model.frequency_response(omega)
     return (
@@ -79,24 +79,24 @@ def _by_frequency(question: Question, model: StateSpace) -> ModelArrays:
 
 
 def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
-    """One row for every moment, and these."""
+    """Return time stamps and the time response, one row per time stamp."""
     duration = seconds(question, "duration")
-    assert duration is not None, "one of the two was asked for"
+    assert duration is not None, "validated: one of the two options is set"
     impulse = question.asked("impulse")
-    ask = model.impulse_response if impulse else model.step_response
-    found = ask(duration, question.count("rows") or FEWEST_MOMENTS)
+    compute = model.impulse_response if impulse else model.step_response
+    response = compute(duration, question.count("rows") or DEFAULT_TIME_SAMPLES)
     name = "impulse_response" if impulse else "step_response"
-    return np.asarray(found.time, dtype=np.float64), model_array(model, name, found.y)
+    return np.asarray(response.time, dtype=np.float64), model_array(model, name, response.y)
 
 
 def _in_every_row(array: Array, like: Array) -> Array:
-    """The operating point, which is the same in all rows."""
+    """Repeat the operating point in every row."""
     rows = like.batch or 0
     return replace(array, values=np.broadcast_to(array.values, (rows, *array.values.shape)))
 
 
 def _frequencies(question: Question) -> Floats:
-    """Frequencies in rad/s."""
+    """Parse frequencies in rad/s."""
     text = question.text("frequencies") or ""
     typed = FlagText("--frequencies", text)
     if ":" not in text:

@@ -1,4 +1,4 @@
-"""The answer of `sensitivity`: the motion and its changes read, and the model integrated."""
+"""The `sensitivity` query: integrate the linearized model along a trajectory."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ ALL_CHANGES_GIVEN = {
     "cost-slopes": "the gradient holds the effect of every change on the cost",
 }
 
-# of n x n numbers, that are made in every row on the way to what changes
+# n x n matrices computed per row
 _MATRICES = 10
 
 
-def answer_sensitivity(posed: QueryContext) -> Result:
-    """Integrate along the motion and tell what changes."""
-    posed.emit_arm_notes()
-    arm, path = posed.arm, posed.states.trajectory
-    assert path is not None, "there is a motion to go along"
-    others = (posed.question.text(name) for name in ("perturb-torque", "cost-slopes"))
+def answer_sensitivity(context: QueryContext) -> Result:
+    """Compute the sensitivity of a trajectory to perturbations."""
+    context.emit_arm_notes()
+    arm, path = context.arm, context.states.trajectory
+    assert path is not None, "validated: --trajectory is set"
+    others = (context.question.text(name) for name in ("perturb-torque", "cost-slopes"))
     if arm.source == "-" and "-" in (path, *others):
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
-    motion = _motion(posed, path)
-    _tell_doubts(posed, motion, display_name(path))
+    motion = _motion(context, path)
+    _report_state_warnings(context, motion, display_name(path))
     inputs = {display_name(path): motion.digest}
     nominal = {name: getattr(motion, name) for name in ("q", "qd", "tau", "qdd")}
     nominal["time"] = motion.seconds
-    torques = posed.question.text("torques") or "continuous"
-    along: dict[str, Any] = {**nominal, "torques": torques, "jobs": _threads(posed, motion)}
-    if posed.question.asked("matrices"):
-        arrays = _matrices(arm, along, posed.question.asked("geometry"))
-    elif slopes := posed.question.text("cost-slopes"):
-        arrays = _gradient(posed, along, slopes, inputs)
+    torques = context.question.text("torques") or "continuous"
+    along: dict[str, Any] = {**nominal, "torques": torques, "jobs": _threads(context, motion)}
+    if context.question.asked("matrices"):
+        arrays = _matrices(arm, along, context.question.asked("geometry"))
+    elif slopes := context.question.text("cost-slopes"):
+        arrays = _gradient(context, along, slopes, inputs)
     else:
-        arrays = _changed(posed, motion, along, inputs)
-    lines = _contract_lines(posed, motion, torques)
-    return posed.result((*arrays, *_along(posed, motion)), lines, inputs, motion.time)
+        arrays = _changed(context, motion, along, inputs)
+    lines = _contract_lines(context, motion, torques)
+    return context.result((*arrays, *_along(context, motion)), lines, inputs, motion.time)
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse changes that contradict each other, or none at all."""
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject contradictory perturbations, or none at all."""
     if states.trajectory is None:
         where = "robolin sensitivity"
         hint = f"`{where} --help` tells more"
@@ -91,12 +91,12 @@ def require_sense(question: Question, states: States, arm: str) -> None:
             raise UsageError("standard input is the motion already", where=f"--{name} -")
 
 
-def _motion(posed: QueryContext, path: str) -> Trajectory:
-    """The nominal motion, with everything that it must have."""
-    arm, rules = posed.arm, rules_of_file(posed.states, posed.arm)
+def _motion(context: QueryContext, path: str) -> Trajectory:
+    """Read the nominal trajectory; require time, and efforts or accelerations."""
+    arm, rules = context.arm, rules_of_file(context.states, context.arm)
     motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"), rules)
     file = display_name(path)
-    posed.note(*(f"{file}: {note}" for note in motion.notes))
+    context.note(*(f"{file}: {note}" for note in motion.notes))
     if motion.seconds is None:
         raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
     checked_times(motion.seconds, where=file)
@@ -106,33 +106,35 @@ def _motion(posed: QueryContext, path: str) -> Trajectory:
     return motion
 
 
-def _tell_doubts(posed: QueryContext, motion: Trajectory, file: str) -> None:
-    assert motion.q is not None, "positions are needed"
-    doubtful = StateMonitor(posed, divides=True)
-    doubtful.look(motion.q, lambda row: f"{file}, row {row + 1}")
-    doubtful.tell(file)
+def _report_state_warnings(context: QueryContext, motion: Trajectory, file: str) -> None:
+    assert motion.q is not None, "q is required"
+    monitor = StateMonitor(context, divides=True)
+    monitor.update(motion.q, lambda row: f"{file}, row {row + 1}")
+    monitor.report(file)
 
 
 def _changed(
-    posed: QueryContext, motion: Trajectory, along: dict[str, Any], inputs: dict[str, str]
+    context: QueryContext, motion: Trajectory, along: dict[str, Any], inputs: dict[str, str]
 ) -> tuple[Array, ...]:
-    """dq and dqd in every row."""
-    arm, question = posed.arm, posed.question
-    small: dict[str, Any] = dict(perturbations(arm, question.texts("perturb"), posed.verb.perturb))
+    """Return dq and dqd in every row."""
+    arm, question = context.arm, context.question
+    changes: dict[str, Any] = dict(
+        perturbations(arm, question.texts("perturb"), context.verb.perturb)
+    )
     path = question.text("perturb-torque")
     if path is not None:
-        rules = posed.rules.about(("tau",))
-        more = read_trajectory(path, arm.joint_names, ("tau",), rules=rules)
+        rules = context.rules.about(("tau",))
+        torques = read_trajectory(path, arm.joint_names, ("tau",), rules=rules)
         file = display_name(path)
-        inputs[file] = more.digest
-        since = more.seconds_since(motion.time)
-        history = torque_history(along["time"], since, more.tau, where=file)
-        small["dtau"] = history + small["dtau"]
-    small |= {
+        inputs[file] = torques.digest
+        since = torques.seconds_since(motion.time)
+        history = torque_history(along["time"], since, torques.tau, where=file)
+        changes["dtau"] = history + changes["dtau"]
+    changes |= {
         "parameters": _parameters(question.texts("parameter")),
         "payload": _payloads(question),
     }
-    found = sensitivity(arm, **along, **small)
+    found = sensitivity(arm, **along, **changes)
     kinds = [joint.kind for joint in arm.joints]
     return tuple(
         Array(name, getattr(found, name), (arm.joint_names,), unit_of(name, kinds))
@@ -140,30 +142,32 @@ def _changed(
     )
 
 
-def _threads(posed: QueryContext, motion: Trajectory) -> int | None:
-    """As many as asked for, or as the linear models along the motion are worth."""
-    return posed.settings.jobs or threads_for(motion.rows * _MATRICES * posed.arm.n**2)
+def _threads(context: QueryContext, motion: Trajectory) -> int | None:
+    """Number of threads: as set, or as many as the workload justifies."""
+    return context.settings.jobs or threads_for(motion.rows * _MATRICES * context.arm.n**2)
 
 
-def _along(posed: QueryContext, motion: Trajectory) -> Iterator[Array]:
-    """The motion itself, since what is told of it holds near it alone."""
+def _along(context: QueryContext, motion: Trajectory) -> Iterator[Array]:
+    """Return the nominal trajectory, since the linearization holds only near it."""
 
     def run(algorithm: str, values: Values) -> Values:
-        return evaluate(posed.arm, algorithm, values, jobs=_threads(posed, motion))
+        return evaluate(context.arm, algorithm, values, jobs=_threads(context, motion))
 
     given = {name: getattr(motion, name) for name in POINT}
     if given["tau"] is not None:
         # the torques determine the accelerations
         given["qdd"] = None
     values = {name: value for name, value in given.items() if value is not None}
-    return operating_point_arrays(posed.arm, complete_operating_point(values, run), (motion.rows,))
+    return operating_point_arrays(
+        context.arm, complete_operating_point(values, run), (motion.rows,)
+    )
 
 
 def _gradient(
-    posed: QueryContext, along: dict[str, Any], path: str, inputs: dict[str, str]
+    context: QueryContext, along: dict[str, Any], path: str, inputs: dict[str, str]
 ) -> tuple[Array, ...]:
-    """The gradient of a cost whose slopes by positions and velocities a file has row by row."""
-    arm, file = posed.arm, display_name(path)
+    """Return the gradient of a cost; a file contains its derivatives by q and qd row by row."""
+    arm, file = context.arm, display_name(path)
     slopes = read_trajectory(path, arm.joint_names, (), ("q", "qd"))
     inputs[file] = slopes.digest
     given = {f"dcost_d{name}": getattr(slopes, name) for name in ("q", "qd")}
@@ -184,17 +188,17 @@ def _gradient(
             ("dcost_dtau", found.tau),
         )
     ]
-    told = units_along("dcost_dparameters", (found.names,), joint_slides(arm))
-    unit = unit_of("dcost_dparameters", kinds, told)
+    units = units_along("dcost_dparameters", (found.names,), joint_slides(arm))
+    unit = unit_of("dcost_dparameters", kinds, units)
     return (*by_joint, Array("dcost_dparameters", found.parameter, (found.names,), unit))
 
 
 def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, ...]:
-    """Every sensitivity in every row."""
+    """Return all sensitivity matrices in every row."""
     found = sensitivity_matrices(arm, **along, geometry=geometry)
     words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
-    parse_named_numbers = {
+    matrices = {
         "dx_dx0": (found.transition, (states, states)),
         "dx_dtau": (found.torque, (states, arm.joint_names)),
         "dx_dparameters": (found.parameter, (states, found.names)),
@@ -202,23 +206,23 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
     kinds, slides = [joint.kind for joint in arm.joints], joint_slides(arm)
     return tuple(
         Array(name, values, labels, unit_of(name, kinds, units_along(name, labels, slides)))
-        for name, (values, labels) in parse_named_numbers.items()
+        for name, (values, labels) in matrices.items()
     )
 
 
-def _contract_lines(posed: QueryContext, motion: Trajectory, torques: str) -> dict[str, str]:
+def _contract_lines(context: QueryContext, motion: Trajectory, torques: str) -> dict[str, str]:
     words = ("state and torques", "torque history", "parameters", "payload")
-    asked = [
+    perturbed = [
         word
         for name, word in zip(CHANGE_OPTIONS, words, strict=True)
-        if name in posed.question.asks
+        if name in context.question.asks
     ]
     source = "efforts" if motion.tau is not None else "accelerations"
     return {
-        "motion": f"{motion.rows} rows of {display_name(posed.states.trajectory or '')}, "
+        "motion": f"{motion.rows} rows of {display_name(context.states.trajectory or '')}, "
         f"{source} given, torques {torques}",
         **motion.lines,
-        "changed": ", ".join(asked) or _everything(posed.question),
+        "changed": ", ".join(perturbed) or _everything(context.question),
         "algorithm": "linearized model along the motion, Runge-Kutta of order 4 from row to row",
     }
 
@@ -230,10 +234,10 @@ def _everything(question: Question) -> str:
 
 
 def _payloads(question: Question) -> tuple[tuple[str, float, Vector3], ...]:
-    """Link, mass and place of each point mass."""
+    """Link, mass and position of each point mass."""
     texts = question.texts("payload-change")
-    found = [payload_of(FlagText("--payload-change", text)) for text in texts]
-    return tuple((each.frame, each.mass, each.position) for each in found)
+    payloads = [payload_of(FlagText("--payload-change", text)) for text in texts]
+    return tuple((each.frame, each.mass, each.position) for each in payloads)
 
 
 def _parameters(texts: Sequence[str]) -> dict[str, float]:

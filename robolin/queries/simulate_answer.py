@@ -1,4 +1,4 @@
-"""The answer of `simulate`: the motion from where it starts, under what drives it."""
+"""The `simulate` query: trajectory from an initial state under torques or a controller."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import cast
 import numpy as np
 
 from robolin.control.simulation.schedule import Schedule, scheduled
-from robolin.control.simulation.simulate import SimulationTask, with_samples_met
-from robolin.control.simulation.simulate import run_simulation as simulated
+from robolin.control.simulation.simulate import SimulationTask, run_simulation, with_samples_met
 from robolin.control.simulation.simulated_motion import Simulation
 from robolin.control.simulation.torques import AnyTorque, TorqueTable
 from robolin.core.array_checks import seconds_of
@@ -25,144 +24,152 @@ from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question, validate_read_options
 from robolin.queries.reference_trajectory import (
     ReferenceTrajectory,
-    followed_motion,
+    read_reference,
     read_with_notes,
 )
 from robolin.queries.simulate_result import SimulatedMotion, motion_result
-from robolin.queries.simulate_start import PrescribedTrajectory, prescribed_rows, simulation_start
+from robolin.queries.simulate_start import PrescribedTrajectory, read_prescribed, simulation_start
 from robolin.queries.simulate_torque import (
     compensates_gravity,
     constant_torque,
     control_law,
     control_line,
     disturbance,
-    prescription_asked,
+    prescription_from_options,
     require_single_torque_source,
 )
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.states import States
 
-# how far, beside it, the end of a file's times may be from a duration that means the same
+# relative tolerance of a file's end time compared with the duration
 DURATION_ROUNDING = 1e-9
-# metres and radians that are rounding after some thousand steps
+# round-off of positions (m, rad) after some thousand steps
 POSITION_ROUNDING = 1e-12
 
 
-def answer_simulate(posed: QueryContext) -> Result:
-    """Simulate, and say what deserves attention."""
-    question, arm = posed.question, posed.arm
-    posed.emit_arm_notes()
+def answer_simulate(context: QueryContext) -> Result:
+    """Simulate, and emit notes and warnings."""
+    question, arm = context.question, context.arm
+    context.emit_arm_notes()
     loops = loop_options(question)
     loops.require_useful(arm)
     files: dict[str, str] = {}
-    stored, followed = _feedback(posed, files), followed_motion(posed, files)
-    way, told = stored or followed, prescribed_rows(posed, files)
-    for rows in (way, told):
-        _tell_of_times(posed, rows)
-    start = simulation_start(posed, files, way, told)
-    q, qd, begun = start.q, start.qd, start.begun
+    stored, reference_motion = _feedback(context, files), read_reference(context, files)
+    reference, prescribed = stored or reference_motion, read_prescribed(context, files)
+    for rows in (reference, prescribed):
+        _check_time_span(context, rows)
+    start = simulation_start(context, files, reference, prescribed)
+    q, qd, start_text = start.q, start.qd, start.start_text
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
-        q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
-    doubtful = StateMonitor(posed, divides=True)
-    doubtful.look(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
-    doubtful.tell()
-    tau, driven = (0.0, stored.line) if stored else _torque(posed, files)
+        q, qd, start_text = closed["q"], closed["qd"], f"{start_text}, brought onto the closures"
+    monitor = StateMonitor(context, divides=True)
+    monitor.update(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
+    monitor.report()
+    tau, torque_text = (0.0, stored.line) if stored else _torque(context, files)
     many = "initial" in question.asks
     schedule = _schedule(question, many)
-    task = with_samples_met(_task(posed, schedule, stored, followed, told))
-    motion = simulated(task, q, qd, tau)
-    if told is not None:
-        _tell_of_misses(posed, told, motion)
-    ends_only = many and not _asks_for_rows(question, schedule)
+    task = with_samples_met(_task(context, schedule, stored, reference_motion, prescribed))
+    motion = run_simulation(task, q, qd, tau)
+    if prescribed is not None:
+        _note_tracking_error(context, prescribed, motion)
+    ends_only = many and not _selects_rows(question, schedule)
     cost = ""
     if stored is not None:
-        run = partial(_by_steps, task, q, qd, tau)
-        cost = cost_text(posed, stored, motion, run, task.schedule)
-    simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
-    return motion_result(posed, simulated_motion)
+        run = partial(_with_schedule, task, q, qd, tau)
+        cost = cost_text(context, stored, motion, run, task.schedule)
+    simulated_motion = SimulatedMotion(
+        task, motion, start_text, torque_text, files, ends_only, cost
+    )
+    return motion_result(context, simulated_motion)
 
 
-def _by_steps(
+def _with_schedule(
     task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque, schedule: Schedule
 ) -> Simulation:
-    """The same motion by other steps."""
-    return simulated(replace(task, schedule=schedule), q, qd, tau)
+    """Simulate the same trajectory with another schedule."""
+    return run_simulation(replace(task, schedule=schedule), q, qd, tau)
 
 
 def _task(
-    posed: QueryContext,
+    context: QueryContext,
     schedule: Schedule,
     stored: StoredFeedback | None,
-    followed: ReferenceTrajectory | None,
-    told: PrescribedTrajectory | None,
+    reference_motion: ReferenceTrajectory | None,
+    prescribed: PrescribedTrajectory | None,
 ) -> SimulationTask:
-    """What is simulated, wherever it starts and whatever torques drive it."""
-    question, arm = posed.question, posed.arm
+    """Return the simulation task, independent of initial state and feedforward torques."""
+    question, arm = context.question, context.arm
     return SimulationTask(
         arm,
         schedule,
         hold=compensates_gravity(question),
-        control=stored.law if stored else control_law(question, arm, followed),
+        control=stored.law if stored else control_law(question, arm, reference_motion),
         form=cast(StateForm, question.text("state") or "rates"),
         limits=not question.asked("ignore-limits"),
-        jobs=posed.settings.jobs,
+        jobs=context.settings.jobs,
         baumgarte=loop_options(question).baumgarte,
         disturbance=disturbance(question, arm),
-        prescribed=told.prescription if told else prescription_asked(question, arm),
+        prescribed=prescribed.prescription
+        if prescribed
+        else prescription_from_options(question, arm),
     )
 
 
-def _feedback(posed: QueryContext, files: dict[str, str]) -> StoredFeedback | None:
-    """The gains in the file that was given."""
-    path = posed.question.text("feedback")
+def _feedback(context: QueryContext, files: dict[str, str]) -> StoredFeedback | None:
+    """Read the --feedback file and add it to `files`; None without the option."""
+    path = context.question.text("feedback")
     if path is None:
         return None
-    stored = read_feedback(posed.arm, path, posed.question.asked("other-figures"))
+    stored = read_feedback(context.arm, path, context.question.asked("other-figures"))
     files[stored.name] = stored.digest
     if stored.differ:
-        posed.warn(f"{stored.name}: the gains are for another arm: {'; '.join(stored.differ[:3])}")
+        context.warn(
+            f"{stored.name}: the gains are for another arm: {'; '.join(stored.differ[:3])}"
+        )
     return stored
 
 
-def _tell_of_times(
-    posed: QueryContext, way: StoredFeedback | ReferenceTrajectory | PrescribedTrajectory | None
+def _check_time_span(
+    context: QueryContext, file: StoredFeedback | ReferenceTrajectory | PrescribedTrajectory | None
 ) -> None:
-    """Refuse gains or a motion of other times than the simulation's, and tell where they end."""
-    duration = _number(posed.question, "duration")
-    if way is None or way.times is None or duration is None:
+    """Reject files whose times do not overlap the simulation; note partial overlap."""
+    duration = _number(context.question, "duration")
+    if file is None or file.times is None or duration is None:
         return
-    first, last = float(way.times[0]), float(way.times[-1])
+    first, last = float(file.times[0]), float(file.times[-1])
     span = f"its rows are from {first:g} s to {last:g} s"
     if first >= duration or last < 0.0:
         raise RobolinError(
             f"{span}, the simulation goes from 0 s to {duration:g} s",
-            where=way.name,
+            where=file.name,
             hint="let the times of the motion begin at 0 s",
         )
-    if _leaves_out(first, last, duration):
-        posed.note(f"{way.name}: {span}; outside, its nearest row counts")
+    if _misses_part(first, last, duration):
+        context.note(f"{file.name}: {span}; outside, its nearest row counts")
 
 
-def _leaves_out(first: float, last: float, duration: float) -> bool:
-    """Whether times from `first` to `last` leave out a part of the simulation, but for rounding."""
+def _misses_part(first: float, last: float, duration: float) -> bool:
+    """True if the times `first` to `last` do not cover the simulation, up to round-off."""
     rounding = DURATION_ROUNDING * duration
     return first > rounding or last < duration - rounding
 
 
-def _tell_of_misses(posed: QueryContext, told: PrescribedTrajectory, motion: Simulation) -> None:
-    """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
-    missed = told.missed(float(motion.time[-1]), motion.q[..., -1, :])
+def _note_tracking_error(
+    context: QueryContext, prescribed: PrescribedTrajectory, motion: Simulation
+) -> None:
+    """Note the position error of prescribed joints, which only accelerations drive."""
+    errors = prescribed.tracking_error(float(motion.time[-1]), motion.q[..., -1, :])
     rounding = POSITION_ROUNDING * max(1.0, float(np.abs(motion.q).max()))
-    far = [f"{way:.2g} {unit}" for unit, way in missed.items() if way > rounding]
-    if far:
+    large = [f"{error:.2g} {unit}" for unit, error in errors.items() if error > rounding]
+    if large:
         most = "up to " * (motion.q.ndim > 2)
-        away = f"{most}{' and '.join(far)} from its positions"
-        posed.note(f"{told.name}: prescribed joints end {away}")
+        away = f"{most}{' and '.join(large)} from its positions"
+        context.note(f"{prescribed.name}: prescribed joints end {away}")
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse two beginnings, two drives, and numbers that are none."""
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject two initial states, two torque sources, and values that are not numbers."""
     initial = question.text("initial")
     if initial is not None and (typed := [f"--{name}" for name in states.typed]):
         hint = "give the state either by flags or by a file"
@@ -191,9 +198,9 @@ def _number(question: Question, label: str) -> float | None:
 
 
 def _schedule(question: Question, many: bool) -> Schedule:
-    """When to step and when to look: by itself at every step, or for many only at the ends."""
+    """Return the schedule: output at every step, for several initial states only at the end."""
     duration = _number(question, "duration")
-    assert duration is not None, "a question to simulate has a duration"
+    assert duration is not None, "--duration is required"
     return scheduled(
         duration,
         cast("Integrator | None", question.text("integrator")),
@@ -205,8 +212,8 @@ def _schedule(question: Question, many: bool) -> Schedule:
     )
 
 
-def _asks_for_rows(question: Question, schedule: Schedule) -> bool:
-    """Whether the question says which moments to keep between the ends."""
+def _selects_rows(question: Question, schedule: Schedule) -> bool:
+    """True if the options select output times between the ends."""
     if schedule.fixed:
         return bool(question.count("every"))
     return bool(question.count("rows") or _number(question, "dt"))
@@ -221,28 +228,30 @@ def _require_one_stdin(question: Question, arm: str) -> None:
         raise UsageError(message, where=f"{piped[1]} -")
 
 
-def _torque(posed: QueryContext, files: dict[str, str]) -> tuple[AnyTorque, str]:
-    """The torque besides that of a controller, and all of it in words."""
-    question, path = posed.question, posed.question.text("trajectory")
+def _torque(context: QueryContext, files: dict[str, str]) -> tuple[AnyTorque, str]:
+    """Return the feedforward torque, and a description of all torques."""
+    question, path = context.question, context.question.text("trajectory")
     if path is not None:
-        return _torque_table(posed, path, files)
+        return _torque_table(context, path, files)
     if question.text("control") is not None:
         return 0.0, control_line(question)
-    tau = np.array(constant_torque(question, posed.arm))
+    tau = np.array(constant_torque(question, context.arm))
     parts = ["what carries weight and loads"] if compensates_gravity(question) else []
     if tau.any():
         parts.append("constant, as given")
     return tau, " and ".join(parts) or "zero"
 
 
-def _torque_table(posed: QueryContext, path: str, files: dict[str, str]) -> tuple[TorqueTable, str]:
-    read, file = read_with_notes(posed, path, ("tau",), (), files)
+def _torque_table(
+    context: QueryContext, path: str, files: dict[str, str]
+) -> tuple[TorqueTable, str]:
+    read, file = read_with_notes(context, path, ("tau",), (), files)
     if read.seconds is None:
         hint = "torques between rows need it"
         raise RobolinError("there is no column 'time'", where=file, hint=hint)
-    assert read.tau is not None, "efforts are needed"
+    assert read.tau is not None, "tau is required"
     time = seconds_of(read.seconds, file)
-    if _leaves_out(time[0], time[-1], _number(posed.question, "duration") or 0.0):
+    if _misses_part(time[0], time[-1], _number(context.question, "duration") or 0.0):
         span = f"{time[0]:g} s to {time[-1]:g} s"
-        posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
+        context.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
     return TorqueTable(time, read.tau), f"efforts of {file}, linear between rows"

@@ -1,4 +1,4 @@
-"""A motion as columns, its contract, and what deserves attention."""
+"""Simulated trajectory as result arrays, with its contract and warnings."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
     *("position_error", "orientation_error"),
 )
-# what a regulator brings down: xᵀ P x
+# cost-to-go of a regulator, xᵀ P x
 COST_TO_GO = "cost_to_go"
-# an integrator that creates or loses this share of the energy has not followed the motion
-_MUCH = 1e-2
-# the share of a limit by which rounding may exceed it
+# relative energy error above which the integration is considered inaccurate
+_MAX_ENERGY_ERROR = 1e-2
+# relative round-off allowed beyond a limit
 _ROUNDING = 1e-12
 _VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"}
 
 
 @dataclass(frozen=True)
 class SimulatedMotion:
-    """A motion, where it came from, and whether only its ends are of interest."""
+    """A simulated trajectory, its origin, and whether only its final state is written."""
 
     task: SimulationTask
     motion: Simulation
-    begun: str
-    driven: str
+    start_text: str
+    torque_text: str
     files: Mapping[str, str]
     ends_only: bool
     cost: str = ""
@@ -51,27 +51,27 @@ class SimulatedMotion:
         return bool(self.motion.q.ndim > 2)
 
 
-def motion_result(posed: QueryContext, simulated: SimulatedMotion) -> Result:
-    """The motion as a result, and warnings where it deserves attention."""
+def motion_result(context: QueryContext, simulated: SimulatedMotion) -> Result:
+    """Build the result of a simulation and emit its warnings."""
     arm, motion = simulated.task.arm, simulated.motion
     over = effort_exceeded_text(simulated.task, motion)
-    odd = _passive_torques(simulated.task, motion)
+    passive = _passive_torques(simulated.task, motion)
     for text in (
-        _cut(arm, motion),
+        _saturation_text(arm, motion),
         over,
-        odd,
-        _beyond(arm, motion),
+        passive,
+        _position_limits_text(arm, motion),
         energy_drift_text(arm, motion),
     ):
         if text:
-            posed.warn(text)
+            context.warn(text)
     time = None if simulated.ends_only else _times(motion)
     lines = _contract_lines(simulated)
-    return posed.result(_arrays(simulated), lines, dict(simulated.files), time)
+    return context.result(_arrays(simulated), lines, dict(simulated.files), time)
 
 
 def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
-    """Every column, rows of one start after those of another."""
+    """Return every column; trajectories of several initial states follow one another."""
     arm, motion = simulated.task.arm, simulated.motion
     kinds = [joint.kind for joint in arm.joints]
     arrays = [
@@ -87,11 +87,11 @@ def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
     for name in _NUMBERS:
         values = getattr(motion, name)
         if values is not None:
-            said = COST_TO_GO if name == "lyapunov" and _regulated(simulated) else name
-            arrays.append(Array(said, _rows(simulated, values, 0), (), unit_of(said, kinds)))
+            column = COST_TO_GO if name == "lyapunov" and _regulated(simulated) else name
+            arrays.append(Array(column, _rows(simulated, values, 0), (), unit_of(column, kinds)))
     if simulated.many and not simulated.ends_only:
-        starts, moments = motion.q.shape[0], len(motion.time)
-        numbers = np.repeat(np.arange(1.0, starts + 1.0), moments)
+        starts, samples = motion.q.shape[0], len(motion.time)
+        numbers = np.repeat(np.arange(1.0, starts + 1.0), samples)
         arrays.append(Array("initial", numbers, (), unit_of("initial", kinds)))
     return tuple(arrays)
 
@@ -111,24 +111,24 @@ def _times(motion: Simulation) -> Floats:
 
 
 def _prescribed(task: SimulationTask) -> dict[str, str]:
-    """A line for joints that move as they are told."""
+    """Contract entry of prescribed joints."""
     if task.prescribed is None:
         return {}
-    driven = prescribed_joints(task.arm, task.prescribed.joints)
-    return {"prescribed": prescribed_line(task.arm, driven, task.prescribed.origin)}
+    prescribed = prescribed_joints(task.arm, task.prescribed.joints)
+    return {"prescribed": prescribed_line(task.arm, prescribed, task.prescribed.origin)}
 
 
 def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     task, motion = simulated.task, simulated.motion
-    limits = _cut(task.arm, motion) or "respected, none was reached"
+    limits = _saturation_text(task.arm, motion) or "respected, none was reached"
     if task.prescribed is not None:
         limits += f"; {effort_exceeded_text(task, motion) or 'joints that move as told have none'}"
     return {
-        "start": simulated.begun,
+        "start": simulated.start_text,
         "integrator": task.schedule.settings_text(),
-        "velocities": f"{_VELOCITIES[task.form]}, by {_means(task)}",
+        "velocities": f"{_VELOCITIES[task.form]}, by {_method_text(task)}",
         **_closures(task),
-        "torque": simulated.driven,
+        "torque": simulated.torque_text,
         "torque limits": limits if task.limits else "ignored",
         **_disturbance(task),
         **_prescribed(task),
@@ -138,15 +138,15 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     }
 
 
-def _means(task: SimulationTask) -> str:
-    """How velocities were sped up on an arm without loops."""
+def _method_text(task: SimulationTask) -> str:
+    """Name the forward-dynamics method of an arm without loops."""
     if task.arm.has_mimic:
         return "elimination in the mass matrix"
     return "articulated bodies" if task.form == "rates" else "algorithm 8.1"
 
 
 def _disturbance(task: SimulationTask) -> dict[str, str]:
-    """What acts besides the motors, if anything does."""
+    """Contract entry of the disturbance torque."""
     push = task.disturbance
     if not isinstance(push, Push):
         return {}
@@ -158,7 +158,7 @@ def _disturbance(task: SimulationTask) -> dict[str, str]:
 
 
 def _closures(task: SimulationTask) -> dict[str, str]:
-    """How closed loops were kept, on an arm that has some."""
+    """Contract entries of the closed loops: projection or Baumgarte stabilisation."""
     if not task.arm.loops:
         return {}
     if task.baumgarte is None:
@@ -169,47 +169,47 @@ def _closures(task: SimulationTask) -> dict[str, str]:
     return {"velocities": "q̇, by tree and closures", "closures": kept}
 
 
-def _cut(arm: Arm, motion: Simulation) -> str:
-    """How often torques were cut off, and at which joints."""
+def _saturation_text(arm: Arm, motion: Simulation) -> str:
+    """Describe how often torques were saturated, by joint."""
     counts = _counts(arm, motion.saturated)
     return f"torques cut off at the joints' limits in {counts}" if counts else ""
 
 
 def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
-    """How often joints that move as told take more torque than their limits, and which ones."""
+    """Describe how often prescribed joints exceed their torque limits, by joint."""
     if task.prescribed is None or not task.limits:
         return ""
-    driven = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
+    prescribed = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
     limits = effort_limits(task.arm)
-    counts = _counts(task.arm, driven & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
+    counts = _counts(task.arm, prescribed & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
     return f"joints that move as told take more than their limits in {counts}" if counts else ""
 
 
 def _passive_torques(task: SimulationTask, motion: Simulation) -> str:
-    """How often torques act on joints that the description has as passive."""
+    """Describe how often torques act on passive joints, by joint."""
     passive = np.array([not joint.actuated for joint in task.arm.joints])
-    given = passive & (np.abs(motion.tau) > _torque_rounding(task.arm))
+    loaded = passive & (np.abs(motion.tau) > _torque_rounding(task.arm))
     if task.prescribed is not None:
-        given &= prescribed_joints(task.arm, task.prescribed.joints) == 0.0
-    counts = _counts(task.arm, given)
+        loaded &= prescribed_joints(task.arm, task.prescribed.joints) == 0.0
+    counts = _counts(task.arm, loaded)
     return f"torques act on passive joints in {counts}" if counts else ""
 
 
 def _counts(arm: Arm, marked: Mask) -> str:
-    """In how many rows any joint is marked, and how often each; nothing if none is."""
+    """Number of rows with a marked joint, and the count of each joint; '' if there are zero."""
     rows = marked.reshape(-1, arm.n)
     counts = zip(arm.joint_names, rows.sum(axis=0).tolist(), strict=True)
     joints = [f"{name} {count}" for name, count in counts if count]
-    told = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {', '.join(joints)}"
-    return told if joints else ""
+    text = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {', '.join(joints)}"
+    return text if joints else ""
 
 
-def _beyond(arm: Arm, motion: Simulation) -> str:
-    """Which joints went beyond their range: nothing stops them."""
+def _position_limits_text(arm: Arm, motion: Simulation) -> str:
+    """List the joints that exceed their position limits: the simulation has no end stops."""
     q = motion.q.reshape(-1, arm.n)
-    # integration leaves rounding of a position that stays at its limit
-    room = _ROUNDING * np.maximum(1.0, np.abs(q).max(axis=0))
-    low, high = q.min(axis=0) + room, q.max(axis=0) - room
+    # a position at its limit differs from it by round-off
+    margin = _ROUNDING * np.maximum(1.0, np.abs(q).max(axis=0))
+    low, high = q.min(axis=0) + margin, q.max(axis=0) - margin
     names = [
         joint.name
         for joint, least, most in zip(arm.joints, low, high, strict=True)
@@ -224,10 +224,10 @@ def _beyond(arm: Arm, motion: Simulation) -> str:
 
 
 def energy_drift_text(arm: Arm, motion: Simulation) -> str:
-    """A warning where the energy balance is off by much of the energy exchanged."""
+    """Return a warning if the energy error is large compared with the exchanged energy."""
     moved = np.maximum(np.abs(motion.kinetic_energy), np.abs(motion.work)).max(axis=-1)
     lost = motion.energy_drift
-    beyond = (lost > _MUCH * moved) & (lost > _energy_rounding(arm, motion))
+    beyond = (lost > _MAX_ENERGY_ERROR * moved) & (lost > _energy_rounding(arm, motion))
     if not beyond.any():
         return ""
     worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
@@ -238,14 +238,14 @@ def energy_drift_text(arm: Arm, motion: Simulation) -> str:
 
 
 def _torque_rounding(arm: Arm) -> float:
-    """What rounding leaves of torques and forces that balance weight, in N·m or N."""
+    """Round-off of torques that balance gravity, in N·m or N."""
     scales = natural_scales(arm.figures, float(np.linalg.norm(arm.gravity)))
     unit = unit_of("tau", [joint.kind for joint in arm.joints])
     return rounding_share("tau") * scales.of_unit(unit)
 
 
 def _energy_rounding(arm: Arm, motion: Simulation) -> Floats:
-    """What rounding leaves of energies (...) in J.
+    """Round-off of energies (...) in J.
 
     Energies and work are sums of terms as large as weight times reach, and torques times
     positions, which may cancel.

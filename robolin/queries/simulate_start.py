@@ -1,4 +1,4 @@
-"""Where a simulation starts: as typed, in a file, or where what leads the arm begins."""
+"""Initial state of a simulation: typed, from a file, or the start of the reference."""
 
 from __future__ import annotations
 
@@ -27,180 +27,195 @@ from robolin.queries.reference_trajectory import (
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """q and q̇ to start from, where they come from in words, and by which flag each was given."""
+    """Initial q and q̇, a description of their source, and the flag that set each of them."""
 
     q: Floats
     qd: Floats
-    begun: str
+    start_text: str
     given: dict[str, str]
 
 
 def simulation_start(
-    posed: QueryContext,
+    context: QueryContext,
     files: dict[str, str],
-    way: StoredFeedback | ReferenceTrajectory | None,
-    told: PrescribedTrajectory | None,
+    reference: StoredFeedback | ReferenceTrajectory | None,
+    prescribed: PrescribedTrajectory | None,
 ) -> Start:
-    """Where the motion starts; joints that a file moves start where it has them, unless told."""
-    start = _beginning(posed, files, way)
-    if told is None:
+    """Return the initial state; prescribed joints start as in their file unless flags set them."""
+    start = _unprescribed_start(context, files, reference)
+    if prescribed is None:
         return start
-    _tell_of_other_start(posed, told, start)
-    return _begun_as_told(posed, told, start)
+    _note_start_mismatch(context, prescribed, start)
+    return _with_prescribed_start(context, prescribed, start)
 
 
-def _beginning(
-    posed: QueryContext, files: dict[str, str], way: StoredFeedback | ReferenceTrajectory | None
+def _unprescribed_start(
+    context: QueryContext,
+    files: dict[str, str],
+    reference: StoredFeedback | ReferenceTrajectory | None,
 ) -> Start:
-    initial, typed = posed.question.text("initial"), posed.states.typed
+    initial, typed = context.question.text("initial"), context.states.typed
     if initial is not None:
-        return _first_rows(posed, initial, files)
-    if way is not None and not typed:
-        return _near(posed, way)
+        return _first_rows(context, initial, files)
+    if reference is not None and not typed:
+        return _near(context, reference)
     given: dict[str, str] = {name: f"--{name}" for name in ("q", "qd") if name in typed}
-    q, qd = (np.array(_typed(posed, name)) for name in ("q", "qd"))
-    begun = f"{' and '.join(given.values())} given" if given else "at rest at q = 0"
-    return Start(q, qd, begun, given)
+    q, qd = (np.array(_typed(context, name)) for name in ("q", "qd"))
+    start_text = f"{' and '.join(given.values())} given" if given else "at rest at q = 0"
+    return Start(q, qd, start_text, given)
 
 
-def _first_rows(posed: QueryContext, initial: str, files: dict[str, str]) -> Start:
-    read, file = read_with_notes(posed, initial, ("q",), ("qd",), files)
-    assert read.q is not None, "positions are needed"
+def _first_rows(context: QueryContext, initial: str, files: dict[str, str]) -> Start:
+    read, file = read_with_notes(context, initial, ("q",), ("qd",), files)
+    assert read.q is not None, "q is required"
     rows, given = f"{pluralize(read.rows, 'row')} of {file}", {"q": "--initial"}
     if read.qd is None:
         return Start(read.q, np.zeros_like(read.q), f"{rows}, at rest", given)
     return Start(read.q, read.qd, rows, given | {"qd": "--initial"})
 
 
-def _near(posed: QueryContext, way: StoredFeedback | ReferenceTrajectory) -> Start:
-    """Where gains or a motion to follow begin, or as far from there as was asked for."""
-    q, qd = way.start
-    text = posed.question.text("offset")
+def _near(context: QueryContext, reference: StoredFeedback | ReferenceTrajectory) -> Start:
+    """Start of the gains' or controller's reference, plus --offset."""
+    q, qd = reference.start
+    text = context.question.text("offset")
     if text is None:
-        what = "the gains of " if isinstance(way, StoredFeedback) else ""
-        return Start(q, qd, f"where {what}{way.name} begin{'s' * (not what)}", {})
-    offset = parse_per_joint(FlagText("--offset", text), posed.arm, True)
-    return Start(advanced(posed.arm, q, offset), qd, f"--offset from where {way.name} begins", {})
+        what = "the gains of " if isinstance(reference, StoredFeedback) else ""
+        return Start(q, qd, f"where {what}{reference.name} begin{'s' * (not what)}", {})
+    offset = parse_per_joint(FlagText("--offset", text), context.arm, True)
+    return Start(
+        advanced(context.arm, q, offset), qd, f"--offset from where {reference.name} begins", {}
+    )
 
 
-def _typed(posed: QueryContext, name: str) -> list[float]:
-    """What was given for q or qd, one value per joint."""
-    text = posed.states.typed.get(name)
+def _typed(context: QueryContext, name: str) -> list[float]:
+    """Parse q or qd, one value per joint; zeros if absent."""
+    text = context.states.typed.get(name)
     if text is None:
-        return [0.0] * posed.arm.n
-    return parse_per_joint(FlagText(f"--{name}", text), posed.arm, True)
+        return [0.0] * context.arm.n
+    return parse_per_joint(FlagText(f"--{name}", text), context.arm, True)
 
 
-def _tell_of_other_start(posed: QueryContext, told: PrescribedTrajectory, start: Start) -> None:
-    """Say so where joints do not start as the file that moves them has them."""
+def _note_start_mismatch(
+    context: QueryContext, prescribed: PrescribedTrajectory, start: Start
+) -> None:
+    """Note if prescribed joints do not start as in their file."""
     state = {"q": start.q, "qd": start.qd}
-    own, given = told.begun(state, told.known), [name for name in told.known if name in start.given]
+    own, given = (
+        prescribed.initial_state(state, prescribed.known),
+        [name for name in prescribed.known if name in start.given],
+    )
     other = [name for name in given if (own[name] != state[name]).any()]
     if other:
         flags = [*dict.fromkeys(start.given[name] for name in other)]
         have = (
             f"{join_and(flags)} {'has' if len(flags) == 1 else 'have'} them, not as the file does"
         )
-        posed.note(f"{told.name}: prescribed joints start with {join_and(other)} as {have}")
+        context.note(f"{prescribed.name}: prescribed joints start with {join_and(other)} as {have}")
 
 
-def _begun_as_told(posed: QueryContext, told: PrescribedTrajectory, start: Start) -> Start:
-    """The same with prescribed joints as their file has them, as far as nobody says otherwise."""
-    taken = [name for name in told.known if name not in start.given]
+def _with_prescribed_start(
+    context: QueryContext, prescribed: PrescribedTrajectory, start: Start
+) -> Start:
+    """Replace the initial state of prescribed joints by their file's, unless flags set it."""
+    taken = [name for name in prescribed.known if name not in start.given]
     if not taken:
         return start
-    text = posed.question.text("offset")
+    text = context.question.text("offset")
     if "q" in taken and text is not None:
-        offset = np.array(parse_per_joint(FlagText("--offset", text), posed.arm, True))
-        for j in np.flatnonzero(offset * told.driven):
-            message = f"joint '{posed.arm.joint_names[j]}' starts where {told.name} has it"
+        offset = np.array(parse_per_joint(FlagText("--offset", text), context.arm, True))
+        for j in np.flatnonzero(offset * prescribed.is_prescribed):
+            message = f"joint '{context.arm.joint_names[j]}' starts where {prescribed.name} has it"
             hint = "leave it out there, or take its positions out of the file"
             raise UsageError(message, where=f"--offset={text}", hint=hint)
-    state = told.begun({"q": start.q, "qd": start.qd}, taken)
-    origin = f"{' and '.join(taken)} of prescribed joints from {told.name}"
-    return replace(start, q=state["q"], qd=state["qd"], begun=f"{start.begun}; {origin}")
+    state = prescribed.initial_state({"q": start.q, "qd": start.qd}, taken)
+    origin = f"{' and '.join(taken)} of prescribed joints from {prescribed.name}"
+    return replace(start, q=state["q"], qd=state["qd"], start_text=f"{start.start_text}; {origin}")
 
 
 @dataclass(frozen=True, eq=False)
 class PrescribedTrajectory:
-    """Rows (rows, n) of a file at their times, 0 for joints that are free.
+    """Rows (rows, n) of a file for prescribed joints, 0 for the other joints.
 
-    times:  when each row counts, in s
-    driven: 1 for every coordinate (n,) that moves as the file says, 0 for the others
-    known:  which of positions and velocities the file has
+    times:  time of each row in s
+    is_prescribed: 1 for every prescribed coordinate (n,), 0 for the others
+    known:  which of q and qd the file contains
     """
 
     name: str
     named: str
-    driven: Floats
+    is_prescribed: Floats
     times: Floats
     rows: ReferenceMotion
     known: tuple[str, ...]
 
     @property
     def prescription(self) -> Prescription:
-        """Accelerations on straight lines between the rows, as in the nearest row outside."""
+        """Accelerations, linear between rows and constant outside."""
         alone = replace(self.rows, arrays={"qdd": self.rows.arrays["qdd"]})
         origin = f"of {self.name}, linear between rows"
         return Prescription(self.named, lambda t: alone.at(t)["qdd"], origin)
 
-    def begun(self, state: Mapping[str, AnyArray], taken: Sequence[str]) -> dict[str, AnyArray]:
-        """A state to start from, where these joints have what is taken of the file at 0 s."""
+    def initial_state(
+        self, state: Mapping[str, AnyArray], taken: Sequence[str]
+    ) -> dict[str, AnyArray]:
+        """Return `state` with the quantities `taken` of prescribed joints at 0 s."""
         start = {"q": self.positions(0.0), "qd": self.rows.at(0.0)["qd"]}
-        own = self.driven != 0.0
+        own = self.is_prescribed != 0.0
         return {**state, **{name: np.where(own, start[name], state[name]) for name in taken}}
 
     def positions(self, time: float) -> Floats:
-        """q (n,) at a moment: bodies turn the short way, single freedoms go straight."""
+        """Interpolate q (n,): rotations of multi-DoF joints geodesically, others linearly."""
         rows = self.rows.arrays["q"]
         straight = np.array([np.interp(time, self.times, column) for column in rows.T])
         return np.where(self._bodies, self.rows.at(time)["q"], straight)
 
-    def missed(self, time: float, q: AnyArray) -> dict[str, float]:
-        """How far these joints are at most from where the file has them, in m and in rad.
+    def tracking_error(self, time: float, q: AnyArray) -> dict[str, float]:
+        """Return the largest position error of prescribed joints, in m and in rad.
 
         q: positions (..., n)
 
-        Nothing is said of a moment or of positions that the file does not have.
+        Empty if the file has no positions, or `time` is outside its rows.
         """
         if "q" not in self.known or not self.times[0] <= time <= self.times[-1]:
             return {}
-        arm, meant = self.rows.arm, self.positions(time)
-        apart = np.array(q - meant)
-        # the angles of a body are known up to whole turns
-        angles = [j for j in _group_places(arm) if arm.joints[j].turns]
+        arm, target = self.rows.arm, self.positions(time)
+        apart = np.array(q - target)
+        # angles of a multi-DoF joint are known up to multiples of 2π
+        angles = [j for j in _group_coordinates(arm) if arm.joints[j].turns]
         apart[..., angles] -= 2.0 * np.pi * np.round(apart[..., angles] / (2.0 * np.pi))
-        way = np.abs(np.where(self._bodies, difference(arm, meant, q), apart))
-        turns, own = np.array([joint.turns for joint in arm.joints]), self.driven != 0.0
+        error = np.abs(np.where(self._bodies, difference(arm, target, q), apart))
+        turns, own = np.array([joint.turns for joint in arm.joints]), self.is_prescribed != 0.0
         units = {"m": own & ~turns, "rad": own & turns}
-        return {unit: float(way[..., mask].max()) for unit, mask in units.items() if mask.any()}
+        return {unit: float(error[..., mask].max()) for unit, mask in units.items() if mask.any()}
 
     @property
     def _bodies(self) -> Mask:
-        """The coordinates (n,) of joints with several freedoms all of which the file moves."""
-        arm, found = self.rows.arm, np.zeros(self.driven.shape, dtype=bool)
+        """Mask (n,) of multi-DoF joints with all coordinates prescribed."""
+        arm, mask = self.rows.arm, np.zeros(self.is_prescribed.shape, dtype=bool)
         for group in arm.groups:
             own = sorted(arm.places(group).values())
-            found[own] = self.driven[own].all()
-        return found
+            mask[own] = self.is_prescribed[own].all()
+        return mask
 
 
-def _group_places(arm: Arm) -> list[int]:
+def _group_coordinates(arm: Arm) -> list[int]:
     return [j for group in arm.groups for j in arm.places(group).values()]
 
 
-def prescribed_rows(posed: QueryContext, files: dict[str, str]) -> PrescribedTrajectory | None:
-    """What the file that was given tells joints to do, noted among the inputs; None without one."""
-    named, path = (posed.question.text(name) for name in ("prescribe", "prescribe-from"))
+def read_prescribed(context: QueryContext, files: dict[str, str]) -> PrescribedTrajectory | None:
+    """Read the --prescribe-from file and add it to `files`; None without the option."""
+    named, path = (context.question.text(name) for name in ("prescribe", "prescribe-from"))
     if named is None or path is None:
         return None
-    arm = posed.arm
-    driven = prescribed_joints(arm, named, "--prescribe")
-    joints = [arm.joint_names[j] for j in np.flatnonzero(driven)]
-    read, name = read_with_notes(posed, path, ("qdd",), ("q", "qd"), files, joints)
+    arm = context.arm
+    is_prescribed = prescribed_joints(arm, named, "--prescribe")
+    joints = [arm.joint_names[j] for j in np.flatnonzero(is_prescribed)]
+    read, name = read_with_notes(context, path, ("qdd",), ("q", "qd"), files, joints)
     time = require_increasing_time(read, name, "accelerations between rows need it")
-    told = {"q": read.q, "qd": read.qd, "qdd": read.qdd}
-    known = tuple(each for each in ("q", "qd") if told[each] is not None)
+    columns = {"q": read.q, "qd": read.qd, "qdd": read.qdd}
+    known = tuple(each for each in ("q", "qd") if columns[each] is not None)
     still = np.zeros((read.rows, arm.n))
-    full = {each: still if rows is None else rows for each, rows in told.items()}
-    return PrescribedTrajectory(name, named, driven, time, ReferenceMotion(arm, time, full), known)
+    full = {each: still if rows is None else rows for each, rows in columns.items()}
+    return PrescribedTrajectory(
+        name, named, is_prescribed, time, ReferenceMotion(arm, time, full), known
+    )

@@ -1,4 +1,4 @@
-"""What gives the torque in a simulation: a constant, a file or a control law, as asked for."""
+"""Torque sources of a simulation: constant, from a file, or a control law."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TRACKING = (PD, COMPUTED)
 
 
 def compensates_gravity(question: Question) -> bool:
-    """Whether the torque carries weight and loads."""
+    """True if --tau hold compensates gravity and external loads."""
     return (question.text("tau") or "").partition("+")[0].strip() == HOLD_TORQUE
 
 
 def constant_torque(question: Question, arm: Arm) -> list[float]:
-    """The torque that is there at all times, besides what holds the arm."""
+    """Parse the constant torque, without gravity compensation."""
     text = question.text("tau") or ""
     if compensates_gravity(question):
         text = text.partition("+")[2].strip()
@@ -38,7 +38,7 @@ def constant_torque(question: Question, arm: Arm) -> list[float]:
 
 
 def disturbance(question: Question, arm: Arm) -> Push | None:
-    """The torque from elsewhere that was asked for, as VALUES or VALUES@FROM:TO."""
+    """Parse the disturbance torque VALUES or VALUES@FROM:TO."""
     from robolin.control.simulation.torques import Push
 
     text = question.text("disturb")
@@ -58,31 +58,31 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
     return Push(tau, start, stop)
 
 
-def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
-    """The joints that move as they are told, and their accelerations."""
+def prescription_from_options(question: Question, arm: Arm) -> Prescription | None:
+    """Return the prescribed joints and their typed accelerations; None without --prescribe."""
     from robolin.control.simulation.reference import Prescription
     from robolin.evaluation.prescribed_joints import prescribed_joints
 
     named, text = question.text("prescribe"), question.text("qdd")
     if named is None:
         return None
-    # told here, where the flag is known
-    driven = prescribed_joints(arm, named, "--prescribe")
+    # parse here, so that an error names the flag
+    prescribed = prescribed_joints(arm, named, "--prescribe")
     if text is None:
-        return Prescription(named, 0.0, accelerations_text(arm, driven, None))
+        return Prescription(named, 0.0, accelerations_text(arm, prescribed, None))
     qdd = parse_per_joint(FlagText("--qdd", text), arm, True)
-    return Prescription(named, qdd, accelerations_text(arm, driven, qdd))
+    return Prescription(named, qdd, accelerations_text(arm, prescribed, qdd))
 
 
-def control_law(question: Question, arm: Arm, followed: ReferenceTrajectory | None) -> Law | None:
-    """The control law that was asked for, but for gains in a file."""
+def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | None) -> Law | None:
+    """Return the control law of --control; None without the option."""
     from robolin.control.simulation.controllers import PoseControl, RateControl
 
     control, gains = question.text("control"), question.text("gain")
     if control is None:
         return None
     if control in TRACKING:
-        return _tracking(question, arm, followed)
+        return _tracking(question, arm, reference)
     gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
     if control == RATE:
         return RateControl(gain)
@@ -100,17 +100,19 @@ def control_law(question: Question, arm: Arm, followed: ReferenceTrajectory | No
 
 
 def _tracking(
-    question: Question, arm: Arm, followed: ReferenceTrajectory | None
+    question: Question, arm: Arm, reference: ReferenceTrajectory | None
 ) -> PDControl | ComputedTorque:
     from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
 
-    kp, kd = (_gain(question, label, usual, arm) for label, usual in (("kp", 100.0), ("kd", 20.0)))
+    kp, kd = (
+        _gain(question, label, default, arm) for label, default in (("kp", 100.0), ("kd", 20.0))
+    )
     pd = question.text("control") == PD
-    if followed is not None:
-        motion, time = (followed.q, followed.qd), followed.time
+    if reference is not None:
+        motion, time = (reference.q, reference.qd), reference.time
         if pd:
             return PDControl(*motion, kp=kp, kd=kd, time=time)
-        return ComputedTorque(*motion, followed.qdd, kp=kp, kd=kd, time=time)
+        return ComputedTorque(*motion, reference.qdd, kp=kp, kd=kd, time=time)
     goal = question.text("goal")
     q = (
         [0.0] * arm.n
@@ -120,15 +122,17 @@ def _tracking(
     return (PDControl if pd else ComputedTorque)(q, kp=kp, kd=kd)
 
 
-def _gain(question: Question, label: str, usual: float, arm: Arm) -> float | list[float]:
+def _gain(question: Question, label: str, default: float, arm: Arm) -> float | list[float]:
     text = question.text(label)
-    return usual if text is None else _one_or_per_joint(FlagText(f"--{label}", text), arm)
+    return default if text is None else _one_or_per_joint(FlagText(f"--{label}", text), arm)
 
 
 def control_line(question: Question) -> str:
-    """The control law in words."""
+    """Describe the control law for the contract."""
     if question.text("control") in TRACKING:
-        kp, kd = (question.text(label) or usual for label, usual in (("kp", "100"), ("kd", "20")))
+        kp, kd = (
+            question.text(label) or default for label, default in (("kp", "100"), ("kd", "20"))
+        )
         follow = question.options.get("follow")
         goal = f"along {follow}" if follow else f"to {question.text('goal') or '0'}"
         to = f"kp = {kp}, kd = {kd}, {goal}"
@@ -140,16 +144,16 @@ def control_line(question: Question) -> str:
     gain = f"c = {question.text('gain') or '1'}"
     if question.text("control") == RATE:
         return f"control 8.1, ε = -c ν with {gain}; {more}"
-    place, turn = (question.text(f"{name}-gain") for name in ("position", "orientation"))
-    stiff = f"{place or '100'} N/m and {turn or '10'} N·m"
+    position, orientation = (question.text(f"{name}-gain") for name in ("position", "orientation"))
+    stiff = f"{position or '100'} N/m and {orientation or '10'} N·m"
     law = "control 8.2, ε = -c ν + m⁻¹ J* k e"
     return f"{law} with {gain}, k = {stiff}, to {question.text('target')}; {more}"
 
 
 def require_single_torque_source(question: Question) -> None:
-    """Refuse torques from two sides, and settings of a controller that is not there."""
-    ways = ("tau", "trajectory", "control", "feedback")
-    chosen = [f"--{name}" for name in ways if name in question.asks]
+    """Reject two torque sources, and controller options without their controller."""
+    sources = ("tau", "trajectory", "control", "feedback")
+    chosen = [f"--{name}" for name in sources if name in question.asks]
     if len(chosen) > 1:
         hint = "the torque comes from one of them"
         raise UsageError(f"cannot go together with {chosen[1]}", where=chosen[0], hint=hint)
@@ -157,11 +161,13 @@ def require_single_torque_source(question: Question) -> None:
         if name in question.asks and not set(others) & set(question.asks):
             hint = f"it is for {' and '.join(f'--{other}' for other in others)}"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
-    told = [name for name in ("qdd", "prescribe-from") if name in question.asks]
-    if told and "prescribe" not in question.asks:
+    prescription = [name for name in ("qdd", "prescribe-from") if name in question.asks]
+    if prescription and "prescribe" not in question.asks:
         hint = "--prescribe names the joints that move as it says"
-        raise UsageError("has no effect without --prescribe", where=f"--{told[0]}", hint=hint)
-    if len(told) > 1:
+        raise UsageError(
+            "has no effect without --prescribe", where=f"--{prescription[0]}", hint=hint
+        )
+    if len(prescription) > 1:
         hint = "accelerations are the same at all times, or those of a file"
         raise UsageError("cannot go together with --prescribe-from", where="--qdd", hint=hint)
     if "goal" in question.asks and "follow" in question.asks:
@@ -194,13 +200,13 @@ def _one_or_three(typed: FlagText) -> float | list[float]:
 def _pose(typed: FlagText) -> tuple[str, list[float], list[list[float]]]:
     from robolin.core.rotations import rotation_from_rpy
 
-    frame, equals, place = typed.text.rpartition("=")
-    figures = [parse_number(typed, item) for item in place.split(",")]
-    if not equals or not frame or len(figures) != 6:
+    frame, equals, pose = typed.text.rpartition("=")
+    parsed = [parse_number(typed, item) for item in pose.split(",")]
+    if not equals or not frame or len(parsed) != 6:
         hint = "for example tool0=0.4,0,0.5,0,90deg,0"
         raise typed.wrong("this is not FRAME=X,Y,Z,ROLL,PITCH,YAW", hint)
-    if any(degrees for _, degrees in figures[:3]):
+    if any(degrees for _, degrees in parsed[:3]):
         raise typed.wrong("X,Y,Z are in m, not in deg")
-    x, y, z, roll, pitch, yaw = (value for value, _ in figures)
+    x, y, z, roll, pitch, yaw = (value for value, _ in parsed)
     R = rotation_from_rpy(roll, pitch, yaw)
     return frame.strip(), [x, y, z], [list(R[i : i + 3]) for i in (0, 3, 6)]

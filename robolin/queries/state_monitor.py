@@ -1,6 +1,6 @@
-"""States that are answered although something is likely to be wrong with them, and told of.
+"""Warnings about suspicious states, which are evaluated nevertheless.
 
-Whatever the verb, each kind is told once, however many rows it is true of.
+Each kind of warning is emitted once per query, for any number of rows.
 """
 
 from __future__ import annotations
@@ -22,58 +22,58 @@ from robolin.queries.query_context import QueryContext
 from robolin.queries.values import Values
 
 DIGITS_PER_CONDITION = 1e-15
-FEWEST_DIGITS = 6
-# beyond this, fewer digits are right
-TOO_LARGE = 10.0**-FEWEST_DIGITS / DIGITS_PER_CONDITION
+MIN_DIGITS = 6
+# condition number above which fewer digits are correct
+MAX_CONDITION = 10.0**-MIN_DIGITS / DIGITS_PER_CONDITION
 
 
 class StateMonitor:
-    """The states of one question: positions far outside limits, and a mass matrix near singular.
+    """Checks the states of one query: positions far outside limits, near-singular mass matrix.
 
-    divides: whether the answer divides by the mass matrix, so that its condition matters
+    divides: the result divides by the mass matrix, so its condition number matters
     """
 
-    def __init__(self, posed: QueryContext, divides: bool) -> None:
-        self._posed, self._divides = posed, divides
-        self._odd = JointRangeMonitor(posed.arm)
-        self._conditioning = ConditionMonitor(posed.arm, posed.settings.jobs)
+    def __init__(self, context: QueryContext, divides: bool) -> None:
+        self._context, self._divides = context, divides
+        self._ranges = JointRangeMonitor(context.arm)
+        self._condition = ConditionMonitor(context.arm, context.settings.jobs)
 
-    def look(self, q: Floats, place: Callable[[int], str] = lambda row: "") -> None:
-        """Take note of one state (n,) or of rows (rows, n); under --strict odd ones are refused."""
-        self._odd.look(q)
+    def update(self, q: Floats, place: Callable[[int], str] = lambda row: "") -> None:
+        """Check one state (n,) or rows (rows, n); under --strict raise for implausible q."""
+        self._ranges.update(q)
         if self._divides:
-            self._conditioning.look(q, place)
-        if (self._posed.arm.loaded_with or {}).get("strict"):
-            # before anything of it is handed on
+            self._condition.update(q, place)
+        if (self._context.arm.loaded_with or {}).get("strict"):
+            # raise before any result of these states is passed on
             first = place(0)
             where = f"{first}: " if first else ""
-            self._posed.doubt(*(f"{where}{text}" for text in self._odd.warnings()))
+            self._context.warn_or_raise(*(f"{where}{text}" for text in self._ranges.warnings()))
 
-    def tell(self, file: str = "") -> None:
-        """Say what was found, in the states of this file if they come from one."""
+    def report(self, file: str = "") -> None:
+        """Emit the collected warnings, prefixed by the file of the states if any."""
         where = f"{file}: " if file else ""
-        self._posed.doubt(*(f"{where}{text}" for text in self._odd.warnings()))
-        self._posed.warn(*(f"{where}{text}" for text in self._conditioning.warnings()))
+        self._context.warn_or_raise(*(f"{where}{text}" for text in self._ranges.warnings()))
+        self._context.warn(*(f"{where}{text}" for text in self._condition.warnings()))
 
 
 def state_warnings(arm: Arm, q: JointValues, *, jobs: int | None = None) -> tuple[str, ...]:
-    """What is likely to be wrong with states before anything is computed about them.
+    """Check states for likely mistakes without computing results.
 
-    Functions such as `robolin.inverse` answer for any finite state and say nothing, because one
-    state takes them microseconds; commands and `robolin.answer` warn in the words given here.
+    Functions such as `robolin.inverse` evaluate any finite state without checks, because one
+    state takes them microseconds; commands and `robolin.answer` emit the warnings listed here.
 
     Args:
-        arm: the arm, from `robolin.load`
+        arm: the robot, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        jobs: threads for many states; None takes one per processor
+        jobs: number of threads for many states (default: one per processor)
 
     Returns:
-        one sentence each for positions far outside their limits or in degrees, for a mass matrix
-        that is all but singular, and for an arm that weighs nothing; nothing if all seems well
+        one warning each for positions far outside their limits or in degrees, for a near-singular
+        mass matrix, and for an arm without mass; () if there is nothing to report
 
     Raises:
         RobolinError: a shape that does not fit the arm
-        UsageError: no arm
+        UsageError: `arm` is not an Arm
 
     Example:
         >>> arm = robolin.load("panda")
@@ -86,48 +86,51 @@ def state_warnings(arm: Arm, q: JointValues, *, jobs: int | None = None) -> tupl
     require_arm(arm)
     given = as_joint_array(arm, "q", q)
     rows = given.reshape(-1, arm.n)
-    odd, conditioning = JointRangeMonitor(arm), ConditionMonitor(arm, jobs)
-    odd.look(rows)
-    conditioning.look(rows, lambda row: f"row {row + 1}" if given.ndim > 1 else "")
-    weightless = massless_warning(arm)
-    if weightless:
-        return weightless, *odd.warnings()
-    return *odd.warnings(), *conditioning.warnings()
+    ranges, condition = JointRangeMonitor(arm), ConditionMonitor(arm, jobs)
+    ranges.update(rows)
+    condition.update(rows, lambda row: f"row {row + 1}" if given.ndim > 1 else "")
+    massless = massless_warning(arm)
+    if massless:
+        return massless, *ranges.warnings()
+    return *ranges.warnings(), *condition.warnings()
 
 
 class ConditionMonitor:
-    """In how many states 𝓜 was too nearly singular, the first of them and the worst.
+    """Counts states with a near-singular 𝓜; records the first and the worst one.
 
-    Dividing by 𝓜 costs about 1e-15 cond(𝓜) of a result, as `verify` finds it on every arm.  Masses
-    and lengths alone bound cond(𝓜) in all poses, so that on most arms no state is looked at.
+    Dividing by 𝓜 causes a relative error of about 1e-15 cond(𝓜), as `verify` measures.  Masses and
+    lengths bound cond(𝓜) in all poses, so for most arms no state has to be checked.
     """
 
     def __init__(self, arm: Arm, jobs: int | None = None) -> None:
         self._arm, self._jobs = arm, jobs
         self._count, self._first, self._worst = 0, "", 0.0
-        # slides up to which no pose is too nearly singular
-        self._fine_up_to = -1.0
+        # prismatic displacement up to which no pose is near-singular
+        self._safe_travel = -1.0
 
-    def look(self, q: Floats, place: Callable[[int], str]) -> None:
-        """Take note of one state (n,) or of rows (rows, n); `place` says where a row stands."""
+    def update(self, q: Floats, place: Callable[[int], str]) -> None:
+        """Check one state (n,) or rows (rows, n); `place` returns the location of a row."""
         rows = np.atleast_2d(q)
-        if self._arm.loops or self._surely_fine(rows):
+        if self._arm.loops or self._is_safe(rows):
             return
         conditions = self._conditions(rows)
-        bad = np.flatnonzero(conditions > TOO_LARGE)
+        bad = np.flatnonzero(conditions > MAX_CONDITION)
         if len(bad):
             self._first = self._first or place(int(bad[0]))
             self._count += len(bad)
             self._worst = max(self._worst, float(conditions[bad].max()))
 
-    def _surely_fine(self, q: Floats) -> bool:
+    def _is_safe(self, q: Floats) -> bool:
         stroke = max_prismatic_travel(self._arm, q)
-        if stroke > self._fine_up_to and condition_number_bound(self._arm, stroke) <= TOO_LARGE:
-            self._fine_up_to = stroke
-        return stroke <= self._fine_up_to
+        if (
+            stroke > self._safe_travel
+            and condition_number_bound(self._arm, stroke) <= MAX_CONDITION
+        ):
+            self._safe_travel = stroke
+        return stroke <= self._safe_travel
 
     def warnings(self) -> Iterator[str]:
-        """One sentence if there was such a state."""
+        """Yield one warning if any state was near-singular."""
         if not self._count:
             return
         digits = max(0, int(-log10(DIGITS_PER_CONDITION * self._worst)))
@@ -139,15 +142,15 @@ class ConditionMonitor:
         )
 
     def _conditions(self, q: Floats) -> Floats:
-        """An upper bound of each row's condition, and the condition itself where that matters."""
+        """Upper bounds of the condition numbers; exact where a bound is too large."""
         given = {"q": q}
         M = self._matrices("mass-matrix", "mass_matrix", given)
         inverse = self._matrices("mass-matrix-inverse", "mass_matrix_inverse", given)
         with np.errstate(invalid="ignore", over="ignore"):
-            bounds: Floats = _size(M) * _size(inverse)
-        # what is not finite is somebody else's to complain about
+            bounds: Floats = _frobenius_norm(M) * _frobenius_norm(inverse)
+        # non-finite values are reported elsewhere; ignore them here
         bounds[~np.isfinite(bounds)] = 0.0
-        suspects = np.flatnonzero(bounds > TOO_LARGE)
+        suspects = np.flatnonzero(bounds > MAX_CONDITION)
         bounds[suspects] = np.linalg.cond(M[suspects])
         return bounds
 
@@ -157,42 +160,42 @@ class ConditionMonitor:
         return matrices
 
 
-def _size(matrices: Floats) -> Floats:
-    """The Frobenius norm of each."""
+def _frobenius_norm(matrices: Floats) -> Floats:
+    """Frobenius norm of each matrix."""
     squares: Floats = np.einsum("bij,bij->b", matrices, matrices)
     return np.sqrt(squares)
 
 
 def max_prismatic_travel(arm: Arm, q: Floats) -> float:
-    """How far a joint slides at the most, in any of these rows."""
+    """Largest absolute displacement of a prismatic joint in these rows, in m."""
     if not arm.slides:
         return 0.0
-    farthest, stroke = column_max(np.abs(q)), 0.0
-    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
+    largest, stroke = column_max(np.abs(q)), 0.0
+    for link, coordinate in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         if not link.joint.turns:
             mimic = link.joint.mimic or Mimic("")
-            slide = abs(mimic.ratio) * float(farthest[place]) + abs(mimic.offset)
+            slide = abs(mimic.ratio) * float(largest[coordinate]) + abs(mimic.offset)
             stroke = max(stroke, slide if isfinite(slide) else inf)
     return stroke
 
 
 def condition_number_bound(arm: Arm, stroke: float) -> float:
-    """A number that cond(𝓜) does not exceed in any pose whose slides go no farther than that.
+    """Upper bound of cond(𝓜) over all poses with prismatic displacements up to `stroke`.
 
     𝓜 is at most its trace, to which joint k contributes the inertia about it of all links outboard.
-    It is at least 1 / max c, where |q̇|² ≤ Σ c · (parts of twice the kinetic energy): a joint that
-    turns is ω of its link less ω of the one inboard, so that q̇² ≤ 2 (ω² + ω'²); for one that
-    slides it is the centres' velocities, q̇² ≤ 3 (v² + v'² + r² ω'²).
+    It is at least 1 / max c, where |q̇|² ≤ Σ c · (parts of twice the kinetic energy).  The rate of a
+    revolute joint is ω of its link less ω of the inboard link, so q̇² ≤ 2 (ω² + ω'²).  For a
+    prismatic joint the centres' velocities give q̇² ≤ 3 (v² + v'² + r² ω'²).
     """
     if arm.groups or stroke == inf:
         return inf
-    # a leader's velocity stands for those of its followers too
+    # the velocity of a leader also moves its mimic joints
     followers = float_sum(link.joint.mimic.ratio**2 for link in arm.links if link.joint.mimic)
-    return _largest(arm, stroke) * (1.0 + followers) * _inverse_of_smallest(arm, stroke)
+    return _trace_bound(arm, stroke) * (1.0 + followers) * _inverse_eigenvalue_bound(arm, stroke)
 
 
-def _largest(arm: Arm, stroke: float) -> float:
-    """A bound of the trace of the mass matrix, joints that follow others counted by themselves."""
+def _trace_bound(arm: Arm, stroke: float) -> float:
+    """Upper bound of the trace of the mass matrix, with mimic joints as independent ones."""
     count = len(arm.links) + 1
     mass, rotary, reach = [0.0] * (count + 1), [0.0] * (count + 1), [0.0] * (count + 1)
     total = 0.0
@@ -211,8 +214,8 @@ def _largest(arm: Arm, stroke: float) -> float:
     return total
 
 
-def _inverse_of_smallest(arm: Arm, stroke: float) -> float:
-    """A bound of 1/λ for the smallest λ of the mass matrix."""
+def _inverse_eigenvalue_bound(arm: Arm, stroke: float) -> float:
+    """Upper bound of 1/λ for the smallest eigenvalue λ of the mass matrix."""
     count = len(arm.links) + 1
     turning, moving, weights = [0.0] * (count + 1), [0.0] * (count + 1), [0.0]
     for k, link in enumerate(arm.links_tip_to_base, start=1):
@@ -239,7 +242,7 @@ def _over(weight: float, inertia: float) -> float:
 
 
 def _principal(body: Inertia) -> tuple[float, float]:
-    """The smallest and the largest principal moment of inertia about the centre of mass."""
+    """Smallest and largest principal moment of inertia about the centre of mass."""
     xx, xy, xz, yy, yz, zz = body.rotary
-    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return float(moments[0]), float(moments[2])
+    eigenvalues = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return float(eigenvalues[0]), float(eigenvalues[2])

@@ -1,4 +1,4 @@
-"""What is made of states: values per joint, how their file is meant, and what is refused."""
+"""Conversion of states to joint values, rules for their file, and validation."""
 
 from __future__ import annotations
 
@@ -22,60 +22,60 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
 
-# what is typed in degrees; ξ has the unit of velocities and is no motion of a joint
+# quantities that accept degrees; ξ is not the velocity of a joint
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
 
 
 def parse_state_quantity(states: States, arm: Arm, quantity: str) -> list[float]:
-    """One state's quantity, one value per joint."""
+    """Parse a quantity of one state, one value per joint."""
     typed = FlagText(f"--{quantity}", states.typed[quantity])
     return parse_per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
 
 
 def joints_by_quaternion(states: States, arm: Arm) -> list[str]:
-    """The joints whose angles were typed as a quaternion."""
+    """Joints whose rotation was typed as a quaternion."""
     names = quaternion_names(arm).items()
     return [joint for joint, parts in names if f"{parts[3]}=" in states.typed.get("q", "")]
 
 
 def rules_of_file(states: States, arm: Arm) -> ReadOptions:
-    """How the file with the states is meant, for this arm."""
+    """Rules for reading the states' file, for this arm."""
     return read_options_from(arm, states.recording)
 
 
 def with_trajectory(states: States, path: str, rows: str | None) -> States:
-    """The same of another file, and of these rows of it."""
+    """Return the states with another file and row selection."""
     other = copy(states)
     object.__setattr__(other, "trajectory", path)
     object.__setattr__(other, "rows", rows)
     return other
 
 
-def reject_samples(states: States, needed: str) -> None:
-    """Refuse samples where they would have no effect; `needed` is what they go with."""
+def reject_samples(states: States, required: str) -> None:
+    """Reject samples without effect; `required` is the option that they require."""
     if states.samples is not None or states.seed is not None:
         name = "--samples" if states.samples is not None else "--seed"
-        raise UsageError("has no effect here", where=name, hint=f"it goes with {needed}")
+        raise UsageError("has no effect here", where=name, hint=f"it goes with {required}")
 
 
 def require_nan_support(states: States, form: str) -> None:
-    """Refuse a format that has no place for rows without an answer."""
+    """Reject NaN for failed rows in a format that cannot store NaN."""
     if states.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
         hint = f"write {extensions(with_nan())} instead"
         raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
 
 
-_ROWS_AT_ONCE = 16384
+_ROWS_PER_CHUNK = 16384
 
 
 class BatchSource(Protocol):
-    """Rows in chunks, and what is known of all of them; a `TrajectoryStream` is one.
+    """Rows in chunks, with properties of all rows; a `TrajectoryStream` is one.
 
-    has_columns: whether quantities that are missing were to be expected as columns
-    size:        how large all of it is, in the units that chunks count, if that can be told
-    derived:     the quantities among those given that are derivatives of others
-    lines:       what a contract tells of the way they were read
-    time_unit:   what the time counts, where that is known
+    has_columns: missing quantities could have been columns, so their absence is worth a warning
+    size:        total size in the units of the chunks, if known
+    derived:     given quantities that are derivatives of others
+    lines:       contract entries about reading
+    time_unit:   unit of the time, if known
     """
 
     has_columns: bool
@@ -100,7 +100,7 @@ class BatchSource(Protocol):
 
 
 class ArrayRows:
-    """The rows of arrays of shape (rows, n), all with the same number of rows."""
+    """Rows of arrays of shape (rows, n), all with the same number of rows."""
 
     name = "arrays"
     notes = ()
@@ -128,7 +128,7 @@ class ArrayRows:
             raise UsageError("the arrays have no row", hint="shape (rows, n)")
 
     def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]:
-        """All rows; those that are not finite are refused by their number, or let through."""
+        """Yield all rows; reject non-finite ones by their number, or pass them on as gaps."""
         bad = ~np.all([np.isfinite(each).all(axis=1) for each in self._arrays.values()], axis=0)
         if bad.any() and not gaps:
             row = int(np.argmax(bad))
@@ -137,12 +137,14 @@ class ArrayRows:
             ]
             raise UsageError(f"{names[0]} has a number that is not finite", where=f"row {row + 1}")
         columns = {name: np.where(bad[:, None], np.nan, x) for name, x in self._arrays.items()}
-        whole = Chunk(self.size, columns, None, lambda row: f"row {row + 1}", bad, (0, self.size))
-        yield from split_chunk(whole, lambda: rows or _ROWS_AT_ONCE)
+        all_rows = Chunk(
+            self.size, columns, None, lambda row: f"row {row + 1}", bad, (0, self.size)
+        )
+        yield from split_chunk(all_rows, lambda: rows or _ROWS_PER_CHUNK)
 
     def most_rows(self) -> int:
         return self.size
 
     def inputs(self) -> dict[str, str]:
-        """No file was read."""
+        """Return {}: arrays come from no file."""
         return {}

@@ -1,4 +1,4 @@
-"""The answer of `state-space`: A, B, C, D and drift with their operating point."""
+"""The `state-space` query: A, B, C, D and drift about an operating point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robolin.queries.linear_model_arrays import (
     units_line,
 )
 from robolin.queries.linear_model_runner import answer_models
-from robolin.queries.linear_model_spec import model_question, require_model_sense
+from robolin.queries.linear_model_spec import spec_from_question, validate_model_options
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
@@ -25,32 +25,32 @@ from robolin.queries.states import States
 MODEL_MATRICES = ("A", "B", "C", "D", "drift", "y")
 
 
-def answer_state_space(posed: QueryContext) -> Result | ResultStream:
-    """The linear model about one state, or about every row."""
-    wanted = model_question(posed.arm, posed.question)
-    only = _only(posed.question)
-    work = LinearModelTask(wanted, lambda values: arrays(values))
+def answer_state_space(context: QueryContext) -> Result | ResultStream:
+    """Linearize about one state or every row."""
+    spec = spec_from_question(context.arm, context.question)
+    only = _only(context.question)
+    task = LinearModelTask(spec, lambda values: arrays(values))
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
-        model = wanted.model(values, posed.settings.jobs)
-        if not work.lines:
+        model = spec.model(values, context.settings.jobs)
+        if not task.lines:
             names = (*model.states, *model.inputs, *model.outputs)
-            work.lines.update(model_lines(model))
-            work.lines["units by name"] = units_line(model, names)
+            task.lines.update(model_lines(model))
+            task.lines["units by name"] = units_line(model, names)
         chosen = (array for array in matrix_arrays(model) if array.name in only)
         return (*chosen, *model_point_arrays(model))
 
-    return answer_models(posed, work)
+    return answer_models(context, task)
 
 
-def require_sense(question: Question, states: States, arm: str) -> None:
-    """Refuse wishes that contradict each other, and matrices that there are not."""
-    require_model_sense(question, states)
+def validate_options(question: Question, states: States, arm: str) -> None:
+    """Reject contradictory options and unknown matrices."""
+    validate_model_options(question, states)
     _only(question)
 
 
 def _only(question: Question) -> tuple[str, ...]:
-    """The matrices to answer with, beside the operating point."""
+    """Parse the matrices to return; the operating point is always returned."""
     text = question.text("only")
     names = MODEL_MATRICES if text is None else tuple(name.strip() for name in text.split(","))
     for name in names:

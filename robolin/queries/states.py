@@ -1,4 +1,4 @@
-"""The states a question is asked about, as plain data."""
+"""States of a query as plain data."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ if TYPE_CHECKING:
 
 HOLD_TORQUE, NAN = "hold", "nan"
 STATE_QUANTITIES = tuple(dict.fromkeys(name for verb in VERBS.values() for name in verb.states))
-# stands in the options of a result for states that no option can say
+# recorded in the options of a result for states given as arrays
 STATES_OPTION = "states"
 
 _ANY = Verb("states", "", "")
 
-# how states come, besides their values
-_ASKS = {**TRAJECTORY, **SAMPLES}
+# options for files and samples
+_OPTIONS = {**TRAJECTORY, **SAMPLES}
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class States:
-    """One state, every row of a file or of arrays, or states drawn at random.
+    """One state, every row of a file or of arrays, or random states.
 
-    A quantity is one number per joint in the arm's order, shape (n,), a mapping from joints to
-    numbers where those left out are 0, text as typed after its flag, or an array of shape
-    (rows, n).  Two are equal if they say the same in the same words, arrays number by number.
+    A quantity is one number per joint in the arm's order, shape (n,); a mapping from joints to
+    numbers, 0 for missing joints; text as on the command line; or an array of shape (rows, n).
+    Two `States` are equal if their texts are identical and their arrays are equal.
 
     Args:
-        q: positions, in rad or m; joints with several freedoms as docs/conventions.md tells
+        q: positions, in rad or m; docs/conventions.md explains multi-DoF joints
         qd: velocities, in rad/s or m/s
         qdd: accelerations, in rad/s² or m/s²
-        tau: torques, in N·m or N; 'hold' for those that keep the arm from accelerating
-        nu, epsilon: diagonalizing velocities, in √J, and torques, in √J/s, that `diagonalize` is
-            to go back from
+        tau: torques, in N·m or N; 'hold' for the torques that give zero acceleration
+        nu, epsilon: diagonalizing velocities, in √J, and torques, in √J/s, for the inverse
+            transform of `diagonalize`
         xi, kappa: the same without square roots, in rad/s or m/s, and N·m or N
         state: a .yaml or .toml file with some of these quantities
 
@@ -63,23 +63,23 @@ class States:
         values: quantity -> one state as text, or an array of shape (rows, n), in rad or m, rad/s
             or m/s, and so on
         trajectory: a .csv, .parquet or .npz file, or '-' for CSV on standard input
-        on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
-        samples: how many random states between the joints' limits, for verbs that look at many
-        seed: which ones
-        columns: how columns of the file are called, such as 'position=/states/{joint}/position',
-            or a .yaml or .toml file that says so
-        time: the column of the file with the time, where it is not called so
-        time_unit: what the time counts, 'ns', 'us', 'ms' or 's', from the first row on
+        on_bad_row: for rows without a result: 'error' raises, 'nan' writes NaN
+        samples: number of random states within the joint limits, for commands that accept several
+        seed: random seed
+        columns: column names of the file, such as 'position=/states/{joint}/position', or a .yaml
+            or .toml file with such rules
+        time: name of the time column, if it is not 'time'
+        time_unit: unit of the time, 'ns', 'us', 'ms' or 's'; time starts at the first row
         degrees: True if angles in the file are in degrees
-        radians: True if they are in rad, for files whose units nobody can know
-        differentiate: 'central' or 'savgol' for velocities and accelerations from positions
-        carry: columns of the file that go along into the result
-        rows: which rows of the file, such as '1000:2000', counted from 0, the last one left out
-        stride: every so many of them
+        radians: True if they are in rad, for files that do not declare their unit
+        differentiate: 'central' or 'savgol' computes velocities and accelerations from positions
+        carry: columns of the file to copy into the result
+        rows: rows of the file, such as '1000:2000', counted from 0, without the last one
+        stride: use every stride-th row
 
     Raises:
-        UsageError: what no state has, what is no number, or what does not go together
-        RobolinError: a `state` or `columns` file that cannot be understood
+        UsageError: an unknown quantity, a value that is not a number, or incompatible options
+        RobolinError: an invalid `state` or `columns` file
         FileError: a `state` or `columns` file that cannot be read
 
     Example:
@@ -134,7 +134,7 @@ class States:
         **unknown: Never,
     ) -> None:
         for name in unknown:
-            raise UsageError(f"no state has '{name}'", hint=_meant(name))
+            raise UsageError(f"no state has '{name}'", hint=_suggestion(name))
         values = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
         values |= {"nu": nu, "epsilon": epsilon, "xi": xi, "kappa": kappa}
         given = {name: _values(name, value) for name, value in values.items() if value is not None}
@@ -155,10 +155,10 @@ class States:
             "rows": rows,
             "stride": stride,
         }.items():
-            plain = coerce_option(_ANY, label, _ASKS[label], value)
+            plain = coerce_option(_ANY, label, _OPTIONS[label], value)
             object.__setattr__(self, label.replace("-", "_"), plain)
         object.__setattr__(self, "values", given)
-        self._require_sense()
+        self._validate()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, States) and equal_values(vars(self), vars(other))
@@ -166,7 +166,7 @@ class States:
     def __hash__(self) -> int:
         return hash((tuple(sorted(self.typed.items())), self.trajectory, self.rows))
 
-    def _require_sense(self) -> None:
+    def _validate(self) -> None:
         if self.trajectory is not None and self.values:
             flags = " and ".join(f"--{name}" for name in self.values)
             hint = "give the state either by flags or by a file"
@@ -183,7 +183,7 @@ class States:
             raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
 
     def _require_rows(self) -> None:
-        """Refuse rows that make no sense, and neighbours of rows that are left out."""
+        """Reject invalid row selections, and row selections with differentiation."""
         for name in ROW_OPTIONS:
             if getattr(self, name) is not None and self.trajectory is None:
                 hint = "it says which rows of a file are meant"
@@ -192,7 +192,7 @@ class States:
                 hint = "derivatives depend on the rows beside, which would be left out"
                 message = "cannot go together with --differentiate"
                 raise UsageError(message, where=f"--{name}", hint=hint)
-        assert self.parse_row_slice, "rows that make no sense are refused here"
+        assert self.parse_row_slice, "raises for invalid rows"
 
     @property
     def typed(self) -> dict[str, str]:
@@ -201,17 +201,17 @@ class States:
 
     @property
     def arrays(self) -> dict[str, Floats]:
-        """The quantities that were given with rows."""
+        """The quantities given as arrays (rows, n)."""
         return {name: value for name, value in self.values.items() if not isinstance(value, str)}
 
     @property
     def files(self) -> dict[str, str]:
-        """The file the states are in, by its flag."""
+        """The file of the states, by its flag."""
         return {} if self.trajectory is None else {"trajectory": self.trajectory}
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a result records of the states: the file by its last name, the rest as it is."""
+        """Options as a result records them: the file by its base name."""
         flags: dict[str, Any] = {
             "on-bad-row": self.on_bad_row,
             "samples": self.samples,
@@ -228,30 +228,30 @@ class States:
 
     @property
     def recording(self) -> dict[str, Any]:
-        """What was said of the file, by flag, None for what was not."""
+        """Read options of the file by flag; None if absent."""
         return {name: getattr(self, name.replace("-", "_")) for name in TRAJECTORY_OPTIONS}
 
     @property
     def parse_row_slice(self) -> RowSlice:
-        """Which rows of the file are meant."""
+        """The selected rows of the file."""
         if self.rows is None and self.stride is None:
             return ALL_ROWS
         return parse_row_slice(self.rows, self.stride)
 
 
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
-    """The quantities given, and beside them those of a state file."""
-    told = read_state_file(path, STATE_QUANTITIES)
-    for name in told:
+    """Add the quantities of a state file to those given."""
+    state = read_state_file(path, STATE_QUANTITIES)
+    for name in state:
         if name in given:
             message = f"cannot go together with --{name}"
             hint = f"the file says {name} already"
             raise UsageError(message, where=f"--state={path}", hint=hint)
-    return {**told, **given}
+    return {**state, **given}
 
 
 def _values(name: str, value: Any) -> str | Floats:
-    """One state as text; whatever has rows as an array."""
+    """Convert one state to text, and anything with rows to an array."""
     if isinstance(value, str | Mapping):
         return text_of(value)
     names = labelled(name, value)
@@ -278,11 +278,11 @@ def _values(name: str, value: Any) -> str | Floats:
     return text_of(np.atleast_1d(array))
 
 
-def _meant(name: str) -> str:
-    """The keyword that was meant: by the word for its columns, or by something like it."""
+def _suggestion(name: str) -> str:
+    """Hint for an unknown keyword: the quantity of that column, or a similar name."""
     by_column = {column: quantity for quantity, column in COLUMN_WORDS.items()}
     if name in by_column:
         return f"that is '{by_column[name]}' here"
     return did_you_mean(
-        name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _ASKS), "state"]
+        name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _OPTIONS), "state"]
     )

@@ -1,4 +1,4 @@
-"""One question asked for several values of an option of the model, and the answers as one."""
+"""Evaluate one question for several values of a model option, as one result."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from robolin.queries.states import States
 
 
-# an option with several values, or as it is typed after its flag
+# an option with several values, or its text on the command line
 SweptPayload = tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike] | str
 SweptByJoint = Mapping[str, ArrayLike] | str
 
-# how each option is given in Python
+# example of each option in Python
 _EXAMPLES = {
     "payload": "('tool0', [0, 1, 2])",
     "armature": "{'elbow': [0, 0.1]}",
@@ -54,29 +54,29 @@ def sweep(
     jobs: int | None = None,
     notify: MessageCallback = emit_warning,
 ) -> Result:
-    """Ask one question for several values of an option of the model, as `robolin sweep` does.
+    """Evaluate one question for several values of a model option, like `robolin sweep`.
 
-    Of the four options one is given, with its values in a list, or as text as it is typed after
-    its flag.  It is added to those that the arm was loaded with.
+    Exactly one of the four options is required, with a list of values or as text of the command
+    line.  It is added to the options that the arm was loaded with.
 
     Args:
-        arm: what `robolin.load` gives for a file or a bundled name
-        question: a `Question`, or the name of a verb of which nothing special is asked
-        states: a `States` with one state; all quantities 0 if left out
+        arm: the robot, from `robolin.load` with a file or a bundled name
+        question: a `Question`, or a command name for a question without options
+        states: a `States` with one state; all quantities are 0 by default
         payload: (link, masses) or (link, masses, position), in kg and m: (values,) and (3,)
         armature: {joint: inertias} (values,), in kg·m² or kg
         lock: {joint: positions} (values,), in rad or m
         friction_velocity: (values,), in rad/s or m/s
-        jobs: threads, one per processor by default; it changes no bit of the result
-        notify: is called with 'note', 'warning' or 'summary' and a text
+        jobs: number of threads (default: one per processor); results are bit-identical
+        notify: called with 'note', 'warning' or 'summary' and a text
 
     Returns:
-        a `Result` whose first array is the values, shape (values,), and whose others have one row
-        for each of them, with the bits that it has alone
+        a `Result`: first the array of values, shape (values,), then arrays with one row per
+        value, bit-identical to separate evaluations
 
     Raises:
-        UsageError: no option with several values, more than one, or states with many rows
-        RobolinError: a value without an answer, or an arm that came from no file
+        UsageError: no option with several values, more than one, or states with several rows
+        RobolinError: a value without a result, or an arm that was not loaded from a file
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -87,24 +87,24 @@ def sweep(
                [58.9, 24.5]]))
     """
     require_arm(arm)
-    asked, given = coerce_query_and_states(question, states)
+    query, given = coerce_query_and_states(question, states)
     values = dict(zip(SWEPT, (payload, armature, lock, friction_velocity), strict=True))
-    source = ArmSource(*_loaded_with(arm, VERBS[asked.verb], values))
-    inquiry = checked_request(source, asked, given, f"{SWEEP} {asked.verb}")
-    return run_sweep(inquiry, Settings(jobs, notify=notify), arm.digest)
+    source = ArmSource(*_loaded_with(arm, VERBS[query.verb], values))
+    request = checked_request(source, query, given, f"{SWEEP} {query.verb}")
+    return run_sweep(request, Settings(jobs, notify=notify), arm.digest)
 
 
-def run_sweep(inquiry: Request, settings: Settings, digest: str | None = None) -> Result:
-    """The answers to every value as the rows of one result.
+def run_sweep(request: Request, settings: Settings, digest: str | None = None) -> Result:
+    """Evaluate every value of the swept option; return one result row per value.
 
-    digest: of the file that the arm was read from before, if it was
+    digest: hash of the arm's file when it was loaded, if it was
     """
-    assert inquiry.swept is not None, "something is swept"
-    # read once: standard input is empty afterwards, and a file may change meanwhile
-    reading = inquiry.sources[0].reading()
-    answers: list[Result] = []
+    assert request.swept is not None, "the request is a sweep"
+    # read once: standard input cannot be read again, and a file may change
+    reading = request.sources[0].reading()
+    results: list[Result] = []
     notes: list[list[tuple[str, str]]] = []
-    for i, source in enumerate(inquiry.sources):
+    for i, source in enumerate(request.sources):
         notes.append([])
         try:
             arm = source.arm(reading)
@@ -113,26 +113,28 @@ def run_sweep(inquiry: Request, settings: Settings, digest: str | None = None) -
                 raise RobolinError(
                     "has changed since the arm was loaded", where=arm.source, hint=hint
                 )
-            answers.append(_alone(arm, inquiry, settings, notes[i]))
-            _require_like(answers[0], answers[i])
+            results.append(_evaluate_one(arm, request, settings, notes[i]))
+            _require_same_labels(results[0], results[i])
         except RobolinError as error:
-            raise_all([with_swept_value(inquiry.swept, i, part) for part in error.parts])
-    _say(inquiry.swept, notes, settings.notify)
-    found = _in_rows(inquiry.swept, answers)
-    verb = f"{SWEEP} {inquiry.question.verb}"
-    return replace(found, verb=verb, options=inquiry.options, files=inquiry.files)
+            raise_all([with_swept_value(request.swept, i, part) for part in error.parts])
+    _forward_messages(request.swept, notes, settings.notify)
+    stacked = _stack(request.swept, results)
+    verb = f"{SWEEP} {request.question.verb}"
+    return replace(stacked, verb=verb, options=request.options, files=request.files)
 
 
-def _alone(arm: Arm, inquiry: Request, settings: Settings, notes: list[tuple[str, str]]) -> Result:
-    """The answer to one of the values; what there is to say goes into the notes."""
-    heard = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
-    with run_query(arm, inquiry.question, inquiry.states, heard) as answer:
-        found = answer if isinstance(answer, Result) else concat_parts(answer)
-    require_finite(found)
-    return found
+def _evaluate_one(
+    arm: Arm, request: Request, settings: Settings, notes: list[tuple[str, str]]
+) -> Result:
+    """Evaluate one of the values; append its messages to `notes`."""
+    collecting = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
+    with run_query(arm, request.question, request.states, collecting) as output:
+        result = output if isinstance(output, Result) else concat_parts(output)
+    require_finite(result)
+    return result
 
 
-def _require_like(first: Result, answer: Result) -> None:
+def _require_same_labels(first: Result, answer: Result) -> None:
     if answer.batch is not None:
         hint = "give one state with --q, --qd, …"
         raise UsageError("a sweep is about one state, not about many rows", hint=hint)
@@ -141,45 +143,49 @@ def _require_like(first: Result, answer: Result) -> None:
 
 
 def with_swept_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:
-    """What went wrong, with the value if others before it went well."""
+    """Add the swept value to an error, except for the first value."""
     if i == 0:
         return error
     message = f"--{option.label} {option.texts[i]}: {error.message}"
     return type(error)(message, where=error.where, hint=error.hint)
 
 
-def _say(option: SweptOption, notes: list[list[tuple[str, str]]], notify: MessageCallback) -> None:
-    """Say once what holds for all values, and the rest with its value."""
-    for i, said in enumerate(notes):
-        for kind, text in said:
+def _forward_messages(
+    option: SweptOption, notes: list[list[tuple[str, str]]], notify: MessageCallback
+) -> None:
+    """Forward messages: common ones once, the others with their value."""
+    for i, messages in enumerate(notes):
+        for kind, text in messages:
             if not all((kind, text) in each for each in notes):
                 notify(kind, f"--{option.label} {option.texts[i]}: {text}")
             elif i == 0:
                 notify(kind, text)
 
 
-def _in_rows(option: SweptOption, answers: Sequence[Result]) -> Result:
-    """The answers as rows of one result, beside the values that make them differ."""
-    first = answers[0]
+def _stack(option: SweptOption, results: Sequence[Result]) -> Result:
+    """Stack the results as rows of one result, after the array of swept values."""
+    first = results[0]
     arrays = tuple(
-        replace(array, values=np.stack([answer.arrays[i].values for answer in answers]))
+        replace(array, values=np.stack([answer.arrays[i].values for answer in results]))
         for i, array in enumerate(first.arrays)
     )
     name, values = option.label.replace("-", "_"), np.asarray(option.values, np.float64)
     axis = Array(name, values, (), option.unit(first.model))
-    said = f"{first.verb} for {len(answers)} values of --{option.label} {option.about}".rstrip()
-    contract = {**_common([answer.contract for answer in answers]), SWEEP: said}
+    description = (
+        f"{first.verb} for {len(results)} values of --{option.label} {option.about}".rstrip()
+    )
+    contract = {**_common([answer.contract for answer in results]), SWEEP: description}
     return replace(first, arrays=(axis, *arrays), contract=contract)
 
 
 def _common(contracts: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """What all of them say alike."""
+    """Contract entries that are equal in all results."""
     first = contracts[0]
     return {key: first[key] for key in first if all(c.get(key) == first[key] for c in contracts)}
 
 
 def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Where the arm comes from, and its options with those that are given here added."""
+    """Path of the arm, and its model options with the swept ones added."""
     loaded = dict(arm.loaded_with or {ARM_OPTION: "-"})
     path = loaded.pop(ARM_OPTION)
     if path == "-":
@@ -188,17 +194,17 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
     for label, value in values.items():
         if value is None:
             continue
-        if label in loaded and not MODEL_OPTIONS[label].repeats:
+        if label in loaded and not MODEL_OPTIONS[label].multiple:
             raise UsageError("the arm was loaded with one already", where=label)
         texts = _texts(label, value)
         loaded[label] = (
-            (*loaded.get(label, ()), *texts) if MODEL_OPTIONS[label].repeats else texts[0]
+            (*loaded.get(label, ()), *texts) if MODEL_OPTIONS[label].multiple else texts[0]
         )
     return path, model_texts(loaded, verb)
 
 
 def _texts(label: str, value: Any) -> list[str]:
-    """An option with several values as it is typed."""
+    """Format an option with several values as on the command line."""
     if isinstance(value, str):
         return [value]
     try:
@@ -214,7 +220,7 @@ def _texts(label: str, value: Any) -> list[str]:
         raise UsageError(f"{value!r} is no option with several values", hint=hint) from error
 
 
-# the options that can be swept: what stands before the values, and behind them
+# patterns of the options that can be swept: text before, values, text after
 _FORMS = {
     "payload": r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?",
     "armature": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
@@ -232,12 +238,12 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class SweptOption:
-    """The option of a model that has several values.
+    """The model option with several values.
 
     about:    the link or joint it belongs to
     texts:    the option with each of its values
-    values:   those as numbers
-    variants: all options of the model, once for each value
+    values:   the values as numbers
+    variants: all model options, once for each value
     """
 
     label: str
@@ -247,13 +253,13 @@ class SweptOption:
     variants: tuple[Mapping[str, Any], ...]
 
     def unit(self, model: Mapping[str, Any] | None) -> str:
-        """The unit of the values, for the arm with these figures."""
+        """Unit of the values, for the arm with these parameters."""
         joint = (model or {}).get("joints", {}).get(self.about, {})
         return _UNITS[self.label][joint.get("type") == "prismatic"]
 
 
 def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
-    """The one option of the model that has several values."""
+    """Return the only model option with several values; raise unless there is exactly one."""
     found = list(_swept(texts))
     if len(found) != 1:
         what = "no option has several values" if not found else "more than one option is swept"
@@ -277,11 +283,11 @@ def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
             typed = FlagText(f"--{label}", text)
             values = tuple(parse_number(typed, item).value for item in items)
             variants = tuple(
-                {**texts, label: one if isinstance(given, str) else _put(listed, i, one)}
+                {**texts, label: one if isinstance(given, str) else _replaced(listed, i, one)}
                 for one in each
             )
             yield SweptOption(label, before.rstrip(":="), each, values, variants)
 
 
-def _put(texts: Sequence[str], place: int, text: str) -> tuple[str, ...]:
-    return (*texts[:place], text, *texts[place + 1 :])
+def _replaced(texts: Sequence[str], index: int, text: str) -> tuple[str, ...]:
+    return (*texts[:index], text, *texts[index + 1 :])

@@ -1,4 +1,4 @@
-"""A verb on every row of a trajectory: read, computed and handed on chunk by chunk."""
+"""Evaluate a query on every row of a trajectory, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -45,172 +45,180 @@ T = TypeVar("T")
 
 _SKIP = "--on-bad-row nan goes on without such rows"
 
-# results that are few enough, 4 MB, are still in the processor's cache when they are written;
-# but a part takes a millisecond or two to be handed on, however small it is
-_NUMBERS_AT_ONCE = 1 << 19
-_FEWEST_ROWS = FEW_STATES
+# results of 4 MB are still in the processor's cache when they are written; smaller parts
+# do not help, because passing on a part takes a millisecond or two
+_NUMBERS_PER_PART = 1 << 19
+_MIN_ROWS = FEW_STATES
 
-# bytes or rows of a source that has enough to do for every thread from the start
-_SURELY_LONG = 1 << 22
+# size in bytes or rows above which all threads are busy from the start
+_LONG_SOURCE = 1 << 22
 
 
-def answer_rows(posed: QueryContext, algorithms: AlgorithmQuery) -> ResultStream:
-    """The answer for every row, computed as its parts are asked for."""
-    motion, source = open_batch(posed, algorithms.needs, algorithms.torque)
-    return BatchRunner(posed, algorithms, motion, source).stream()
+def answer_rows(context: QueryContext, algorithms: AlgorithmQuery) -> ResultStream:
+    """Evaluate every row; parts are computed on demand."""
+    motion, source = open_batch(context, algorithms.needs, algorithms.torque)
+    return BatchRunner(context, algorithms, motion, source).stream()
 
 
 def open_batch(
-    posed: QueryContext, needs: tuple[str, ...], torque: TorqueDefault
+    context: QueryContext, needs: tuple[str, ...], torque: TorqueDefault
 ) -> tuple[StateInputs, BatchSource]:
-    """The rows to answer for, and what they give; what is assumed of them is said."""
-    arm, names = posed.arm, possible_quantities(needs, torque)
+    """Open the rows to evaluate and resolve their inputs; emit notes about assumptions."""
+    arm, names = context.arm, possible_quantities(needs, torque)
     source: BatchSource
-    if posed.states.trajectory is None:
-        require_useful(posed.states, names, both={"qdd", "tau"} <= set(needs))
-        source = ArrayRows(arm, posed.states.arrays)
+    if context.states.trajectory is None:
+        require_useful(context.states, names, both={"qdd", "tau"} <= set(needs))
+        source = ArrayRows(arm, context.states.arrays)
     else:
-        path = posed.states.trajectory
-        _require_readable(posed, path, names)
-        source = _opened(posed, path, names)
+        path = context.states.trajectory
+        _require_readable(context, path, names)
+        source = _open_trajectory(context, path, names)
     columns = (source.given, source.name, source.derived)
-    motion = resolve_batch(arm, posed.question, needs, torque, *columns)
-    _tell(posed, motion, source)
+    motion = resolve_batch(arm, context.question, needs, torque, *columns)
+    _report_assumptions(context, motion, source)
     return motion, source
 
 
-def _opened(posed: QueryContext, path: str, names: tuple[str, ...]) -> TrajectoryStream:
-    """A trajectory file that stays open for the answer, or a table that is in memory."""
-    arm, settings = posed.arm, posed.settings
-    wanted = (arm.joint_names, ("q",), names[1:], posed.rules, posed.states.parse_row_slice)
+def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -> TrajectoryStream:
+    """Open a trajectory file for the duration of the query, or wrap a table in memory."""
+    arm, settings = context.arm, context.settings
+    read_arguments = (
+        arm.joint_names,
+        ("q",),
+        names[1:],
+        context.rules,
+        context.states.parse_row_slice,
+    )
     if settings.table is not None:
-        return table_trajectory(settings.table, path, *wanted)
-    stream = open_trajectory(path, *wanted, settings.known, settings.live)
-    return posed.opened.enter_context(stream)
+        return table_trajectory(settings.table, path, *read_arguments)
+    stream = open_trajectory(path, *read_arguments, settings.known, settings.live)
+    return context.opened.enter_context(stream)
 
 
 class BatchRunner:
-    """The rows of one trajectory on their way through a verb."""
+    """Evaluates algorithms on the rows of one trajectory."""
 
     def __init__(
         self,
-        posed: QueryContext,
+        context: QueryContext,
         algorithms: AlgorithmQuery,
         motion: StateInputs,
         source: BatchSource,
     ) -> None:
-        self._posed, self._algorithms = posed, algorithms
-        self._arm, self._motion, self._source = posed.arm, motion, source
-        self._tolerant = posed.states.on_bad_row == NAN
-        self._how: RunOptions = {
+        self._context, self._algorithms = context, algorithms
+        self._arm, self._motion, self._source = context.arm, motion, source
+        self._tolerant = context.states.on_bad_row == NAN
+        self._run_options: RunOptions = {
             "method": algorithms.method,
             "loop_method": algorithms.loops.method,
         }
-        self._options, self._files = posed.options, posed.files
+        self._options, self._files = context.options, context.files
         self._unanswered = 0
-        # how many numbers the results of a row have, once there are some
+        # numbers per row of the results, once known
         self._numbers = 0.0
-        # how many rows have been come to, and how many there are in all, as far as can be told
+        # rows read so far, and the estimated total
         self._rows, self._all_rows = 0, inf
         self._worst = 0.0
-        self._doubtful = StateMonitor(posed, algorithms.divides)
+        self._monitor = StateMonitor(context, algorithms.divides)
 
     def stream(self) -> ResultStream:
-        """All parts, and after the last one what was noticed on the way."""
-        if self._posed.settings.progress:
-            self._posed.settings.progress.begin(self._source.size)
-        self._posed.at_end.append(self._tell_at_end)
-        live = self._posed.settings.live
+        """Return all parts as a stream; report warnings after the last one."""
+        if self._context.settings.progress:
+            self._context.settings.progress.begin(self._source.size)
+        self._context.at_end.append(self._report_at_end)
+        live = self._context.settings.live
         return ResultStream(self._parts(), self._footer, self._source.most_rows, live)
 
-    def _tell_at_end(self) -> None:
+    def _report_at_end(self) -> None:
         if self._worst:
-            self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
-        self._doubtful.tell(self._motion.file)
+            self._context.note(f"cond(M) = {self._worst:.3g} in the worst row")
+        self._monitor.report(self._motion.file)
         if count := self._unanswered:
             rows = pluralize(count, "row")
-            self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
+            self._context.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
 
     def _parts(self) -> Iterator[Result]:
-        progress = self._posed.settings.progress
-        with closing(prefetch(self._computed(), self._unless_piped(self._worth_it))) as parts:
+        progress = self._context.settings.progress
+        with closing(
+            prefetch(self._computed(), self._thread_condition(self._justifies_thread))
+        ) as parts:
             for part, chunk in parts:
                 if progress:
                     progress.add(chunk.rows, chunk.reach[1])
                 yield part
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
-        read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
-        with closing(prefetch(read, self._unless_piped(self._goes_on))) as chunks:
+        read = self._source.chunks(self._context.settings.chunk_rows, gaps=self._tolerant)
+        with closing(prefetch(read, self._thread_condition(self._has_more))) as chunks:
             for chunk in chain.from_iterable(
-                split_chunk(each, self._rows_at_once) for each in chunks
+                split_chunk(each, self._rows_per_chunk) for each in chunks
             ):
                 self._rows += chunk.rows
                 self._all_rows = self._rows + self._rows_after(chunk)
-                for part, answered in self._answered(chunk):
+                for part, answered in self._evaluate(chunk):
                     numbers = sum(array.values.size for array in part.arrays)
                     self._numbers = numbers / answered.rows
                     yield part, answered
 
-    def _answered(self, chunk: Chunk) -> Iterator[tuple[Result, Chunk]]:
-        """A chunk with its answer; rows that are awaited have theirs before one without any."""
+    def _evaluate(self, chunk: Chunk) -> Iterator[tuple[Result, Chunk]]:
+        """Evaluate a chunk; live rows before a failing row are returned first."""
         try:
-            whole = self._part(chunk)
+            part = self._part(chunk)
         except RobolinError:
-            if not self._posed.settings.live or chunk.rows == 1:
+            if not self._context.settings.live or chunk.rows == 1:
                 raise
         else:
-            yield whole, chunk
+            yield part, chunk
             return
         for row in split_chunk(chunk, lambda: 1):
             yield self._part(row), row
 
-    def _unless_piped(self, goes_on: Callable[[T], bool]) -> Callable[[T], bool] | None:
-        """A rule for threads; whoever waits for a pipe has one at once, to be interrupted."""
+    def _thread_condition(self, condition: Callable[[T], bool]) -> Callable[[T], bool] | None:
+        """Condition for starting a thread; None (always) for pipes and long sources."""
         size = self._source.size
-        return goes_on if size is not None and size < _SURELY_LONG else None
+        return condition if size is not None and size < _LONG_SOURCE else None
 
-    def _goes_on(self, chunk: Chunk) -> bool:
-        """Whether there is more to read behind this chunk."""
+    def _has_more(self, chunk: Chunk) -> bool:
+        """True if the source continues after this chunk."""
         return chunk.reach[1] < (self._source.size or 0)
 
-    def _worth_it(self, made: tuple[Result, Chunk]) -> bool:
-        """Whether what is left to compute is worth a thread of its own."""
-        left = self._rows_after(made[1]) * self._numbers
+    def _justifies_thread(self, item: tuple[Result, Chunk]) -> bool:
+        """True if the remaining work justifies a thread."""
+        left = self._rows_after(item[1]) * self._numbers
         return left > MIN_WORK_PER_THREAD and self._all_rows * self._numbers > SMALL_RESULT
 
     def _rows_after(self, chunk: Chunk) -> float:
-        """About how many rows there are behind a chunk; infinitely many in a pipe."""
+        """Estimated number of rows after a chunk; infinite in a pipe."""
         if self._source.size is None:
             return inf
         begin, end = chunk.reach
         return (self._source.size - end) * chunk.rows / max(end - begin, 1)
 
-    def _rows_at_once(self) -> int:
-        """As many as asked for, or as keep the results together small."""
-        if self._posed.settings.chunk_rows:
-            return self._posed.settings.chunk_rows
-        numbers = self._numbers or _NUMBERS_AT_ONCE
-        return max(_FEWEST_ROWS, int(_NUMBERS_AT_ONCE / numbers))
+    def _rows_per_chunk(self) -> int:
+        """Rows per chunk: as set, or so that the results stay in the cache."""
+        if self._context.settings.chunk_rows:
+            return self._context.settings.chunk_rows
+        numbers = self._numbers or _NUMBERS_PER_PART
+        return max(_MIN_ROWS, int(_NUMBERS_PER_PART / numbers))
 
     def _run_options_for(self, chunk: Chunk) -> RunOptions:
-        """How to run these rows: by few threads if they are few and nobody asked for more."""
+        """Run options of a chunk; small chunks use one thread unless jobs is set."""
         jobs: int | None
         if not self._numbers:
-            # nobody knows yet how much there is to compute in a row
+            # the amount of work per row is not known yet
             jobs = 1 if chunk.rows <= FEW_STATES else None
         elif chunk.rows * self._numbers < MIN_WORK_PER_THREAD:
             jobs = 1
         else:
             jobs = threads_for(self._all_rows * self._numbers)
-        return {**self._how, "jobs": self._posed.settings.jobs or jobs}
+        return {**self._run_options, "jobs": self._context.settings.jobs or jobs}
 
     def _part(self, chunk: Chunk) -> Result:
-        batch, settings = Batch(self._arm, self._run_options_for(chunk)), self._posed.settings
+        batch, settings = Batch(self._arm, self._run_options_for(chunk)), self._context.settings
         if "q" in chunk.columns:
-            self._doubtful.look(chunk.columns["q"], chunk.place)
+            self._monitor.update(chunk.columns["q"], chunk.place)
         part = Result(
-            verb=self._posed.question.verb,
+            verb=self._context.question.verb,
             arrays=with_passthrough(self._arrays(chunk, batch), chunk),
             joints=self._arm.joint_names,
             contract={},
@@ -220,7 +228,7 @@ class BatchRunner:
             files=self._files,
         )
         if self._tolerant:
-            part = self._blanked(batch, chunk, part)
+            part = self._with_nan_rows(batch, chunk, part)
         else:
             _require_answers(batch, chunk)
         if settings.verbose and self._algorithms.divides and not self._arm.loops:
@@ -230,22 +238,24 @@ class BatchRunner:
         return part
 
     def _arrays(self, chunk: Chunk, batch: Batch) -> tuple[Array, ...]:
-        asked = (self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
+        arguments = (self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
         return (
-            arrays_and_operating_point(*asked) if self._posed.verb.linear else arrays_of(*asked)[0]
+            arrays_and_operating_point(*arguments)
+            if self._context.verb.linear
+            else arrays_of(*arguments)[0]
         )
 
-    def _blanked(self, batch: Batch, chunk: Chunk, part: Result) -> Result:
-        """NaN in every result of the rows that have no answer, which are counted."""
+    def _with_nan_rows(self, batch: Batch, chunk: Chunk, part: Result) -> Result:
+        """Write NaN to every row without a result, and count such rows."""
         bad = set() if chunk.gaps is None else set(np.flatnonzero(chunk.gaps).tolist())
         own = [array for array in part.arrays if array.name not in chunk.carried]
         for row in batch.suspects:
-            # a second look takes a while, and what is not finite needs none
+            # checking a row again is slow, and unnecessary if its results are not finite
             finite = all(np.isfinite(array.values[row]).all() for array in own)
             if row not in bad and (not finite or batch.complaint(row)):
                 bad.add(row)
         self._unanswered += len(bad)
-        arrays = [_without(array, bad) if array in own else array for array in part.arrays]
+        arrays = [_with_nan(array, bad) if array in own else array for array in part.arrays]
         return replace(part, arrays=tuple(arrays))
 
     def _footer(self, rows: int) -> Footer:
@@ -257,8 +267,8 @@ class BatchRunner:
         return Footer({**self._arm.contract, **lines}, inputs, self._arm.figures)
 
 
-def _without(array: Array, rows: set[int]) -> Array:
-    """The array with NaN in these rows; what it shares with others stays as it is there."""
+def _with_nan(array: Array, rows: set[int]) -> Array:
+    """Return a copy of the array with NaN in these rows."""
     if not rows:
         return array
     values = np.array(array.values)
@@ -266,20 +276,20 @@ def _without(array: Array, rows: set[int]) -> Array:
     return replace(array, values=values)
 
 
-def _require_readable(posed: QueryContext, path: str, names: tuple[str, ...]) -> None:
+def _require_readable(context: QueryContext, path: str, names: tuple[str, ...]) -> None:
     if unknown := [name for name in names if name not in COLUMN_WORDS]:
         message = f"no file has columns for {' and '.join(unknown)}"
         raise UsageError(message, where="--trajectory", hint="give one state by flags")
-    if path == "-" and posed.arm.source == "-":
+    if path == "-" and context.arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
 
 
-def _tell(posed: QueryContext, motion: StateInputs, source: BatchSource) -> None:
-    """Say what is assumed about the trajectory; under --strict what is missing is an error."""
+def _report_assumptions(context: QueryContext, motion: StateInputs, source: BatchSource) -> None:
+    """Emit notes about assumptions; under --strict raise for missing columns."""
     if not source.has_columns:
         return
     missing = motion.missing_columns()
-    if (posed.arm.loaded_with or {}).get("strict"):
+    if (context.arm.loaded_with or {}).get("strict"):
         hint = "add the columns, or leave out --strict"
         raise_all([RobolinError(text, where=motion.file, hint=hint) for text in missing])
     notes = list(source.notes)
@@ -289,19 +299,19 @@ def _tell(posed: QueryContext, motion: StateInputs, source: BatchSource) -> None
             if "qdd" in motion.needs
             else "acceleration columns not used: the efforts determine the accelerations"
         )
-    posed.note(*(f"{motion.file}: {note}" for note in notes))
-    posed.warn(*(f"{motion.file}: {text}" for text in missing))
+    context.note(*(f"{motion.file}: {note}" for note in notes))
+    context.warn(*(f"{motion.file}: {text}" for text in missing))
 
 
 def _require_answers(batch: Batch, chunk: Chunk) -> None:
-    """Refuse the first row that has no answer, by its place in the file."""
+    """Raise for the first row without a result, with its location in the file."""
     for row in batch.suspects:
         error = batch.complaint(row)
         if error is not None:
             raise located_error(error, chunk.place(row))
 
 
-def located_error(error: RobolinError, place: str) -> RobolinError:
-    """What is wrong with a row, and where that stands."""
+def located_error(error: RobolinError, location: str) -> RobolinError:
+    """Add a row's location and the --on-bad-row hint to an error."""
     hint = f"{error.hint}; {_SKIP}" if error.hint else _SKIP
-    return RobolinError(error.message, where=place, hint=hint)
+    return RobolinError(error.message, where=location, hint=hint)

@@ -1,4 +1,4 @@
-"""Values by name: which a verb is given, and how those come that it is not given."""
+"""Resolve the state quantities of a query: given, derived, gravity-compensating or zero."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from robolin.queries.verbs import VERBS
 
 Values = Mapping[str, Floats]
 TorqueDefault = Literal["zero", "hold"]
-# an algorithm by name on these values, each of shape (n,) or (rows, n)
+# runs an algorithm by name on values, each of shape (n,) or (rows, n)
 Run = Callable[[str, Values], Values]
 
-# what a linear answer holds about
+# quantities of an operating point
 POINT = ("q", "qd", "qdd", "tau")
 
 
 @dataclass(frozen=True)
 class StateInputs:
-    """How the values a verb needs come about.
+    """Sources of the state quantities that a query needs.
 
-    given:   the names of those that flags or columns give
-    hold:    whether a torque not given is the one that the accelerations take
-    changes: small changes of the state, the same for every row
-    file:    the trajectory that has the columns
-    turned:  the joints whose angles were given as a quaternion
-    derived: the names of those given that are derivatives of others
+    given:   quantities from flags or columns
+    hold:    a missing torque is computed by inverse dynamics
+    changes: perturbations of the state, the same for every row
+    file:    the trajectory with the columns
+    from_quaternion: joints whose rotation was given as a quaternion
+    derived: given quantities that are derivatives of others
     """
 
     needs: tuple[str, ...]
@@ -51,17 +51,17 @@ class StateInputs:
     hold: bool
     changes: Values = field(default_factory=dict)
     file: str = ""
-    turned: tuple[str, ...] = ()
+    from_quaternion: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """What is needed, not given, and zero."""
-        made = ("tau",) if self.hold else ()
-        return tuple(name for name in self.needs if name not in (*self.given, *made))
+        """Quantities that are needed but not given, and therefore zero."""
+        computed = ("tau",) if self.hold else ()
+        return tuple(name for name in self.needs if name not in (*self.given, *computed))
 
     def values(self, arm: Arm, given: Values, run: Run) -> dict[str, Floats]:
-        """Everything that is needed: given, made from what is given, or zero."""
+        """Return all needed quantities: given, computed or zero."""
         zero = np.zeros(arm.n)
         values = {name: given.get(name, zero) for name in self.needs}
         if self.hold and "tau" not in given:
@@ -70,18 +70,18 @@ class StateInputs:
         return {**values, **self.changes}
 
     def missing_columns(self) -> list[str]:
-        """For every quantity that a trajectory lacks, a sentence that says so."""
+        """Return a warning for every quantity that a trajectory lacks."""
         if not self.file:
             return []
-        told = [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
+        texts = [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
         if self.hold and not {"tau", "qdd"} & set(self.given):
-            told.append(
+            texts.append(
                 "neither effort nor acceleration columns, so efforts are taken that hold the arm"
             )
-        return told
+        return texts
 
     def contract_lines(self, rows: int | None = None) -> dict[str, str]:
-        """What the contract tells about it."""
+        """Contract entries about state, torque and perturbations."""
         lines = {"state": self._state_line(rows)}
         if "tau" in self.needs:
             lines["torque"] = self._torque_line()
@@ -102,38 +102,42 @@ class StateInputs:
         return "holding the arm (inverse dynamics with qdd = 0)"
 
     def _state_line(self, rows: int | None) -> str:
-        """Which values were given and which are zero; the torque has a line of its own."""
-        told = [name for name in self.given if name not in ("tau", *self.derived)]
+        """Describe which quantities are given, derived and zero, except the torque."""
+        typed = [name for name in self.given if name not in ("tau", *self.derived)]
         zero = [name for name in self.absent if name != "tau"]
         parts = [
             f"{_names(names)} {what}"
-            for names, what in ((told, "given"), (self.derived, "derived"), (zero, "zero"))
+            for names, what in ((typed, "given"), (self.derived, "derived"), (zero, "zero"))
             if names
         ]
-        if self.turned:
-            parts.append(f"angles of {_names(self.turned)} from a quaternion brought to length 1")
+        if self.from_quaternion:
+            parts.append(
+                f"angles of {_names(self.from_quaternion)} from a quaternion brought to length 1"
+            )
         text = ", ".join(parts)
         return f"{pluralize(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
 
 
 def possible_quantities(needs: Sequence[str], torque: TorqueDefault) -> tuple[str, ...]:
-    """What may be given: what is needed, and the accelerations a torque can be made from."""
+    """Accepted quantities: the needed ones, and qdd if a torque can be computed from it."""
     return (*needs, "qdd") if torque == "hold" and "qdd" not in needs else tuple(needs)
 
 
-def one_state(
+def resolve_single(
     arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueDefault
 ) -> tuple[StateInputs, dict[str, Floats]]:
-    """The motion of one state, and the values it gives, each of shape (n,)."""
+    """Resolve one state; return its inputs and the given values, each of shape (n,)."""
     require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
-    # a torque that is to be computed is not given
+    # a torque to be computed does not count as given
     names = [name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE)]
     given = {name: np.array(parse_state_quantity(states, arm, name)) for name in names}
-    turned = tuple(joints_by_quaternion(states, arm))
+    from_quaternion = tuple(joints_by_quaternion(states, arm))
     changes = _changes(arm, question)
-    return StateInputs(tuple(needs), tuple(names), hold, changes, turned=turned), given
+    return StateInputs(
+        tuple(needs), tuple(names), hold, changes, from_quaternion=from_quaternion
+    ), given
 
 
 def resolve_batch(
@@ -145,12 +149,14 @@ def resolve_batch(
     file: str,
     derived: Sequence[str] = (),
 ) -> StateInputs:
-    """The motion that the columns of a trajectory, or arrays with rows, describe."""
+    """Resolve the inputs of a trajectory's columns or of arrays with rows."""
     decided = "tau" in columns and "qdd" not in needs
     given = tuple(name for name in columns if name != "qdd" or not decided)
     hold = "tau" in needs and torque == "hold"
-    made = tuple(name for name in derived if name in given)
-    return StateInputs(tuple(needs), given, hold, _changes(arm, question), file, derived=made)
+    derivatives = tuple(name for name in derived if name in given)
+    return StateInputs(
+        tuple(needs), given, hold, _changes(arm, question), file, derived=derivatives
+    )
 
 
 def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
@@ -162,7 +168,7 @@ def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
 
 
 def complete_operating_point(values: Values, run: Run) -> Values:
-    """The state with its accelerations and torques, whichever of these were given."""
+    """Return the state with both accelerations and torques."""
     point = {name: values[name] for name in POINT if name in values}
     if "tau" not in point:
         point["tau"] = run("inverse", point)["tau"]
@@ -174,7 +180,7 @@ def complete_operating_point(values: Values, run: Run) -> Values:
 def perturbations(
     arm: Arm, texts: tuple[str, ...], keys: tuple[str, ...]
 ) -> dict[str, list[float]]:
-    """Every small change by name; the ones left out are 0."""
+    """Parse all perturbations by name; missing ones are 0."""
     changes: dict[str, list[float]] = {}
     for text in texts:
         key, equals, values = (part.strip() for part in text.partition("="))
@@ -190,9 +196,9 @@ def perturbations(
 
 
 def require_useful(states: States, names: Sequence[str], both: bool = False) -> None:
-    """Refuse quantities that the answer does not depend on.
+    """Reject quantities that the result does not depend on.
 
-    both: whether accelerations of some joints go together with torques of the others
+    both: accelerations of some joints and torques of the others are both accepted
     """
     require_only(states, names)
     if "tau" in states.values and "qdd" in states.values and not both:

@@ -1,7 +1,7 @@
-"""The table of verbs: what each is called, what it is asked about, and who answers it.
+"""Table of commands: name, help text, options, and the function that evaluates each.
 
-Commands, suites, `check` and the pages of the docs are made from this table.  It imports nothing
-heavy, because `robolin --help` is made from it as well.
+The command line, suites, `check` and the reference pages are generated from this table.
+It imports nothing heavy, because `robolin --help` needs it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from robolin.queries.option_specs import (
     FILE,
     FORWARD_OPTIONS,
     LINEAR_MODEL_OPTIONS,
-    METHOD_ASK,
+    METHOD_OPTION,
     READ_OPTIONS,
     SAMPLES,
     SWITCH,
@@ -54,7 +54,7 @@ _DYNAMICS = (
             **FORWARD_OPTIONS,
             "method": OptionSpec("choice", COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
-            "tip-acceleration": OptionSpec(bare=True, frame=True),
+            "tip-acceleration": OptionSpec(optional_value=True, frame=True),
         },
         answers="robolin.queries.algorithm_answer:answer_forward",
     ),
@@ -85,7 +85,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={**FORWARD_OPTIONS, "perturb": TEXTS, "method": METHOD_ASK},
+        asks={**FORWARD_OPTIONS, "perturb": TEXTS, "method": METHOD_OPTION},
         answers="robolin.queries.algorithm_answer:answer_linearize_forward",
         linear=True,
     ),
@@ -121,7 +121,7 @@ _DYNAMICS = (
         states_from={**TRAJECTORY, **SAMPLES},
         asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
         answers="robolin.queries.diagonalize_answer:answer_diagonalize",
-        together=("curvature",),
+        needs_all_rows=("curvature",),
         uses_lapack=lambda options: "curvature" in options,
     ),
     Verb(
@@ -132,14 +132,14 @@ _DYNAMICS = (
         states_from={**TRAJECTORY, **SAMPLES},
         asks=dict.fromkeys(("rank", "parameters", "geometry"), SWITCH),
         answers="robolin.queries.regressor_answer:answer_regressor",
-        together=("rank", "parameters"),
+        needs_all_rows=("rank", "parameters"),
         uses_lapack=lambda options: "rank" in options,
     ),
     Verb(
         "sensitivity",
         "Dynamics",
         "How a motion changes with its beginning, its torques and the arm.",
-        states_from={"trajectory": OptionSpec("file", needed=True), **READ_OPTIONS},
+        states_from={"trajectory": OptionSpec("file", required=True), **READ_OPTIONS},
         perturb=("dq", "dqd", "dtau"),
         asks={
             "torques": OptionSpec("choice", TORQUES),
@@ -166,7 +166,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         asks={**LINEAR_MODEL_OPTIONS, "only": TEXT},
         answers="robolin.queries.state_space_answer:answer_state_space",
-        pictured=("A", "B"),
+        default_plot_arrays=("A", "B"),
         linear=True,
         uses_lapack=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
     ),
@@ -178,7 +178,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         asks=LINEAR_MODEL_OPTIONS,
         answers="robolin.queries.poles_answer:answer_poles",
-        pictured=("poles", "frequency", "mode_shape"),
+        default_plot_arrays=("poles", "frequency", "mode_shape"),
         linear=True,
         uses_lapack=lambda _: True,
     ),
@@ -195,8 +195,8 @@ _CONTROL = (
             "integral": TEXT,
         },
         answers="robolin.queries.lqr_answer:answer_lqr",
-        together=("time-varying",),
-        pictured=("K", "poles"),
+        needs_all_rows=("time-varying",),
+        default_plot_arrays=("K", "poles"),
         linear=True,
         uses_lapack=lambda _: True,
     ),
@@ -208,11 +208,11 @@ _CONTROL = (
         asks={
             **LINEAR_MODEL_OPTIONS,
             **dict.fromkeys(("frequencies", "duration"), TEXT),
-            "rows": OptionSpec("count", least=2),
+            "rows": OptionSpec("count", minimum=2),
             "impulse": SWITCH,
         },
         answers="robolin.queries.response_answer:answer_response",
-        pictured=("frequency_response", "step_response", "impulse_response"),
+        default_plot_arrays=("frequency_response", "step_response", "impulse_response"),
         linear=True,
         uses_lapack=lambda _: True,
     ),
@@ -238,11 +238,11 @@ _MOTION = (
             "prescribe-from": FILE,
             **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
             **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
-            "duration": OptionSpec(needed=True),
+            "duration": OptionSpec(required=True),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
             "integrator": OptionSpec("choice", INTEGRATORS),
             "every": OptionSpec("count"),
-            "rows": OptionSpec("count", least=2),
+            "rows": OptionSpec("count", minimum=2),
         },
         answers="robolin.queries.simulate_answer:answer_simulate",
         uses_lapack=_adapts_steps,
@@ -284,21 +284,21 @@ VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_
 
 
 def sections() -> dict[str, dict[str, str]]:
-    """Every verb's summary by its section of the help page, in order."""
-    found: dict[str, dict[str, str]] = {}
+    """Summaries of all commands by section of the help page, in order."""
+    by_section: dict[str, dict[str, str]] = {}
     for verb in VERBS.values():
-        found.setdefault(verb.section, {})[verb.name] = verb.summary
-    return found
+        by_section.setdefault(verb.section, {})[verb.name] = verb.summary
+    return by_section
 
 
 def answering_verb(name: str) -> Verb | None:
-    """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
+    """Return the command if its result can be stored, else None; accepts `sweep COMMAND`."""
     verb = VERBS.get(name) or VERBS.get(base_verb(name))
     return verb._replace(name=name) if verb is not None and verb.answers else None
 
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:
-    """There is no verb of this name; perhaps another one was meant."""
+    """Return the error for an unknown command, with suggestions."""
     near = [f"'{verb}'" for verb in suggest(name.replace("_", "-").lower(), VERBS)]
     hint = f"did you mean {' or '.join(near)}?" if near else otherwise
     return UsageError(f"there is no verb '{name}'", where=where, hint=hint)

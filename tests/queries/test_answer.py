@@ -271,7 +271,9 @@ def test_the_table_knows_every_flag(name: str):
     files = {label for label, ask in verb.options.items() if ask.kind == "file"}
     words = {label for label, ask in verb.options.items() if ask.kind in ("file", "columns")}
     known = {
-        label: OptionSpec("text", repeats=ask.repeats, needed=ask.needed) if label in words else ask
+        label: OptionSpec("text", multiple=ask.multiple, required=ask.required)
+        if label in words
+        else ask
         for label, ask in verb.options.items()
     }
     # a flag says that a link is meant in words alone
@@ -279,7 +281,7 @@ def test_the_table_knows_every_flag(name: str):
     known = {label: ask._replace(frame=False) for label, ask in known.items()}
     if "on-bad-row" in known:
         # a command takes several recordings, each of which is asked about by itself
-        known["trajectory"] = known["trajectory"]._replace(repeats=True)
+        known["trajectory"] = known["trajectory"]._replace(multiple=True)
 
     assert flags == known
     assert all(
@@ -295,6 +297,6 @@ def _as_ask(param: click.Option) -> OptionSpec:
     if isinstance(param.type, click.Choice):
         return OptionSpec("choice", tuple(param.type.choices))
     if isinstance(param.type, click.IntRange):
-        return OptionSpec("count", least=int(param.type.min or 0))
+        return OptionSpec("count", minimum=int(param.type.min or 0))
     bare = param.flag_value == ""
-    return OptionSpec("text", repeats=param.multiple, needed=param.required, bare=bare)
+    return OptionSpec("text", multiple=param.multiple, required=param.required, optional_value=bare)

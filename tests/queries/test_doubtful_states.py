@@ -18,7 +18,7 @@ from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run_on
 from robolin.queries.state_monitor import (
     DIGITS_PER_CONDITION,
-    TOO_LARGE,
+    MAX_CONDITION,
     condition_number_bound,
     max_prismatic_travel,
 )
@@ -67,7 +67,7 @@ def test_most_bundled_arms_need_no_look() -> None:
         arm = robolin.load(name)
         assert (
             condition_number_bound(arm, max_prismatic_travel(arm, np.ones((1, arm.n))))
-            < 1e-2 * TOO_LARGE
+            < 1e-2 * MAX_CONDITION
         )
 
 
@@ -101,7 +101,7 @@ def test_lost_digits_are_told(size: float, tmp_path: Path) -> None:
     condition = float(np.linalg.cond(robolin.mass_matrix(arm, [0.1, 0.2])))
     if _right(arm, np.array([0.1, 0.2])) > 1e-6:
         assert "warning: the mass matrix is all but singular" in err
-    assert ("all but singular" in err) == (condition > TOO_LARGE)
+    assert ("all but singular" in err) == (condition > MAX_CONDITION)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_only_the_rows_that_are_bad_count(tmp_path: Path) -> None:
     pendulum = replace(arm, links_tip_to_base=(point, replace(upper, inertia=Inertia())))
     q = np.array([[0.0, 1.5], [0.0, 1e-6], [0.0, 0.5]])
     conditions = np.linalg.cond(robolin.mass_matrix(pendulum, q))
-    bad = int((conditions > TOO_LARGE).sum())
+    bad = int((conditions > MAX_CONDITION).sum())
     said: list[str] = []
     states = robolin.States(q=q)
     robolin.answer(pendulum, "forward", states, notify=lambda kind, text: said.append(text))

@@ -25,7 +25,7 @@ def work_without(bad: set[int], kind: type[RobolinError] = RobolinError) -> Line
             raise kind("no answer")
         return (Array("square", values["q"] ** 2, (), "1"),)
 
-    wanted: Any = SimpleNamespace(bearable=lambda values: np.ones(len(values["q"]), dtype=bool))
+    wanted: Any = SimpleNamespace(is_feasible=lambda values: np.ones(len(values["q"]), dtype=bool))
     return LinearModelTask(cast(Any, wanted), arrays)
 
 

@@ -49,7 +49,7 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
             hint = f"arrays here are {', '.join(known)}"
             raise UsageError(f"there is no array '{name}'", hint=hint)
     verb = answering_verb(result.verb)
-    wanted = tuple(only) or (verb and verb.pictured) or known
+    wanted = tuple(only) or (verb and verb.default_plot_arrays) or known
     axis = _Axis(result)
     chosen = [array for array in result.arrays if array.name in wanted]
     panels = tuple(
@@ -105,7 +105,7 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
         yield PlanePanel(array.name, array.unit, array.values[kept], axis.label, x, rounding)
     elif array.rank == 1:
         yield from _joint_curves(array, result, axis)
-    elif array.name in VERBS["response"].pictured:
+    elif array.name in VERBS["response"].default_plot_arrays:
         yield from _responses(array, axis, _rounding(array, result))
     else:
         yield from _matrices_along(array, result, axis)
