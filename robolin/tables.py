@@ -1,4 +1,4 @@
-"""Verbs on tables that are in memory: polars, pandas and Arrow, and whatever works on those."""
+"""Queries on tables in memory: polars, pandas and Arrow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from robolin.queries.query_context import MessageCallback, Settings, run_query, 
 from robolin.queries.question import Question
 from robolin.queries.states import States
 
-# what messages call it
+# name of the table in messages
 _NAME = "the table"
 
 NamedColumns = dict[str, Numbers]
@@ -44,29 +44,29 @@ def compute(
     jobs: int | None = None,
     notify: MessageCallback = emit_warning,
 ) -> Any:
-    """Answer for every row of a table, as a table of the same kind.
+    """Evaluate a question for every row of a table; return a table of the same type.
 
-    Columns are named as in recordings.  Rows stay in their order, a pandas table keeps its index,
-    and a table without rows has an answer without rows, so that it fits wherever another library
-    hands out tables piece by piece: the bits do not depend on the pieces.
+    Columns are named as in trajectory files.  Rows keep their order, a pandas table keeps its
+    index, and an empty table gives an empty result.  Results are bit-identical however another
+    library splits the table, so the function can be mapped over its pieces.
 
     Args:
-        arm: what `robolin.load` gives
-        question: a `Question`, or the name of a verb of which nothing special is asked
+        arm: the robot, from `robolin.load`
+        question: a `Question`, or a command name for a question without options
         frame: a polars or pandas DataFrame, or an Arrow Table or RecordBatch
-        on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
-        columns: how columns are called, such as 'position=/states/{joint}/position'
-        time: the column with the time, where it is not called so
+        on_bad_row: for rows without a result: 'error' raises, 'nan' writes NaN
+        columns: column names, such as 'position=/states/{joint}/position'
+        time: name of the time column, if it is not 'time'
         degrees: True if angles are in degrees
-        jobs: threads, one per processor by default; it changes no bit of the result
-        notify: is called with 'note', 'warning' or 'summary' and a text
+        jobs: number of threads (default: one per processor); results are bit-identical
+        notify: called with 'note', 'warning' or 'summary' and a text
 
     Returns:
-        a table of the same kind: time, if there is one, and a column for every number of the answer
+        a table of the same type: time, if present, and one column per number of the result
 
     Raises:
-        UsageError: question, table and arm that do not go together
-        RobolinError: a state without an answer
+        UsageError: question, table and arm are incompatible
+        RobolinError: a state without a result
 
     Example:
         >>> import polars, robolin.tables
@@ -79,10 +79,10 @@ def compute(
         >>> found.columns, found["elbow/effort"].round(4).to_list()
         (['shoulder/effort', 'elbow/effort'], [4.905, 4.5178])
     """
-    asked = Question(question) if isinstance(question, str) else question
-    if asked.answers_together:
-        hint = f"--{asked.answers_together} answers for all rows at once"
-        raise UsageError("is not answered row by row", where=asked.verb, hint=hint)
+    query = Question(question) if isinstance(question, str) else question
+    if query.answers_together:
+        hint = f"--{query.answers_together} answers for all rows at once"
+        raise UsageError("is not answered row by row", where=query.verb, hint=hint)
     names, read, make = _kind(frame)
     states = States(
         trajectory=_NAME, on_bad_row=on_bad_row, columns=columns, time=time, degrees=degrees
@@ -91,11 +91,11 @@ def compute(
     table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
     settings = Settings(jobs, notify=notify if rows else silent, table=table)
     parts: list[list[NamedColumns]] = []
-    with run_query(arm, asked, states, settings) as answer:
+    with run_query(arm, query, states, settings) as answer:
         if isinstance(answer, Result):
-            raise UsageError("gives no rows here", where=asked.verb, hint="ask robolin.answer")
+            raise UsageError("gives no rows here", where=query.verb, hint="ask robolin.answer")
         parts = [_by_name(part) for part in answer.parts]
-    return make(_put_together(parts, rows))
+    return make(_concatenate(parts, rows))
 
 
 def _by_name(part: Result) -> list[NamedColumns]:
@@ -105,14 +105,14 @@ def _by_name(part: Result) -> list[NamedColumns]:
     ]
 
 
-def _put_together(parts: list[list[NamedColumns]], rows: int) -> NamedColumns:
-    """Every column from its first row to its last; none of them without rows."""
+def _concatenate(parts: list[list[NamedColumns]], rows: int) -> NamedColumns:
+    """Concatenate the parts of every column; cut to `rows`, which may be 0."""
     flat = [{name: x for group in part for name, x in group.items()} for part in parts]
     return {name: np.concatenate([part[name] for part in flat])[:rows] for name in flat[0]}
 
 
 def _one_row(read: Callable[[str], Numbers]) -> Callable[[str], Numbers]:
-    """A row of zeros for a table without any, to learn what its answer looks like."""
+    """Read zeros instead of an empty table, to determine the columns of its result."""
 
     def zeros(name: str) -> Numbers:
         kind = read(name).dtype
@@ -122,17 +122,17 @@ def _one_row(read: Callable[[str], Numbers]) -> Callable[[str], Numbers]:
 
 
 def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> TableFile:
-    """A table in memory as those in files are."""
+    """Wrap a table in memory as a `TableFile`."""
 
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
         values = np.column_stack([_numbers(name, read(name)) for name in chosen])
-        whole = {i: _whole(read(names[i])) for i in request.whole}
+        integers = {i: _integers(read(names[i])) for i in request.whole}
         if request.gaps:
             values = np.where(np.isfinite(values), values, np.nan)
         for first in range(0, rows, request.rows):
             some = slice(first, first + request.rows)
-            held = {i: each[some] for i, each in whole.items()}
+            held = {i: each[some] for i, each in integers.items()}
             block = TableBlock(values[some], row_location(_NAME, first), min(some.stop, rows), held)
             if not request.gaps:
                 require_finite_cells(block, names, request, _NAME, rows)
@@ -159,7 +159,7 @@ def _numbers(name: str, values: Numbers) -> Numbers:
         raise RobolinError(message, where=_NAME) from None
 
 
-def _whole(values: Numbers) -> Any:
+def _integers(values: Numbers) -> Any:
     return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64)
 
 
@@ -167,10 +167,10 @@ TableKind = tuple[list[str], Callable[[str], Numbers], Callable[[NamedColumns], 
 
 
 def _kind(frame: Any) -> TableKind:
-    """The names of a table's columns, how to read one, and how to make such a table."""
+    """Return the column names of a table, a function to read one, and one to create a table."""
     library = type(frame).__module__.partition(".")[0]
     known = {"polars": _of_polars, "pandas": _of_pandas, "pyarrow": _of_arrow}
-    # one that is lazy has its columns only when it is asked for them
+    # a lazy frame has no columns before it is collected
     if library not in known or hasattr(frame, "collect") or not hasattr(frame, "columns"):
         hint = "a polars or pandas DataFrame, or an Arrow Table or RecordBatch"
         raise UsageError(f"{type(frame).__name__} is no table", hint=hint)
@@ -190,12 +190,12 @@ def _of_pandas(frame: Any) -> TableKind:
     import pandas
 
     names = [str(name) for name in frame.columns]
-    places = {name: i for i, name in enumerate(names)}
+    positions = {name: i for i, name in enumerate(names)}
 
     def make(columns: NamedColumns) -> Any:
         return pandas.DataFrame(columns, index=frame.index)
 
-    return names, lambda name: np.asarray(frame.iloc[:, places[name]].to_numpy()), make
+    return names, lambda name: np.asarray(frame.iloc[:, positions[name]].to_numpy()), make
 
 
 def _of_arrow(frame: Any) -> TableKind:
@@ -204,8 +204,8 @@ def _of_arrow(frame: Any) -> TableKind:
     def read(name: str) -> Numbers:
         column = frame.column(name)
         chunked = isinstance(column, pyarrow.ChunkedArray)
-        found: Numbers = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
-        return found
+        values: Numbers = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
+        return values
 
     batch = isinstance(frame, pyarrow.RecordBatch)
     make = pyarrow.RecordBatch.from_pydict if batch else pyarrow.table
