@@ -1,9 +1,9 @@
-"""Stored results in tests of your own, and a plugin for pytest that can renew them.
+"""Compare results with stored ones in your tests; a pytest plugin updates them.
 
 # conftest.py at the top, for `pytest --robolin-update`
 pytest_plugins = ["robolin.testing"]
 
-# core/test_arm.py
+# test_arm.py
 def test_holding_torque():
     arm = robolin.load("arm.urdf")
     assert_matches({"tau": robolin.inverse(arm, q)}, "stored/holding.npz", arm=arm)
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_matches"]
 
-# the verb of results that no command computed
+# command name of results computed by Python code
 PYTHON = "python"
 _FLAG = "--robolin-update"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -48,13 +48,13 @@ _session = {"update": False}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Give pytest the flag that renews stored results."""
+    """Add the pytest flag that updates stored results."""
     text = "store anew what assert_matches finds to differ; such tests fail once more"
     parser.getgroup("robolin").addoption(_FLAG, action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Remember whether stored results are to be renewed."""
+    """Store whether the flag is set."""
     _session["update"] = bool(config.getoption(_FLAG))
 
 
@@ -67,26 +67,26 @@ def assert_matches(
     arm: Arm | None = None,
     update: bool | None = None,
 ) -> None:
-    """Fail unless a result is the stored one.
+    """Assert that a result equals the stored one.
 
     Args:
-        result: what a function of robolin returned, or arrays by name; what `robolin.answer`
-            returned is stored with its question, so that `robolin check` can ask it again
+        result: the return value of a robolin function, or arrays by name; a `Result` of
+            `robolin.answer` is stored with its question, so that `robolin check` can repeat it
         path: the stored result: .npz, .csv, .json, .parquet or .mat
-        rtol: how far a number may be off, as a share of the stored one; the stored tolerance if
-            neither rtol nor atol is given, and the very number if there is none
-        atol: how far a number may be off, in its own unit
-        arm: names the joints in messages and tells what changed in the model
-        update: store the result if it differs or was not stored yet, and fail all the same;
-            by default what `pytest --robolin-update` says
+        rtol: relative tolerance; if neither rtol nor atol is given, the stored tolerance applies,
+            or exact equality without one
+        atol: absolute tolerance, in the unit of the array
+        arm: used for joint names in messages, and to report changes of the model
+        update: store the result if it differs or is new, and fail nevertheless
+            (default: the flag `pytest --robolin-update`)
 
     Returns:
-        nothing, where the result is the stored one
+        None
 
     Raises:
-        AssertionError: it differs, told by array, joints, row and size, or nothing is stored there
-        RobolinError: the stored file cannot be read, or the result cannot be stored, or would take
-            the place of an answer to another question
+        AssertionError: the result differs, with array, joints, row and size; or none is stored
+        RobolinError: the stored file cannot be read, the result cannot be stored, or it would
+            overwrite the result of another question
 
     Example:
         >>> import robolin, robolin.testing
@@ -98,38 +98,40 @@ def assert_matches(
         >>> robolin.testing.assert_matches({"tau": tau}, "tau.npz")
     """
     __tracebackhide__ = True
-    path, renew = Path(path), _session["update"] if update is None else update
+    path, update_stored = Path(path), _session["update"] if update is None else update
     given = None if rtol is atol is None else Tolerances({ALL: Tolerance(rtol or 0, atol or 0)})
     if not path.exists():
         _require_extension(path)
-        if renew:
+        if update_stored:
             _store_first(result, path, given, arm)
         raise AssertionError(
             f"{path}: stored now; run again without {_FLAG}"
-            if renew
+            if update_stored
             else f"{path}: nothing is stored there; run pytest with {_FLAG} to store the result"
         )
     with open_stored(path) as stored:
-        known = {entry.name: entry for entry in stored.entries}
+        entries = {entry.name: entry for entry in stored.entries}
         tolerances = given or tolerances_in(stored.meta.get("tolerances", {}))
         verb = stored.meta["verb"]
-        asked = isinstance(result, Result) and verb == result.verb
-        now = result if asked else _result(_arrays(result, known), known, arm, stored.meta)
-        comparison = compare_with_stored(stream_of_one_part(now), stored, tolerances)
+        same_command = isinstance(result, Result) and verb == result.verb
+        current = (
+            result if same_command else _result(_arrays(result, entries), entries, arm, stored.meta)
+        )
+        comparison = compare_with_stored(stream_of_one_part(current), stored, tolerances)
     if comparison.same:
         return
-    if renew and asked:
-        _require_same_question(path, list(question_changes(stored.meta, now)))
-        record_result(now, path, tolerances, silent)
-    elif renew:
+    if update_stored and same_command:
+        _require_same_question(path, list(question_changes(stored.meta, current)))
+        record_result(current, path, tolerances, silent)
+    elif update_stored:
         if verb != PYTHON:
             raise UsageError(f"`robolin {verb}` computed it", where=str(path), hint=_again(path))
-        _store(now, path, tolerances)
-    raise AssertionError(_failure(path, comparison, renew))
+        _store(current, path, tolerances)
+    raise AssertionError(_failure(path, comparison, update_stored))
 
 
 def _store_first(result: Any, path: Path, given: Tolerances | None, arm: Arm | None) -> None:
-    """Store what was not stored yet, with its question if it has one."""
+    """Store a new result, with its question if it has one."""
     if isinstance(result, Result):
         path.parent.mkdir(parents=True, exist_ok=True)
         record_result(result, path, given or Tolerances({}), silent)
@@ -138,7 +140,7 @@ def _store_first(result: Any, path: Path, given: Tolerances | None, arm: Arm | N
 
 
 def _require_same_question(path: Path, changes: Sequence[str]) -> None:
-    """Refuse to lose a question for which there may be no other record."""
+    """Reject overwriting a question that may be recorded nowhere else."""
     if changes:
         message = f"it answers another question: {', '.join(changes)}"
         hint = f"{_again(path)}; remove the file to store this answer in its place"
@@ -149,14 +151,14 @@ def _again(path: Path) -> str:
     return f"`robolin check {path} --update` asks its question again"
 
 
-def _failure(path: Path, comparison: Comparison, renewed: bool) -> str:
-    end = f"stored anew; run again without {_FLAG}" if renewed else "differs from what is stored"
+def _failure(path: Path, comparison: Comparison, updated: bool) -> str:
+    end = f"stored anew; run again without {_FLAG}" if updated else "differs from what is stored"
     lines = compared_lines(comparison, rest="")
     return "\n".join([f"{path}: {end}", *(f"  {line}" for line in lines)])
 
 
 def _arrays(result: Any, known: Mapping[str, ArrayMeta]) -> dict[str, Numbers]:
-    """The arrays of a result by their names."""
+    """Return the arrays of a result by name."""
     if isinstance(result, Result):
         found: Mapping[str, Any] = dict(result.stored())
     elif isinstance(result, Mapping):
@@ -164,7 +166,7 @@ def _arrays(result: Any, known: Mapping[str, ArrayMeta]) -> dict[str, Numbers]:
     elif is_dataclass(result) and not isinstance(result, type):
         stored = [field.name for field in fields(result) if field.metadata.get("stored", True)]
         found = {name: getattr(result, name) for name in stored}
-        # what the question did not ask for
+        # optional arrays that were not computed
         found = {name: value for name, value in found.items() if value is not None}
     else:
         names = [name for name in known if name != "time"]
@@ -194,11 +196,11 @@ def _result(
     arm: Arm | None,
     meta: Mapping[str, Any] | None = None,
 ) -> Result:
-    """The arrays with what is known about them, in the form of a verb's answer."""
+    """Wrap arrays and their metadata as a `Result`."""
     meta = meta or {"verb": PYTHON, "joints": [], "options": {}, "inputs": {}, "contract": {}}
     named = {name: _named(name, values, known, arm) for name, values in arrays.items()}
     batch = _batch(arrays, named)
-    placed = [_placed(name, arrays[name], named[name], batch) for name in arrays]
+    placed = [_with_batch_axis(name, arrays[name], named[name], batch) for name in arrays]
     return Result(
         verb=meta["verb"],
         arrays=tuple(array for array in placed if array.name != "time"),
@@ -214,7 +216,7 @@ def _result(
 def _named(
     name: str, values: Numbers, known: Mapping[str, ArrayMeta], arm: Arm | None
 ) -> Array | None:
-    """An array with the names along its own axes, as stored or as the arm has them, if any fit."""
+    """Label the axes of an array, as stored or as the arm defines them; None if neither fits."""
     if name == "time":
         return Array(name, values, (), unit_of("time", ()))
     entry = known.get(name)
@@ -237,7 +239,7 @@ def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
 
 
 def _batch(arrays: Mapping[str, Numbers], named: Mapping[str, Array | None]) -> tuple[int, ...]:
-    """The leading axes that arrays share, as far as those with names tell."""
+    """Return the common batch shape of the arrays with labelled axes."""
     shapes = [
         arrays[name].shape[: arrays[name].ndim - array.rank]
         for name, array in named.items()
@@ -246,13 +248,15 @@ def _batch(arrays: Mapping[str, Numbers], named: Mapping[str, Array | None]) -> 
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
-        said = " and ".join(str(shape) for shape in dict.fromkeys(shapes) if shape)
+        listed = " and ".join(str(shape) for shape in dict.fromkeys(shapes) if shape)
         hint = "store arrays of different batches in files of their own"
-        raise UsageError(f"batches of shape {said} do not go together", hint=hint) from error
+        raise UsageError(f"batches of shape {listed} do not go together", hint=hint) from error
 
 
-def _placed(name: str, values: Numbers, named: Array | None, batch: tuple[int, ...]) -> Array:
-    """An array with all batch axes as one; its own axes are numbered where they have no names."""
+def _with_batch_axis(
+    name: str, values: Numbers, named: Array | None, batch: tuple[int, ...]
+) -> Array:
+    """Flatten the batch axes to one; number the other axes if they have no labels."""
     if named is None:
         own = values.shape[len(batch) :]
         if values.shape[: len(batch)] != batch:

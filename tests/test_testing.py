@@ -202,7 +202,7 @@ def run_pytest(folder: Path, *flags: str) -> tuple[int, str]:
 @pytest.mark.slow
 def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
     """A project that asks for the plugin can renew its results; others do not know the flag."""
-    (tmp_path / "core/test_arm.py").write_text(
+    (tmp_path / "test_arm.py").write_text(
         "import robolin\n"
         "from robolin.testing import assert_matches\n\n\n"
         "def test_holding():\n"
