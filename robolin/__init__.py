@@ -3,17 +3,16 @@
     arm = robolin.load("panda")
     tau = robolin.inverse(arm, q, qd, qdd)
 
-Arrays go in and come out with batch axes first and joints last, in SI units and in the order of
-`arm.joint_names`.  `help(robolin.inverse)` tells what a function takes, and docs/python.md what
-there is.  Names are imported when they are first used, so that a command that needs no arrays
-loads none.
+Arrays have batch axes first and joints last, in SI units and in the order of `arm.joint_names`.
+`help(robolin.inverse)` explains the arguments of a function; docs/python.md lists all functions.
+Names are imported on first use, so that commands without arrays start faster.
 """
 
 from __future__ import annotations
 
 from robolin.version import __version__ as __version__
 
-# what type checkers take to be true; to import it would take longer than all the rest
+# type checkers assume True; importing it from `typing` would dominate the import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -149,7 +148,7 @@ if TYPE_CHECKING:
     from robolin.queries.states import States as States
     from robolin.queries.sweep import sweep as sweep
 
-# where each public name lives; type checkers read the same from the imports above
+# module of each public name; for type checkers, the imports above state the same
 _PUBLIC = {
     "robolin.analysis.cost_gradient": "CostGradient cost_gradient",
     "robolin.analysis.curvature": "Curvature curvature",
@@ -219,7 +218,7 @@ _PUBLIC = {
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
-# modules with public functions of their own
+# public modules
 _MODULES = ("cluster", "tables")
 
 __all__ = sorted([*_HOME, "__version__"])

@@ -1,24 +1,24 @@
-"""Everything a user can cause, as an error that says what, where and what to do."""
+"""Errors and warnings for users: message, location and hint."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-# the exit code of commands that look for something, such as differences, and found it
+# exit code of commands such as `diff` that found a difference
 FOUND_SOMETHING = 1
 
 
 class RobolinError(Exception):
-    """A mistake in the input: what is wrong, where, and what probably helps.
+    """An error in the input, with its location and a hint.
 
-    Shown by commands as one block, never as a traceback.
+    Commands print it as one block, without a traceback.
 
     Fields:
-        message: what is wrong
-        where: the file and line, or the argument; empty where that is plain
-        hint: what probably helps; may be empty
-        parts: the separate problems it stands for: itself, or several of one file
+        message: description of the problem
+        where: the file and line, or the argument; may be empty
+        hint: suggested correction; may be empty
+        parts: the separate problems: the error itself, or several of one file
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -38,12 +38,12 @@ class RobolinError(Exception):
 
     @property
     def parts(self) -> Sequence[RobolinError]:
-        """The separate problems this error stands for: itself, or several of one file."""
+        """The separate problems: the error itself, or several of one file."""
         return (self,)
 
 
 class SeveralErrors(RobolinError):
-    """All problems of one input at once."""
+    """All problems of one input, as one error."""
 
     def __init__(self, problems: Sequence[RobolinError]) -> None:
         first = problems[0]
@@ -51,7 +51,7 @@ class SeveralErrors(RobolinError):
         self._problems = tuple(problems)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # what the constructor takes is not the message that an exception is rebuilt from otherwise
+        # the default __reduce__ would call the constructor with the message
         return type(self), (self._problems,), self.__dict__
 
     def __str__(self) -> str:
@@ -63,10 +63,10 @@ class SeveralErrors(RobolinError):
 
 
 class UsageError(RobolinError):
-    """An argument that makes no sense, by itself or for the arm it is given with.
+    """An invalid argument, or one that is incompatible with the arm.
 
     Fields:
-        message, where, hint, parts: as in `RobolinError`, which it is
+        message, where, hint, parts: as in `RobolinError`
 
     Example:
         >>> issubclass(robolin.UsageError, robolin.RobolinError)
@@ -77,10 +77,10 @@ class UsageError(RobolinError):
 
 
 class FileError(RobolinError):
-    """Something could not be read or written.
+    """A file could not be read or written.
 
     Fields:
-        message, where, hint, parts: as in `RobolinError`, which it is
+        message, where, hint, parts: as in `RobolinError`
 
     Example:
         >>> issubclass(robolin.FileError, robolin.RobolinError)
@@ -91,10 +91,10 @@ class FileError(RobolinError):
 
 
 class RobolinWarning(UserWarning):
-    """Something that is answered although it is likely to be a mistake, as `robolin.answer` says.
+    """A likely mistake in a question that is evaluated nevertheless, as by `robolin.answer`.
 
     Fields:
-        args: what is likely to be wrong, as one text
+        args: the warning, as one text
 
     Example:
         >>> import warnings
@@ -107,7 +107,7 @@ class RobolinWarning(UserWarning):
 
 
 def raise_all(problems: Sequence[RobolinError]) -> None:
-    """Raise the problems as one error; do nothing when there are none."""
+    """Raise the problems as one error; do nothing if the list is empty."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
