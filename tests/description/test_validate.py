@@ -175,6 +175,37 @@ FINDINGS = [
         "link 'a' moves but weighs nothing",
         "different axes",
     ),
+    (
+        "massless-link",
+        describe([joint("j1", "base", "a", armature=0.1), joint("j2", "a", "b")], {"b": BOX}),
+        101,
+        "link 'a' moves but weighs nothing",
+        "joint 'j1' has armature or a rotor",
+    ),
+    (
+        "massless-link",
+        describe(
+            [
+                joint("j1", "base", "a"),
+                joint("motor", "base", "rotor", mimic=Mimic("j1", 50.0)),
+                joint("j2", "a", "b"),
+            ],
+            {"rotor": BOX, "b": BOX},
+        ),
+        101,
+        "link 'a' moves but weighs nothing",
+        "joint 'j1' has armature or a rotor",
+    ),
+    (
+        "massless-link",
+        describe(
+            [joint("j1", "base", "a"), joint("j2", "a", "b", mimic=Mimic("j1", -1.0))],
+            {"b": BOX},
+        ),
+        101,
+        "link 'a' moves but weighs nothing",
+        "different axes",
+    ),
     ("nothing-moves", one_link(kind="fixed"), 0, "no joint of this robot moves", "floating-base"),
     (
         "mimic-ratio-zero",

@@ -166,7 +166,25 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
                 f"link '{link.name}' moves but weighs nothing, though it carries links that do"
             )
             hint = "fine between joints with different axes; otherwise the forward verbs fail"
+            if _has_rotor(arm, k):
+                hint = f"fine for a gear or a frame: joint '{joint.name}' has armature or a rotor"
             yield finding("massless-link", place, message, hint)
+
+
+def _has_rotor(arm: Arm, k: int) -> bool:
+    """Whether joint k has armature, or a joint outside link k that moves with it an inertia."""
+    members = (j for j in range(1, arm.base) if arm.coordinates[j - 1] == arm.coordinates[k - 1])
+    return any(
+        not _unresisted(arm.link(j), arm.link(j).inertia)
+        for j in members
+        if j == k or k not in _inward(arm, j)
+    )
+
+
+def _inward(arm: Arm, k: int) -> Iterator[int]:
+    """The links that carry link k, to the base."""
+    while (k := arm.link(k).parent) != arm.base:
+        yield k
 
 
 def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
