@@ -10,7 +10,7 @@ import pytest
 
 from robolin.batch.survey import SurveyedRecording
 from robolin.errors import RobolinError
-from robolin.io.formats import counted_text, csv_reader
+from robolin.io.formats import csv_reader, row_index
 from robolin.io.formats.csv_reader import csv_table
 from robolin.io.formats.line_reader import LineReader
 from robolin.io.formats.row_index import counted_by_lines, index_plain_text
@@ -76,7 +76,7 @@ def test_parts_are_what_all_of_it_is(
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     monkeypatch.setattr(csv_reader, "_SMALLEST_BLOCK", 64)
     monkeypatch.setattr(LineReader, "_SMALLEST_READ", 50)
-    monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", 100)
+    monkeypatch.setattr(row_index, "_PLAINLY_AT_ONCE", 100)
     rng, path, evens = random.Random(every), tmp_path / "f.csv", set[bool]()
     for _ in range(15):
         text = end.join(["a,b,c", *_lines(rng)]) + rng.choice(["", end, end + end])

@@ -17,8 +17,8 @@ from tests.cli.command import environment
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")
 
 KILLED = (
-    "import os, sys; from robolin.io.atomic import replacing\n"
-    "with replacing(sys.argv[1]) as stream:\n"
+    "import os, sys; from robolin.io.atomic import atomic_write\n"
+    "with atomic_write(sys.argv[1]) as stream:\n"
     "    stream.write(b'half'); stream.flush()\n"
     "    print('now', flush=True)\n"
     "    os.kill(os.getpid(), 9)"
