@@ -127,14 +127,14 @@ def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> T
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
         values = np.column_stack([_numbers(name, read(name)) for name in chosen])
-        integers = {i: _integers(read(names[i])) for i in request.whole}
-        if request.gaps:
+        integers = {i: _integers(read(names[i])) for i in request.integers}
+        if request.allow_nan:
             values = np.where(np.isfinite(values), values, np.nan)
         for first in range(0, rows, request.rows):
             some = slice(first, first + request.rows)
             held = {i: each[some] for i, each in integers.items()}
             block = TableBlock(values[some], row_location(_NAME, first), min(some.stop, rows), held)
-            if not request.gaps:
+            if not request.allow_nan:
                 require_finite_cells(block, names, request, _NAME, rows)
             yield block
 
@@ -144,8 +144,8 @@ def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> T
         size=rows,
         most_rows=lambda: rows,
         digest=lambda: "",
-        whole=lambda i: read(names[i]).dtype.kind in "iu",
-        moments=lambda i: datetime_unit(read(names[i])),
+        is_integer=lambda i: read(names[i]).dtype.kind in "iu",
+        datetime_unit=lambda i: datetime_unit(read(names[i])),
     )
 
 

@@ -17,7 +17,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Result
 from robolin.errors import RobolinError, raise_all
-from robolin.io.table_file import WHOLE
+from robolin.io.table_file import INTEGER_COLUMN
 from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import TrajectoryStream, open_trajectory
 
@@ -49,7 +49,11 @@ def inspect_columns(stream: TrajectoryStream) -> tuple[ColumnInfo, ...]:
     table, time = stream.table, stream.matched.time
     time_column = {} if time is None else {THE_TIME: time}
     return tuple(
-        ColumnInfo(name, index, table.moments(index) or (WHOLE if table.whole(index) else ""))
+        ColumnInfo(
+            name,
+            index,
+            table.datetime_unit(index) or (INTEGER_COLUMN if table.is_integer(index) else ""),
+        )
         for name, index in {**time_column, **stream.carried}.items()
     )
 
@@ -81,7 +85,9 @@ def mixed_columns(
     names = dict.fromkeys(name for own in looks.values() for name in own)
     raise_all([problem for name in names for problem in _unlike(name, looks)])
     return tuple(
-        name for name in names if {WHOLE, _FRACTIONS} <= {own[name] for own in looks.values()}
+        name
+        for name in names
+        if {INTEGER_COLUMN, _FRACTIONS} <= {own[name] for own in looks.values()}
     )
 
 
@@ -99,14 +105,14 @@ def _unlike(name: str, looks: Mapping[NamedRecording, Mapping[str, str]]) -> Ite
 
 def _room(look: str | None) -> str | None:
     """Key that is equal for columns which fit in one table."""
-    return _FRACTIONS if look == WHOLE else look
+    return _FRACTIONS if look == INTEGER_COLUMN else look
 
 
 def _in_words(name: str, look: str | None) -> str:
     what = "as times" if name == THE_TIME else f"in '{name}'"
     if look is None:
         return "no time" if name == THE_TIME else f"no column '{name}'"
-    if look == WHOLE:
+    if look == INTEGER_COLUMN:
         return f"whole numbers {what}"
     return f"dates in {look} {what}" if look else f"numbers {what}"
 

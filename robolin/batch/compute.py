@@ -20,7 +20,7 @@ from robolin.batch.parts_folder import (
 )
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError, raise_all
-from robolin.io.locations import FilePlace
+from robolin.io.locations import FileLocation
 from robolin.queries.query_context import DEFAULT_SETTINGS, MessageCallback, Settings, notes_of_arm
 from robolin.queries.request import Request
 
@@ -45,7 +45,7 @@ def compute_parts(
     plan: PartsPlan,
     inquiry: Request,
     arm: Arm,
-    folder: FilePlace,
+    folder: FileLocation,
     *,
     shard: Shard = ONLY_SHARD,
     resume: bool = False,

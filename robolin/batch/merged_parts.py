@@ -12,11 +12,11 @@ from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, par
 from robolin.core.results.result import ResultStream
 from robolin.core.text import pluralize, quote_list
 from robolin.errors import RobolinError
-from robolin.io.locations import FilePlace, local_copy
+from robolin.io.locations import FileLocation, local_copy
 from robolin.io.stored import open_stored
 
 
-def merged_parts(folder: FilePlace) -> ResultStream:
+def merged_parts(folder: FileLocation) -> ResultStream:
     """All parts of a folder as one result; missing or corrupt parts are rejected."""
     plan = plan_in(folder)
     states = part_states(folder, plan)
@@ -27,7 +27,7 @@ def merged_parts(folder: FilePlace) -> ResultStream:
 
 
 @contextmanager
-def _stored(path: FilePlace) -> Iterator[ResultStream]:
+def _stored(path: FileLocation) -> Iterator[ResultStream]:
     with local_copy(path) as here, open_stored(here) as stored:
         if stored.meta["rows"] is None:
             hint = "keep the files as they are"
@@ -42,7 +42,7 @@ def _mixed(states: Sequence[PartState]) -> set[str]:
     return {THE_TIME if name == "time" else name for name in some}
 
 
-def _require_done(folder: FilePlace, states: Sequence[PartState]) -> None:
+def _require_done(folder: FileLocation, states: Sequence[PartState]) -> None:
     """Reject missing parts and name the first few."""
     problems = []
     for state in (MISSING, DAMAGED, FOREIGN):

@@ -12,7 +12,7 @@ from robolin.core.arm import Arm
 from robolin.core.results.result import Footer, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_named
-from robolin.io.locations import FilePlace, local_target, parse_location, size_of
+from robolin.io.locations import FileLocation, local_target, parse_location, size_of
 from robolin.io.stored import require_holdable
 from robolin.io.table_file import FileIndex
 from robolin.queries.query_context import MessageCallback, Settings, run_query
@@ -67,7 +67,7 @@ class PartDone:
 
 
 def part_jobs(
-    plan: PartsPlan, inquiry: Request, arm: Arm, folder: FilePlace, settings: Settings
+    plan: PartsPlan, inquiry: Request, arm: Arm, folder: FileLocation, settings: Settings
 ) -> list[PartJob]:
     """One job per part of a plan."""
     jobs = []

@@ -20,7 +20,7 @@ from robolin.batch.recordings import NamedRecording, real_name, recordings, reco
 from robolin.core.results.number_kind import INTEGER
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_named
-from robolin.io.locations import FilePlace, exists, local_copy, make_folder
+from robolin.io.locations import FileLocation, exists, local_copy, make_folder
 from robolin.io.paths import require_outputs_are_no_inputs
 from robolin.io.provenance_reader import Meta, open_bytes
 from robolin.io.stored import open_stored
@@ -76,7 +76,7 @@ def shard(text: str | None) -> Shard:
     return Shard(number, count)
 
 
-def recordings_for(folder: FilePlace, texts: Sequence[str]) -> tuple[NamedRecording, ...]:
+def recordings_for(folder: FileLocation, texts: Sequence[str]) -> tuple[NamedRecording, ...]:
     """Recordings that match the texts, without parts of the folder itself."""
     named = recordings(texts)
     if not any(recordings_inside(str(folder), named)):
@@ -87,7 +87,7 @@ def recordings_for(folder: FilePlace, texts: Sequence[str]) -> tuple[NamedRecord
     return recordings(texts, left_out={real_name(str(folder / part.name)) for part in parts})
 
 
-def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
+def begin(folder: FileLocation, plan: PartsPlan, inputs: Iterable[str]) -> None:
     """Write the plan to a folder; reject a folder with another plan, or inputs that are parts."""
     make_folder(folder)
     old = read_plan(folder)
@@ -102,7 +102,7 @@ def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
     clear_survey_cache(folder)
 
 
-def parts_there(folder: FilePlace, plan: PartsPlan) -> set[int]:
+def parts_there(folder: FileLocation, plan: PartsPlan) -> set[int]:
     """Indices of the parts with a file, valid or not."""
     if isinstance(folder, StorePath):
         there = {*list_objects(f"{folder}/")}
@@ -110,7 +110,9 @@ def parts_there(folder: FilePlace, plan: PartsPlan) -> set[int]:
     return {i for i, part in enumerate(plan.parts) if exists(folder / part.name)}
 
 
-def part_states(folder: FilePlace, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
+def part_states(
+    folder: FileLocation, plan: PartsPlan, *, thorough: bool = False
+) -> list[PartState]:
     """State of every part.
 
     thorough: read every number, as slow as reading all files
@@ -119,7 +121,12 @@ def part_states(folder: FilePlace, plan: PartsPlan, *, thorough: bool = False) -
 
 
 def part_state(
-    folder: FilePlace, plan: PartsPlan, number: int, *, thorough: bool = False, fresh: bool = False
+    folder: FileLocation,
+    plan: PartsPlan,
+    number: int,
+    *,
+    thorough: bool = False,
+    fresh: bool = False,
 ) -> PartState:
     """State of one part.
 
@@ -145,7 +152,7 @@ def part_state(
     return PartState(name, DONE, entry=entry, integers=frozenset(integers))
 
 
-def _sound_provenance(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
+def _sound_provenance(path: FileLocation, thorough: bool, fresh: bool) -> Meta:
     """Provenance of a part; a corrupt part is an error."""
     form = FORMATS[format_named(path.name)]
     # object stores write atomically, so the provenance alone is sufficient
@@ -162,7 +169,7 @@ def _sound_provenance(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
 
 
 def complete(
-    folder: FilePlace,
+    folder: FileLocation,
     plan: PartsPlan,
     known: Mapping[int, PartState] | None = None,
     fresh: Collection[int] = (),
@@ -183,7 +190,7 @@ def complete(
     return True
 
 
-def plan_in(folder: FilePlace) -> PartsPlan:
+def plan_in(folder: FileLocation) -> PartsPlan:
     """The plan of a folder; an error if there is none."""
     there = isinstance(folder, StorePath) or folder.is_dir()
     plan = read_plan(folder) if there else None

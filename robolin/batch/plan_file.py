@@ -23,7 +23,7 @@ from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from robolin.io.atomic import as_file_error
 from robolin.io.format_table import FORMATS, format_named
-from robolin.io.locations import FilePlace, content, exists, make_folder, write_place
+from robolin.io.locations import FileLocation, content, exists, make_folder, write_file
 from robolin.io.provenance_reader import are_options, are_texts, is_size, is_utf8
 from robolin.io.provenance_writer import meta_digest, with_checksum
 from robolin.queries.request import Request
@@ -36,7 +36,7 @@ _REMOVE = "remove it: the next run makes it again, and keeps the parts that fit"
 _ROWS = re.compile(r"\d{1,15}:\d{1,15}")
 
 
-def read_plan(folder: FilePlace) -> PartsPlan | None:
+def read_plan(folder: FileLocation) -> PartsPlan | None:
     """The plan of a folder; None if it has none."""
     path = folder / PLAN
     data = content(path)
@@ -102,7 +102,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
+def write_plan(folder: FileLocation, plan: PartsPlan) -> None:
     """Write the plan to the folder of its parts."""
     document = {
         "format": PLAN_FILE_FORMAT,
@@ -116,7 +116,7 @@ def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
     _write(folder / PLAN, with_checksum(document))
 
 
-def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
+def write_complete(folder: FileLocation, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
     """Write the completion file, unless it exists; nothing is written after it."""
     rows = sum(part["rows"] or 0 for part in parts)
     document = {"format": PLAN_FORMAT, "plan": plan.id, "rows": rows, "parts": parts}
@@ -124,7 +124,7 @@ def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, 
         _write(folder / COMPLETE, document)
 
 
-def require_same_plan(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:
+def require_same_plan(folder: FileLocation, old: PartsPlan, new: PartsPlan) -> None:
     """Reject adding parts of one plan to those of another."""
     if old.id == new.id:
         return
@@ -154,19 +154,19 @@ def _short(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:200]
 
 
-def _write(path: FilePlace, document: Mapping[str, Any]) -> None:
-    write_place(path, _bytes(document))
+def _write(path: FileLocation, document: Mapping[str, Any]) -> None:
+    write_file(path, _bytes(document))
 
 
 def _bytes(document: Mapping[str, Any]) -> bytes:
     return f"{json.dumps(document, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
-def _damaged(path: FilePlace) -> RobolinError:
+def _damaged(path: FileLocation) -> RobolinError:
     return RobolinError(_DAMAGED, where=str(path), hint=_REMOVE)
 
 
-def _other_format(path: FilePlace, version: int) -> RobolinError:
+def _other_format(path: FileLocation, version: int) -> RobolinError:
     message = f"a plan of format {version}; this robolin reads format {PLAN_FILE_FORMAT}"
     return RobolinError(message, where=str(path), hint=_REMOVE)
 
@@ -177,7 +177,7 @@ _FEW = 1 << 24
 
 
 def planned_in(
-    folder: FilePlace,
+    folder: FileLocation,
     inquiry: Request,
     arm: Arm,
     found: Sequence[NamedRecording],
@@ -193,7 +193,7 @@ def planned_in(
     return planned_parts(inquiry, arm, found, division, before, cache.add)
 
 
-def clear_survey_cache(folder: FilePlace) -> None:
+def clear_survey_cache(folder: FileLocation) -> None:
     """Remove the survey cache once the plan exists."""
     # a read-only folder raises an error even for a missing file
     if isinstance(folder, Path) and exists(folder / SURVEY_CACHE):

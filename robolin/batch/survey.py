@@ -140,7 +140,7 @@ def recording_changed(path: str) -> RobolinError:
 def _stamp(path: str) -> tuple[int, str]:
     """Size and stamp of a file, or of all files in a folder."""
     if is_stored(path):
-        version = objects.found(path)
+        version = objects.stat(path)
         return (version.size, version.etag) if version else (-1, "")
     place, found = Path(place_of(path)), _stats(path)
     if not found:

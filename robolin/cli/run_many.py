@@ -21,7 +21,7 @@ from robolin.cli.query_command import tune_malloc
 from robolin.core.text import pluralize
 from robolin.display.terminal.progress import stderr_is_terminal
 from robolin.errors import UsageError
-from robolin.io.locations import FilePlace, parse_location
+from robolin.io.locations import FileLocation, parse_location
 from robolin.io.paths import require_output_is_no_input
 from robolin.queries.state_parsing import require_nan_support
 
@@ -54,7 +54,7 @@ def _respond_with_one(inquiry: Request, out: Output, many: RecordingSet) -> None
 
 
 def _respond_with_parts(
-    inquiry: Request, out: Output, many: RecordingSet, folder: FilePlace
+    inquiry: Request, out: Output, many: RecordingSet, folder: FileLocation
 ) -> None:
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)

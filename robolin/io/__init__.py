@@ -1,1 +1,1 @@
-"""Every file format in both directions, and files that appear complete or not at all."""
+"""Readers and writers of all file formats, and atomic file replacement."""

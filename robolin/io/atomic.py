@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, whatever becomes of who writes them."""
+"""Atomic file writes: a file appears complete or not at all, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from typing import BinaryIO
 
 from robolin.errors import FileError
 
-# how often a file that takes long to write is brought to the disk
+# seconds between calls of fsync while a file is written
 _SECONDS_BETWEEN = 0.25
 
-# of a file with more bytes than this, what has reached the disk need not stay in memory
+# above this size in bytes, written pages are dropped from the page cache
 _TOO_LARGE_TO_KEEP = 1 << 30
 
 _HINTS = {
@@ -36,9 +36,9 @@ _HINTS = {
     errno.ENAMETOOLONG: "choose a shorter file name",
 }
 
-# system, process, when it was started (not in names of older versions), and a number of its own
+# boot id, process id, start time of the process (not in names of older versions), random number
 _NAME = re.compile(r"\.robolin-([0-9a-f]{8})-([0-9]{1,10})-(?:([0-9a-f]{1,16})-)?[0-9a-f]{8}\.part")
-# what tells one numbering of processes from another: a start of the system, and a container
+# a process id is unique within one boot of the system and one container
 _NUMBERINGS = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
 
 
@@ -53,7 +53,7 @@ class UnfinishedFile:
 
 @contextmanager
 def atomic_write(target: str | Path) -> Iterator[BinaryIO]:
-    """Open a stream whose content shows up as `target` only once it is complete."""
+    """Open a stream whose content replaces `target` only once it is complete."""
     with atomic_write_all([target], put_in_place) as (stream,):
         yield stream
 
@@ -64,7 +64,7 @@ def atomic_write_all(
 ) -> Iterator[tuple[BinaryIO, ...]]:
     """Open one stream per target; no target changes before all of them are complete.
 
-    put: then lets the files become their targets
+    put: renames the finished files to their targets
     """
     files: list[UnfinishedFile] = []
     try:
@@ -81,7 +81,7 @@ def atomic_write_all(
 
 
 def put_in_place(files: Sequence[UnfinishedFile]) -> None:
-    """Let every file become its target; of pipes and devices there are none."""
+    """Rename every file to its target; pipes and devices are not among the files."""
     give_permissions(files)
     for file in files:
         with as_file_error(file.target):
@@ -97,7 +97,7 @@ def give_permissions(files: Sequence[UnfinishedFile]) -> None:
 
 
 def is_stream(target: str | Path) -> bool:
-    """Whether the target is a pipe or a device, which is written directly."""
+    """Return whether the target is a pipe or a device, which is written directly."""
     try:
         mode = os.stat(target).st_mode
     except OSError:
@@ -106,7 +106,7 @@ def is_stream(target: str | Path) -> bool:
 
 
 def require_writable(target: Path) -> None:
-    """Refuse a target that is sure to fail, before any work is done for it."""
+    """Reject a target that cannot be written, before anything is computed."""
     if is_stream(target):
         return
     with as_file_error(target):
@@ -123,25 +123,25 @@ def _open(target: Path, files: list[UnfinishedFile], opened: ExitStack) -> Binar
     target = _resolved(target)
     mode = _mode_to_keep(target)
     remove_leftovers(target.parent)
-    # a short name of our own: the target's may leave no room for a suffix
+    # a short temporary name: a suffix could make the target's name too long
     path = target.with_name(new_name())
     files.append(UnfinishedFile(path, target, mode))
-    # nobody reads along while a private file is being replaced
-    at_first = 0o666 if mode is None else 0o600
-    return opened.enter_context(open(path, "x+b", opener=lambda p, f: os.open(p, f, at_first)))
+    # no other user may read a private file while it is replaced
+    initial_mode = 0o666 if mode is None else 0o600
+    return opened.enter_context(open(path, "x+b", opener=lambda p, f: os.open(p, f, initial_mode)))
 
 
 def _resolved(target: Path) -> Path:
-    """Where a file is to stand, links followed."""
+    """The path of a file with symbolic links followed."""
     try:
         return target.resolve()
     except RuntimeError as error:
-        # Python's own word for a link that leads to itself
+        # Python's error for a link that leads to itself
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
 
 
 def _mode_to_keep(target: Path) -> int | None:
-    """The permissions of the file about to be replaced; a new file gets the usual ones."""
+    """The permissions of the file to be replaced; None for a new file."""
     if target.is_dir():
         raise FileError("is a folder, not a file", where=str(target), hint="add a file name to it")
     if not target.parent.is_dir():
@@ -167,14 +167,14 @@ def _finish(stream: BinaryIO, target: Path) -> None:
 
 @contextmanager
 def _background_fsync(streams: Sequence[BinaryIO]) -> Iterator[None]:
-    """Have what is written go to the disk on the way, so that in the end little is left to do."""
+    """Flush to the disk while writing, so that the final fsync is short."""
     done = Event()
     sync = getattr(os, "fdatasync", os.fsync)
 
     def push() -> None:
         while not done.wait(_SECONDS_BETWEEN):
             for stream in streams:
-                # a pipe has no disk, and what is wrong with a disk is told at the end
+                # a pipe cannot be synced, and the final fsync reports errors of a disk
                 with suppress(OSError, ValueError):
                     sync(stream.fileno())
                     _drop_page_cache(stream.fileno())
@@ -189,10 +189,10 @@ def _background_fsync(streams: Sequence[BinaryIO]) -> Iterator[None]:
 
 
 def _drop_page_cache(file: int) -> None:
-    """Give back the memory of what is on the disk already, where a file takes much of it.
+    """Drop the pages of a large file that are already on the disk from the page cache.
 
-    The system would look for more and more new memory, which takes longer than writing, and
-    forget what other programs will read again.
+    Otherwise the kernel keeps searching for free memory, which is slower than writing, and
+    evicts pages that other programs need.
     """
     if hasattr(os, "posix_fadvise") and 512 * os.fstat(file).st_blocks > _TOO_LARGE_TO_KEEP:
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -200,15 +200,15 @@ def _drop_page_cache(file: int) -> None:
 
 @contextmanager
 def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
-    """Errors of the system while a target is written as ours; `hint` says what is so by now."""
+    """Raise errors while a target is written as FileError; `hint` overrides the default hint."""
     try:
         yield
     except BrokenPipeError:
-        # whoever was reading has left; the command line ends quietly
+        # the reader closed the pipe; the command line exits quietly
         raise
     except OSError as error:
         if error.errno is None:
-            # not the system says so, and writing has no part in it
+            # not an error of the system, so it is not about writing
             raise
         message = f"could not write: {error.strerror or error}"
         hint = hint or _HINTS.get(error.errno, "")
@@ -216,22 +216,22 @@ def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
 
 
 def new_name() -> str:
-    """A name for a file that tells on which system and by which process it is written."""
+    """A temporary file name that identifies the system and the process that writes the file."""
     process = os.getpid()
-    begun = _start_time(process)
-    told = f"{process}" if begun is None else f"{process}-{begun:x}"
-    return f".robolin-{_system()}-{told}-{secrets.token_hex(4)}.part"
+    start = _start_time(process)
+    owner = f"{process}" if start is None else f"{process}-{start:x}"
+    return f".robolin-{_system()}-{owner}-{secrets.token_hex(4)}.part"
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what processes of this user and system that are gone have left in a folder."""
+    """Remove temporary files of this user that terminated processes of this system left behind."""
     if not hasattr(os, "getuid") or not os.path.exists(_NUMBERINGS[0]):
-        # nobody can say whether a process lives, or which system a number is of
+        # without user ids or /proc, the process that owns a file cannot be identified
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            found = _NAME.fullmatch(entry.name)
-            if found and found[1] == _system() and not _is_alive(int(found[2]), found[3]):
+            match = _NAME.fullmatch(entry.name)
+            if match and match[1] == _system() and not _is_alive(int(match[2]), match[3]):
                 _remove(Path(entry.path))
 
 
@@ -246,24 +246,24 @@ def _remove(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _is_alive(process: int, begun: str | None) -> bool:
-    """Whether the process is still there; numbers of processes are given away again."""
+def _is_alive(process: int, start: str | None) -> bool:
+    """Return whether the process is still running; process ids are reused."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        # it is somebody else's, or no number of a process
+        # the process belongs to another user, or the number is not a valid process id
         pass
     now = _start_time(process)
-    return begun is None or now is None or now == int(begun, 16)
+    return start is None or now is None or now == int(start, 16)
 
 
 def _start_time(process: int) -> int | None:
-    """When a process was started, in ticks of this system's clock; None if nobody says."""
+    """Start time of a process in clock ticks since boot, None if unknown."""
     try:
         text = Path(f"/proc/{process}/stat").read_bytes()
-        # the name, in parentheses, may hold anything; the state behind it is the third entry
+        # the process name, in parentheses, may hold any characters; the state after it is field 3
         return int(text.rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
         return None
@@ -271,23 +271,23 @@ def _start_time(process: int) -> int | None:
 
 @cache
 def _system() -> str:
-    """The system as it runs now: another start or another container numbers processes anew."""
-    told = [platform.node()]
-    for place in _NUMBERINGS:
+    """A hash that identifies this boot and container, within which process ids are unique."""
+    parts = [platform.node()]
+    for path in _NUMBERINGS:
         with suppress(OSError):
-            told.append(os.readlink(place) if os.path.islink(place) else Path(place).read_text())
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]
+            parts.append(os.readlink(path) if os.path.islink(path) else Path(path).read_text())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
-# whether a file is the one that a companion describes
+# returns whether a file is the one that a companion describes
 Belongs = Callable[[Path, Path], bool]
 
-# how long to wait for others at the same step, each of which takes a few milliseconds
-_MOST_SECONDS, _paired_files_SECONDS_BETWEEN = 5.0, 0.005
+# seconds to wait for other processes that replace a pair, which takes each a few milliseconds
+_LOCK_TIMEOUT, _LOCK_POLL_INTERVAL = 5.0, 0.005
 
 
 def pending_path(companion: Path) -> Path:
-    """Where a new companion waits for its file; the name has room whatever the other's length."""
+    """Where a new companion is kept until its file is replaced; the name has a fixed length."""
     folder, name = os.path.split(os.path.realpath(companion))
     digest = hashlib.sha256(os.fsencode(name)).hexdigest()
     return Path(folder, f".robolin-{digest[:16]}.next")
@@ -297,82 +297,86 @@ def pending_path(companion: Path) -> Path:
 def replacing_pair(
     companion: str | Path, file: str | Path, belongs: Belongs
 ) -> Iterator[tuple[BinaryIO, ...]]:
-    """Open a stream for each; both show up at once, and only when both are complete."""
-    # an error is told of the last one, which is the one that fills the disk
+    """Open a stream for each file; both are replaced together once both are complete."""
+    # errors name the last file, which is the large one
     with atomic_write_all([companion, file], partial(_put_pair_in_place, belongs)) as streams:
         yield streams
 
 
 def _put_pair_in_place(belongs: Belongs, files: Sequence[UnfinishedFile]) -> None:
     if len(files) < 2:
-        # one of them is a pipe or a device, which has got its bytes already
+        # one of them is a pipe or a device and has been written already
         put_in_place(files)
         return
     give_permissions(files)
     companion, file = files
-    waits = pending_path(companion.target)
+    pending = pending_path(companion.target)
     with _folder_lock(file.target.parent):
         with as_file_error(companion.target):
-            _recover(file.target, companion.target, waits, belongs)
-            os.replace(companion.path, waits)
+            _recover(file.target, companion.target, pending, belongs)
+            os.replace(companion.path, pending)
         try:
             with as_file_error(file.target):
-                _reach_the_disk(waits.parent)
+                _fsync_folder(pending.parent)
                 os.replace(file.path, file.target)
         finally:
             if file.path.exists():
-                # it was not to be, so that nobody is to look for it
-                waits.unlink(missing_ok=True)
-        told = f"'{file.target.name}' is new, and what belongs to it is read from '{waits.name}'"
-        with as_file_error(companion.target, hint=f"{told} until the next run has put it in place"):
-            os.replace(waits, companion.target)
+                # the file was not replaced, so the new companion must not be used
+                pending.unlink(missing_ok=True)
+        message = (
+            f"'{file.target.name}' is new, and what belongs to it is read from '{pending.name}'"
+        )
+        with as_file_error(
+            companion.target, hint=f"{message} until the next run has put it in place"
+        ):
+            os.replace(pending, companion.target)
 
 
-def _recover(file: Path, companion: Path, waits: Path, belongs: Belongs) -> None:
-    """Complete what a process that is gone has begun, or forget it if it came to nothing."""
-    if not waits.exists():
+def _recover(file: Path, companion: Path, pending: Path, belongs: Belongs) -> None:
+    """Complete or discard the replacement that a terminated process has begun."""
+    if not pending.exists():
         return
-    if file.exists() and belongs(file, waits):
-        os.replace(waits, companion)
+    if file.exists() and belongs(file, pending):
+        os.replace(pending, companion)
     else:
-        waits.unlink(missing_ok=True)
+        pending.unlink(missing_ok=True)
 
 
-def _reach_the_disk(folder: Path) -> None:
-    """Have a new name on the disk before the next one: power that fails keeps their order."""
-    with _opened(folder) as number:
-        if number is None:
+def _fsync_folder(folder: Path) -> None:
+    """Sync a folder, so that renames reach the disk in order even if the power fails."""
+    with _opened(folder) as descriptor:
+        if descriptor is None:
             return
         try:
-            os.fsync(number)
+            os.fsync(descriptor)
         except OSError as error:
-            # a file system that cannot do this for folders keeps an order of its own
+            # this file system cannot sync folders and orders renames by itself
             if error.errno != errno.EINVAL:
                 raise
 
 
 @contextmanager
 def _folder_lock(folder: Path) -> Iterator[None]:
-    """One process at a time, so that of two that write a pair each puts both halves in place.
+    """Lock a folder, so that each process that writes a pair replaces both files.
 
-    Whoever waits in vain goes on: readers name halves that are of two pairs.
+    After a timeout the lock is ignored: readers detect two files that do not match.
     """
-    with _opened(folder) as number:
-        end = time.monotonic() + _MOST_SECONDS
-        while number is not None and not _locked(number) and time.monotonic() < end:
-            time.sleep(_paired_files_SECONDS_BETWEEN)
+    with _opened(folder) as descriptor:
+        end = time.monotonic() + _LOCK_TIMEOUT
+        while descriptor is not None and not _locked(descriptor) and time.monotonic() < end:
+            time.sleep(_LOCK_POLL_INTERVAL)
         yield
 
 
-def _locked(number: int) -> bool:
-    """Whether nobody else has it, or nobody can tell."""
+def _locked(descriptor: int) -> bool:
+    """Try to lock; True also if the system does not support locks."""
     try:
         import fcntl
     except ImportError:
         # a system without such locks
         return True
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
@@ -383,13 +387,13 @@ def _locked(number: int) -> bool:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | None]:
-    """The folder itself, None where that cannot be opened."""
+    """The file descriptor of a folder, None if it cannot be opened."""
     try:
-        number = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
         yield None
         return
     try:
-        yield number
+        yield descriptor
     finally:
-        os.close(number)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The one table of file formats: what each of them can do, and where that is written.
+"""Table of file formats: the capabilities of each, and the functions that implement them.
 
 A new format is a folder with its functions and one entry here.  Functions are named by module,
 so that the table can be read without importing any of them.
@@ -28,16 +28,16 @@ class Format:
 
     writer:        (ResultStream, path) writes a file, complete or not at all
     result_opener: (path) opens a stored result as a StoredFile, within a `with`
-    stream_writer: (ResultStream, binary stream) writes into a pipe, where that can be done
-    table_opener:  (TableSource) opens a trajectory as a TableFile, where that can be done
-    read_piped:    whether a trajectory can come through a pipe
+    stream_writer: (ResultStream, binary stream) writes into a pipe, if supported
+    table_opener:  (TableSource) opens a trajectory as a TableFile, if supported
+    read_piped:    whether a trajectory can be read from a pipe
     read_in_parts: whether a part of a trajectory can be read without the rest, as from a store
-    holds_nan:     whether a row without an answer can be written
-    holds_infinity: whether a number beyond all others can be written
-    text:          whether numbers are written in digits
-    sealed:        whether the end of a file tells that all of it is there
-    companion:     what the name of a file ends in besides, where its provenance lies beside it
-    provenance_reader: (binary stream, name for messages) reads the provenance, and nothing else
+    holds_nan:     whether NaN can be written
+    holds_infinity: whether infinity can be written
+    text:          whether numbers are written as decimal text
+    sealed:        whether the end of a file shows that the file is complete
+    companion:     suffix of the second file that holds the provenance, '' if there is none
+    provenance_reader: (binary stream, name for messages) reads the provenance alone
     """
 
     writer: str
@@ -63,18 +63,18 @@ class Format:
         _function(self.stream_writer)(result, stream)
 
     def open_result(self, path: Path) -> AbstractContextManager[StoredFile]:
-        """Open a stored result; its provenance is verified at once."""
+        """Open a stored result and verify its provenance."""
         opened: AbstractContextManager[StoredFile] = _function(self.result_opener)(path)
         return opened
 
     def read_provenance(self, stream: BinaryIO, where: str) -> Meta:
-        """The provenance in an open file whose numbers need not be read for it."""
+        """Read the provenance from an open file without its numbers."""
         assert self.provenance_reader is not None, "the format can be asked for it alone"
         meta: Meta = _function(self.provenance_reader)(stream, where)
         return meta
 
     def open_table(self, source: TableSource) -> TableFile:
-        """Open a trajectory; its columns are known at once."""
+        """Open a trajectory and read its column names."""
         assert self.table_opener is not None, "the format has trajectories"
         table: TableFile = _function(self.table_opener)(source)
         return table
@@ -121,12 +121,12 @@ FORMATS: dict[str, Format] = {
     ),
 }
 
-# recordings of other programs, which are read and never written: (place, part, file, joints)
-# opens one of them as a TableFile, within a `with`
+# recordings of other programs, which are only read: (location, part, file, joints) opens one of
+# them as a TableFile, within a `with`
 RECORDINGS: dict[str, str] = dict.fromkeys(
     ("bag", "mcap", "db3"), "robolin.io.formats.bag_reader:open_bag"
 )
-# folders that are recordings: (path) whether it is one, and what opens it
+# folders that are recordings: a function of the path that recognizes one, and its opener
 RECORDED_FOLDERS: dict[str, str] = {
     "robolin.io.formats.bag_reader:is_bag_folder": "robolin.io.formats.bag_reader:open_bag",
     "robolin.io.formats.lerobot_episodes:is_dataset": (
@@ -134,35 +134,35 @@ RECORDED_FOLDERS: dict[str, str] = {
     ),
 }
 
-# the form of an answer for people, which is no file format
+# the format for people on a terminal; it has no file extension
 TABLE = "table"
-# what comes through a pipe without a word about its form
+# the default format in a pipe
 PIPED = "csv"
 
 
 def format_named(path: str | Path) -> str:
-    """The name of the format that a path's extension says, which need not be one of ours."""
+    """The file extension of a path without its dot, which need not be a known format."""
     return Path(path).suffix.lower().removeprefix(".")
 
 
 def with_companion(path: str | Path) -> list[str]:
-    """The file, and the one beside it with its provenance where the format has one."""
+    """The file, and its provenance file if the format has one."""
     known = FORMATS.get(format_named(path))
     return [str(path), f"{path}{known.companion}"] if known and known.companion else [str(path)]
 
 
 def trajectory_formats() -> list[str]:
-    """The formats that trajectories can have."""
+    """The formats in which trajectories can be read."""
     return [name for name, each in FORMATS.items() if each.table_opener]
 
 
 def recording_opener(
-    place: str,
+    location: str,
 ) -> Callable[[str, str, str, Sequence[str]], AbstractContextManager[TableFile]] | None:
-    """What opens a recording of another program as a table; None for what is none."""
-    path = Path(place)
+    """The function that opens a recording of another program as a table, or None."""
+    path = Path(location)
     if not path.is_dir():
-        opener = RECORDINGS.get(format_named(place))
+        opener = RECORDINGS.get(format_named(location))
         return None if opener is None else _function(opener)
     for recognizes, opener in RECORDED_FOLDERS.items():
         if _function(recognizes)(path):
@@ -171,17 +171,17 @@ def recording_opener(
 
 
 def stream_formats() -> list[str]:
-    """The formats that answers can have in a pipe."""
+    """The formats that can be written into a pipe."""
     return [name for name, each in FORMATS.items() if each.stream_writer]
 
 
 def with_nan() -> list[str]:
-    """The formats that can hold a row without an answer."""
+    """The formats that can hold NaN."""
     return [name for name, each in FORMATS.items() if each.holds_nan]
 
 
 def extensions(names: Iterable[str], last: str = " or ") -> str:
-    """Formats by their extensions, as in '.csv, .json or .npz'."""
+    """File extensions as text, such as '.csv, .json or .npz'."""
     *first, end = (f".{name}" for name in names)
     return f"{', '.join(first)}{last}{end}" if first else end
 
@@ -189,7 +189,7 @@ def extensions(names: Iterable[str], last: str = " or ") -> str:
 def require_known_format(
     path: str | Path, names: Iterable[str], what: str, hint: str, where: str = ""
 ) -> str:
-    """The format of a path if it is one of these; `what` they are is said if it is not."""
+    """The format of a path; an error that names `what` the formats are if it is not in `names`."""
     name = format_named(path)
     if name not in names:
         problem = f"'.{name}' is no {what}" if name else "the name has no extension"
@@ -197,14 +197,14 @@ def require_known_format(
     return name
 
 
-def _function(place: str) -> Callable[..., Any]:
-    module, _, name = place.partition(":")
+def _function(reference: str) -> Callable[..., Any]:
+    module, _, name = reference.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), name)
     return function
 
 
 def format_of(path: str, fmt: str | None) -> str:
-    """The format that a file is written in."""
+    """The format in which a file is written."""
     extension = format_named(path)
     if extension not in FORMATS:
         if fmt is not None:

@@ -1,4 +1,4 @@
-"""Files that lie on a disk or in a store, complete or absent in either."""
+"""Files on a disk or objects in an object store, each complete or absent."""
 
 from __future__ import annotations
 
@@ -15,99 +15,99 @@ from robolin.io.paths import is_stored
 from robolin.io.stores import objects
 from robolin.io.stores.objects import StorePath
 
-FilePlace = Path | StorePath
+FileLocation = Path | StorePath
 
 
-def parse_location(text: str) -> FilePlace:
-    """What a text names: a place in a store, else a path."""
+def parse_location(text: str) -> FileLocation:
+    """Parse a text as the URL of an object in a store, else as a path."""
     return StorePath(text.rstrip("/")) if is_stored(text) else Path(text)
 
 
-def exists(place: FilePlace) -> bool:
-    """Whether there is such a file."""
-    if isinstance(place, StorePath):
-        return objects.found(str(place)) is not None
+def exists(location: FileLocation) -> bool:
+    """Return whether the file or object exists."""
+    if isinstance(location, StorePath):
+        return objects.stat(str(location)) is not None
     try:
-        return place.exists()
+        return location.exists()
     except OSError as error:
-        raise _unread(place, error) from error
+        raise _unread(location, error) from error
 
 
-def size_of(place: FilePlace) -> int:
-    """How many bytes a file has."""
-    if isinstance(place, StorePath):
-        return objects.require_exists(str(place)).size
-    return place.stat().st_size
+def size_of(location: FileLocation) -> int:
+    """Size of a file in bytes."""
+    if isinstance(location, StorePath):
+        return objects.require_exists(str(location)).size
+    return location.stat().st_size
 
 
-def content(place: FilePlace) -> bytes | None:
-    """The bytes of a small file, None if there is none."""
-    if isinstance(place, StorePath):
-        return objects.content(str(place))
+def content(location: FileLocation) -> bytes | None:
+    """The bytes of a small file, None if it does not exist."""
+    if isinstance(location, StorePath):
+        return objects.content(str(location))
     try:
-        return place.read_bytes()
+        return location.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unread(place, error) from error
+        raise _unread(location, error) from error
 
 
-def _unread(place: Path, error: OSError) -> FileError:
-    return FileError(f"could not read: {error.strerror or error}", where=str(place))
+def _unread(location: Path, error: OSError) -> FileError:
+    return FileError(f"could not read: {error.strerror or error}", where=str(location))
 
 
-def write_place(place: FilePlace, data: bytes) -> None:
-    """Let a file be these bytes."""
-    if isinstance(place, StorePath):
-        objects.put(str(place), data)
+def write_file(location: FileLocation, data: bytes) -> None:
+    """Replace the content of a file atomically."""
+    if isinstance(location, StorePath):
+        objects.put(str(location), data)
         return
-    with atomic_write(place) as stream:
+    with atomic_write(location) as stream:
         stream.write(data)
 
 
-def make_folder(place: FilePlace) -> None:
-    """Have a folder, and nothing in it that somebody left who is gone; a store needs none."""
-    if isinstance(place, StorePath):
+def make_folder(location: FileLocation) -> None:
+    """Create a folder and remove temporary files of terminated processes."""
+    if isinstance(location, StorePath):
         remove_leftovers(Path(tempfile.gettempdir()))
         return
-    with as_file_error(place):
-        place.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(place)
+    with as_file_error(location):
+        location.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(location)
 
 
 @contextmanager
-def local_copy(place: FilePlace) -> Iterator[Path]:
-    """A file on this machine's disk with the same bytes, and what lies beside a CSV."""
-    if not isinstance(place, StorePath):
-        yield place
+def local_copy(location: FileLocation) -> Iterator[Path]:
+    """A copy on the local disk, together with the provenance file of a CSV."""
+    if not isinstance(location, StorePath):
+        yield location
         return
-    with _room() as folder:
-        for name in with_companion(place.name):
-            url = f"{str(place)[: -len(place.name)]}{name}"
-            if name == place.name or objects.found(url):
+    with _temporary_folder() as folder:
+        for name in with_companion(location.name):
+            url = f"{str(location)[: -len(location.name)]}{name}"
+            if name == location.name or objects.stat(url):
                 with as_file_error(folder / name):
                     objects.download(url, folder / name)
-        yield folder / place.name
+        yield folder / location.name
 
 
 @contextmanager
-def local_target(place: FilePlace) -> Iterator[Path]:
-    """A path to be written to; what stands there at the end becomes the file.
+def local_target(location: FileLocation) -> Iterator[Path]:
+    """A local path to write to; its content becomes the file when the block ends.
 
-    Beside a CSV its provenance is put before: the file itself tells that all is there.
+    The provenance of a CSV is uploaded first, so that the file itself marks completion.
     """
-    if not isinstance(place, StorePath):
-        yield place
+    if not isinstance(location, StorePath):
+        yield location
         return
-    with _room() as folder:
-        yield folder / place.name
-        for name in reversed(with_companion(place.name)):
-            objects.put(f"{str(place)[: -len(place.name)]}{name}", folder / name)
+    with _temporary_folder() as folder:
+        yield folder / location.name
+        for name in reversed(with_companion(location.name)):
+            objects.put(f"{str(location)[: -len(location.name)]}{name}", folder / name)
 
 
 @contextmanager
-def _room() -> Iterator[Path]:
-    """A folder for a while; one that is left by a process that was killed is removed by others."""
+def _temporary_folder() -> Iterator[Path]:
+    """A temporary folder; if the process is killed, another process removes it."""
     folder = Path(tempfile.gettempdir(), new_name())
     with as_file_error(folder):
         folder.mkdir(mode=0o700)

@@ -1,7 +1,7 @@
-"""What a path names, and whether results may be written there.
+"""Parts of a path, and checks that results may be written there.
 
-It names a file, packed or not, a part of what lies there, or an object in a store: a part as in
-run.mcap:/joint_states and dataset/:3, an object as in s3://bucket/key.
+A path names a file, possibly compressed, an object in a store (s3://bucket/key), or a part of
+a recording (run.mcap:/joint_states, dataset/:3).
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from robolin.io.format_table import format_of, with_companion
 
 SCHEMES = ("s3", "gs", "az", "hf")
 _BEGINNINGS = tuple(f"{scheme}://" for scheme in SCHEMES)
-# the endings of files that are unpacked
+# extensions of compressed files
 PACKED = (".gz", ".zst")
 
-# what a file is, whatever it is called: its device and its number there
+# device and inode number, which identify a file under any name
 FileIdentity = tuple[int, int]
 
 
 def is_stored(path: str) -> bool:
-    """Whether a path is that of an object in a store."""
+    """Return whether a path is the URL of an object in a store."""
     return path.startswith(_BEGINNINGS)
 
 
 def split_part(path: str) -> tuple[str, str]:
-    """Where the file or folder is, and which part of it is meant; '' for all of it."""
+    """The path of the file or folder, and the part of it that is named; '' for all of it."""
     if is_stored(path):
         return path, ""
-    place, colon, part = path.rpartition(":")
-    if not colon or not place or os.path.exists(path) or not os.path.exists(place):
+    location, colon, part = path.rpartition(":")
+    if not colon or not location or os.path.exists(path) or not os.path.exists(location):
         return path, ""
-    return place, part
+    return location, part
 
 
 def place_of(path: str) -> str:
-    """Where the file or folder is that a path names, or names a part of."""
+    """The path of the file or folder, without the part of it that is named."""
     return split_part(path)[0]
 
 
 def base_name(path: str) -> str:
-    """What messages and results call it: the last name of the place, and the part."""
-    place, part = split_part(path)
-    return f"{PurePath(place).name}:{part}" if part else PurePath(path).name
+    """The name in messages and results: without folders, with the part."""
+    location, part = split_part(path)
+    return f"{PurePath(location).name}:{part}" if part else PurePath(path).name
 
 
 def shared_name(path: str) -> str:
-    """What documents that are passed on call a file: no folder outside the working directory.
+    """The name of a file in shared documents: no folder outside the working directory.
 
-    A file below the working directory keeps its path from there, as annotations of repositories
-    need it; any other keeps its last name.
+    A file below the working directory keeps its relative path, which annotations of repositories
+    need; any other file keeps its name without folders.
     """
     if is_stored(path) or path == "-":
         return path
@@ -67,7 +67,7 @@ def shared_name(path: str) -> str:
 
 
 def shared_text(text: str, paths: Iterable[str], name: Callable[[str], str] = shared_name) -> str:
-    """The text with the name of each of these paths that has folders."""
+    """Replace each of these paths in a text by its name, if the path contains folders."""
     for path in sorted({*paths}, key=len, reverse=True):
         if os.sep in path or "/" in path:
             text = text.replace(path, name(path))
@@ -75,13 +75,13 @@ def shared_text(text: str, paths: Iterable[str], name: Callable[[str], str] = sh
 
 
 def compression(path: str) -> str:
-    """'.gz' or '.zst' if the path ends so, else ''."""
+    """'.gz' or '.zst' if the path has this extension, else ''."""
     suffix = PurePath(path).suffix.lower()
     return suffix if suffix in PACKED else ""
 
 
 def uncompressed_name(path: str) -> str:
-    """The path without the ending that says how it was compressed."""
+    """The path without the extension of its compression."""
     return path[: -len(ending)] if (ending := compression(path)) else path
 
 
@@ -95,28 +95,28 @@ def require_utf8_name(name: str) -> None:
 
 
 def require_target(path: str, fmt: str | None) -> None:
-    """Refuse a file that could not be written, before anything is computed for it."""
+    """Reject a file that could not be written, before anything is computed."""
     format_of(path, fmt)
     if is_stored(path):
         hint = "-o FOLDER/ --part-rows N writes parts into a store; copy a file there otherwise"
         raise UsageError("one file is not written into a store", where=path, hint=hint)
-    # commands without a file to write look at their inputs here too
+    # imported late: commands without an output file use this module too
     from robolin.io.atomic import require_writable
 
     require_writable(Path(path))
 
 
 def require_output_is_no_input(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs, so that nothing is lost that is read.
+    """Reject an output that is one of the inputs, which it would overwrite.
 
     output: a file, or None for standard output
-    inputs: files, or '-' for standard input; what is no file, such as a bundled name, is passed by
+    inputs: files, or '-' for standard input; names that are not files are ignored
     """
-    targets = {found: name for name in _written(output) if (found := _identity(name, 1))}
+    targets = {identity: name for name in _written(output) if (identity := _identity(name, 1))}
     if not targets:
         return
-    for given in inputs:
-        for name in with_companion(given):
+    for source in inputs:
+        for name in with_companion(source):
             written = targets.get(_identity(name, 0) or (-1, -1))
             if written is not None:
                 raise _overwritten(written, name)
@@ -125,13 +125,13 @@ def require_output_is_no_input(output: str | Path | None, inputs: Iterable[str |
 def require_outputs_are_no_inputs(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 ) -> None:
-    """Refuse any of many outputs that is one of the inputs, each of which is looked at once."""
-    named = (name for given in inputs for name in with_companion(given))
-    read = {found: name for name in named if (found := _identity(name, 0))}
+    """Reject any of several outputs that is one of the inputs."""
+    named = (name for source in inputs for name in with_companion(source))
+    read = {identity: name for name in named if (identity := _identity(name, 0))}
     for output in outputs:
         for name in with_companion(output):
-            if (found := _identity(name, 1)) in read:
-                raise _overwritten(name, read[found])
+            if (identity := _identity(name, 1)) in read:
+                raise _overwritten(name, read[identity])
 
 
 def _overwritten(written: str, read: str) -> UsageError:
@@ -146,16 +146,16 @@ def _written(output: str | Path | None) -> list[str]:
 
 
 def _identity(name: str, standard: int) -> FileIdentity | None:
-    """Which file it is; None for none, and for pipes and devices, which nothing overwrites."""
+    """Device and inode of a regular file; None for pipes, devices and missing files."""
     try:
-        found = os.fstat(_number(standard)) if name == "-" else os.stat(place_of(name))
+        status = os.fstat(_number(standard)) if name == "-" else os.stat(place_of(name))
     except (OSError, ValueError):
         return None
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _number(standard: int) -> int:
-    """The number of standard input or output, as the process has them now."""
+    """The file descriptor of standard input or output."""
     stream = (sys.stdin, sys.stdout)[standard]
     if stream is None:
         raise OSError("it is closed")

@@ -1,4 +1,4 @@
-"""What a stored result says of itself, read back and found to be as it was written."""
+"""Read and validate the provenance that is stored with a result."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Blocks = Iterator[Mapping[str, Numbers]]
 
 @dataclass(frozen=True)
 class ArrayMeta:
-    """One array as the provenance describes it; `shape` has the rows first where there are any.
+    """Description of one array in the provenance; `shape` begins with the rows, if any.
 
-    axes: what each axis counts, where one of them is of a kind of its own
+    axes: the kind of each axis, empty if all have the default kind
     """
 
     name: str
@@ -41,15 +41,15 @@ class ArrayMeta:
     axes: tuple[str, ...] = ()
 
     def array(self, values: Numbers) -> Array:
-        """The array with some of its rows."""
+        """An Array with these values and this description."""
         return Array(self.name, values, self.labels, self.unit, self.column, self.axes)
 
     def column_names(self) -> list[str]:
-        """The names of its columns in a table; complex entries have two."""
+        """The names of the array's columns in a table; complex entries have two columns."""
         return self._unread.column_names()
 
     def entry_names(self) -> list[str]:
-        """The names of its entries."""
+        """The names of the array's entries."""
         return self._unread.entry_names()
 
     @property
@@ -58,7 +58,7 @@ class ArrayMeta:
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
-    """A stored file, open for reading."""
+    """Open a stored file for reading."""
     try:
         return open(path, "rb")
     except FileNotFoundError as error:
@@ -68,12 +68,12 @@ def open_bytes(path: str | Path) -> BinaryIO:
 
 
 def corrupt_file_error(where: str, message: str) -> RobolinError:
-    """The error for a stored result that is not as it was written."""
+    """The error for a stored result that was changed or damaged."""
     return RobolinError(message, where=where, hint="compute the file again from its inputs")
 
 
 def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[str, Any]:
-    """The provenance in a JSON text; `what` names it in messages."""
+    """Parse and validate the provenance in a JSON text; `what` names it in messages."""
     try:
         return require_intact(json.loads(text), where, what)
     except (ValueError, RecursionError) as error:
@@ -81,14 +81,14 @@ def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[
 
 
 def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str, Any]:
-    """The provenance, if it is of a format we know and has not been changed."""
+    """Return the provenance if its format version is known and its checksum is correct."""
     if not isinstance(meta, dict) or not (
         isinstance(meta.get("arrays"), dict) and isinstance(meta.get("joints"), list)
     ):
         raise corrupt_file_error(where, f"{what} does not describe the arrays")
     if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
-        found, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
-        message = f"stored in format {found!r}; robolin here reads {known}"
+        version, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
+        message = f"stored in format {version!r}; robolin here reads {known}"
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
     if meta.get("sha256") != meta_digest(meta):
         raise corrupt_file_error(where, f"{what} was changed after it was stored")
@@ -103,15 +103,15 @@ def entries_of(meta: Meta) -> tuple[ArrayMeta, ...]:
     return tuple(
         ArrayMeta(
             name=name,
-            labels=tuple(_labels(axis, joints) for axis in said["axes"]),
-            unit=said["unit"],
-            column=said["column"],
-            shape=tuple(said["shape"]),
-            sha256=said["sha256"],
-            numbers=NUMBER_KINDS[said.get("numbers", REAL.name)],
-            axes=_axis_kinds(said["axes"]),
+            labels=tuple(_labels(axis, joints) for axis in spec["axes"]),
+            unit=spec["unit"],
+            column=spec["column"],
+            shape=tuple(spec["shape"]),
+            sha256=spec["sha256"],
+            numbers=NUMBER_KINDS[spec.get("numbers", REAL.name)],
+            axes=_axis_kinds(spec["axes"]),
         )
-        for name, said in meta["arrays"].items()
+        for name, spec in meta["arrays"].items()
     )
 
 
@@ -121,13 +121,13 @@ def _labels(axis: Any, joints: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _axis_kinds(axes: list[Any]) -> tuple[str, ...]:
-    """What the axes count; nothing where all of them go without saying."""
+    """The kinds of the axes; empty if all have the default kind."""
     kinds = tuple(axis["kind"] if isinstance(axis, dict) else "" for axis in axes)
     return kinds if any(kinds) else ()
 
 
 def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
-    """The same blocks, digested as they pass; what was changed is an error after the last one."""
+    """Yield the blocks and hash them; changed data raises an error after the last block."""
     entries = entries_of(meta)
     digests = {entry.name: hashlib.sha256() for entry in entries}
     rows = 0
@@ -146,10 +146,10 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
 
 
 def companion(where: str) -> str:
-    """What else may be behind a file that is not what its provenance says, if that lies beside."""
-    file, *beside = map(Path, with_companion(where))
-    told = f"belongs to another {file.suffix[1:].upper()} file"
-    return "".join(f", or '{each.name}' {told}" for each in beside)
+    """Text for messages: the provenance file, if separate, may belong to another file."""
+    file, *companions = map(Path, with_companion(where))
+    reason = f"belongs to another {file.suffix[1:].upper()} file"
+    return "".join(f", or '{each.name}' {reason}" for each in companions)
 
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -157,7 +157,7 @@ _DEEPEST = 8
 # no array has more entries than memory has bytes
 _LARGEST = 1 << 48
 
-# figures of a model that are several numbers, or a name
+# model parameters that are vectors, and those that are names
 _VECTORS = {"com": 3, "axis": 3, "origin": 3, "gravity": 3, "inertia": 6, "rotation": 9}
 _NAMES = ("type", "parent", "child", "mimic", "link", "name", "root")
 
@@ -165,7 +165,7 @@ FieldCheck = Callable[[Any], bool]
 
 
 def schema_problem(meta: Mapping[str, Any]) -> str:
-    """The first thing that no result says of itself, '' if there is none."""
+    """The first violation of the schema of a provenance, '' if there is none."""
     for key, check in _PARTS.items():
         if key not in meta or not check(meta[key]):
             return f"'{key}' is missing or is not what it should be"
@@ -180,49 +180,49 @@ def schema_problem(meta: Mapping[str, Any]) -> str:
 
 def _array_problems(meta: Mapping[str, Any]) -> Iterator[str]:
     rows = meta["rows"]
-    for name, said in meta["arrays"].items():
-        if not isinstance(said, dict) or not all(
-            key in said and check(said[key]) for key, check in _ARRAY.items()
+    for name, spec in meta["arrays"].items():
+        if not isinstance(spec, dict) or not all(
+            key in spec and check(spec[key]) for key, check in _ARRAY.items()
         ):
             yield f"the array '{name}' is not described"
             continue
-        if said.get("numbers", REAL.name) not in list(NUMBER_KINDS):
+        if spec.get("numbers", REAL.name) not in list(NUMBER_KINDS):
             yield f"the array '{name}' holds numbers of no known kind"
-        labels = [axis["labels"] if isinstance(axis, dict) else axis for axis in said["axes"]]
+        labels = [axis["labels"] if isinstance(axis, dict) else axis for axis in spec["axes"]]
         shape = [len(meta["joints"] if axis == JOINTS_AXIS else axis) for axis in labels]
-        if said["shape"] != (shape if rows is None else [rows, *shape]):
+        if spec["shape"] != (shape if rows is None else [rows, *shape]):
             yield f"the shape of the array '{name}' is not that of its labels"
 
 
 def is_utf8(value: Any) -> bool:
-    """A text that can be written as UTF-8."""
+    """Return whether the value is a text that can be encoded as UTF-8."""
     return isinstance(value, str) and _encodes(value)
 
 
 def _encodes(text: str) -> bool:
-    """Whether a text can be written; half of a surrogate pair cannot."""
+    """Return whether a text can be encoded; half of a surrogate pair cannot."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _number(value: Any) -> bool:
-    """A number that a float holds; true and false are none."""
+    """Return whether the value is a finite number; booleans are not numbers."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return abs(value) < _LARGEST if isinstance(value, int) else math.isfinite(value)
 
 
 def is_size(value: Any) -> bool:
-    """A count or a size in bytes; true and false are none."""
+    """Return whether the value is a count or a size in bytes; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
 
 
 def is_digest(value: Any) -> bool:
-    """A SHA-256 in hexadecimal digits."""
+    """Return whether the value is a SHA-256 in hexadecimal digits."""
     return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
 def are_texts(value: Any) -> bool:
-    """A list of texts."""
+    """Return whether the value is a list of texts."""
     return isinstance(value, list) and all(map(is_utf8, value))
 
 
@@ -231,7 +231,7 @@ def _different_texts(value: Any) -> bool:
 
 
 def _each(check: FieldCheck) -> FieldCheck:
-    """Names, each with something that passes the check."""
+    """A check for mappings from names to values that pass the check."""
 
     def checked(value: Any) -> bool:
         return isinstance(value, dict) and all(
@@ -242,7 +242,7 @@ def _each(check: FieldCheck) -> FieldCheck:
 
 
 def _plain(value: Any, depth: int = 0) -> bool:
-    """Texts, finite numbers, and lists and mappings of them, not too deep."""
+    """Return whether the value consists of JSON types and finite numbers, not nested too deeply."""
     if depth > _DEEPEST:
         return False
     if isinstance(value, list):
@@ -253,22 +253,22 @@ def _plain(value: Any, depth: int = 0) -> bool:
 
 
 def _option(value: Any) -> bool:
-    """What a flag was given: a value, or a list of them."""
+    """Return whether the value is a valid option: a scalar, or a list of scalars."""
     values = value if isinstance(value, list) else [value]
     return all(_plain(item) and not isinstance(item, (list, dict)) for item in values)
 
 
 def are_options(value: Any) -> bool:
-    """Flags by name, each with what it was given."""
+    """Return whether the value maps option names to their values."""
     return _each(_option)(value) and is_utf8(value.get("arm", ""))
 
 
-def _part_of_model(value: Any) -> bool:
-    return isinstance(value, dict) and all(_figure(key, item) for key, item in value.items())
+def _parameters(value: Any) -> bool:
+    return isinstance(value, dict) and all(_parameter(key, item) for key, item in value.items())
 
 
-def _figure(key: str, value: Any) -> bool:
-    """What the last word of its name says: so many numbers, a name, or else one number."""
+def _parameter(key: str, value: Any) -> bool:
+    """Check a model parameter by the last word of its key: a vector, a name, or one number."""
     kind = key.rpartition(" ")[2]
     if kind in _VECTORS:
         many = isinstance(value, list) and len(value) == _VECTORS[kind]
@@ -283,8 +283,8 @@ def _model(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and set(value) == {"arm", *parts}
-        and _part_of_model(value["arm"])
-        and all(_each(_part_of_model)(value[key]) for key in parts)
+        and _parameters(value["arm"])
+        and all(_each(_parameters)(value[key]) for key in parts)
     )
 
 
@@ -301,7 +301,7 @@ def _axes(value: Any) -> bool:
 
 
 def _axis(value: Any) -> bool:
-    """Names, or the joints in one word, or either of them with the kind of the axis."""
+    """Return whether the value is a list of labels, or a mapping with labels and kind."""
     if isinstance(value, dict):
         return (
             set(value) == {"kind", "labels"} and is_utf8(value["kind"]) and _names(value["labels"])

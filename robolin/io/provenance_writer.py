@@ -1,6 +1,6 @@
-"""What is stored with a result: where it comes from, to check it and to run it again.
+"""Provenance of a result: everything that is needed to check and to recompute it.
 
-Nothing here depends on when, where or by whom it was computed.
+It does not depend on when, where or by whom the result was computed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from robolin.core.threads import close_generator
 from robolin.core.units import unit_of
 from robolin.version import __version__
 
-# the second is that of results with complex or whole numbers, or with axes of other kinds
+# format 3 is for results with complex numbers, integers or axes of special kinds
 FORMAT, EXTENDED_FORMAT = 2, 3
-# stands for the joints among the names along an axis
+# stands for the joint names in the labels of an axis
 JOINTS_AXIS = "joints"
 
 
 class Digests:
-    """What the numbers of a result decide, added up part by part: rows, shapes and digests."""
+    """Row count, shapes and SHA-256 hashes of a result, accumulated part by part."""
 
     def __init__(self) -> None:
         self.rows: int | None = None
@@ -38,12 +38,12 @@ class Digests:
 
     @property
     def last(self) -> Result:
-        """The part counted in last: names and labels are the same in all of them."""
+        """The last part added: names and labels are the same in all parts."""
         assert self._last is not None, "a result has at least one part"
         return self._last
 
     def passing(self, parts: Iterable[Result]) -> Iterator[Result]:
-        """The parts, each of them counted in."""
+        """Yield the parts and add each of them to the hashes."""
         try:
             for part in parts:
                 self.add(part)
@@ -52,7 +52,7 @@ class Digests:
             close_generator(parts)
 
     def add(self, part: Result) -> None:
-        """Count a part in."""
+        """Add a part to the hashes."""
         self._last = part
         if part.batch is not None:
             self.rows = (self.rows or 0) + part.batch
@@ -62,12 +62,12 @@ class Digests:
             self._digests.setdefault(name, hashlib.sha256()).update(stored_values(values).data)
 
     def meta(self, result: ResultStream) -> dict[str, Any]:
-        """The provenance of the result that has passed, in plain JSON types."""
+        """The provenance of all parts that were added, in JSON types."""
         digests = {name: digest.hexdigest() for name, digest in self._digests.items()}
         return _meta(self, result.ending(self.rows or 1), digests)
 
     def meta_text(self, result: ResultStream) -> str:
-        """The provenance as one line of JSON, the same for the same result."""
+        """The provenance as one line of JSON, identical for identical results."""
         return json.dumps(self.meta(result), ensure_ascii=False, allow_nan=False)
 
 
@@ -99,7 +99,7 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
 
 
 def _inputs(digests: Mapping[str, str]) -> dict[str, str]:
-    """Every file by its last name, by all of its name where two share their last."""
+    """Input files by name without folders; with folders where two names are equal."""
     shared = Counter(map(_last_name, digests))
     return {
         name if shared[last := _last_name(name)] > 1 else last: digest
@@ -108,7 +108,7 @@ def _inputs(digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def _role(ending: Footer) -> dict[str, Any]:
-    """Whether others are checked against the result, and then how."""
+    """The role of the result; a reference also has tolerances and files."""
     if ending.reference is None:
         return {"role": "result"}
     reference = ending.reference
@@ -117,9 +117,9 @@ def _role(ending: Footer) -> dict[str, Any]:
 
 
 def _described(array: Array, joints: tuple[str, ...]) -> dict[str, Any]:
-    """Unit and names of an array's entries, and what is not plain about it.
+    """Unit, labels and column of an array, and its kind of numbers unless real.
 
-    An axis that is the joints does not repeat them; one of a kind of its own says which.
+    An axis with the joints as labels does not repeat them; an axis of a special kind names it.
     """
     axes: list[Any] = []
     for i, labels in enumerate(array.labels):
@@ -131,26 +131,26 @@ def _described(array: Array, joints: tuple[str, ...]) -> dict[str, Any]:
     return {"unit": array.unit, "axes": axes, "column": array.column, **more}
 
 
-def _extended(said: Mapping[str, Any]) -> bool:
-    """Whether something about the array was not known to the first format."""
-    return "numbers" in said or any(isinstance(axis, dict) for axis in said["axes"])
+def _extended(spec: Mapping[str, Any]) -> bool:
+    """Return whether the description of an array needs the extended format."""
+    return "numbers" in spec or any(isinstance(axis, dict) for axis in spec["axes"])
 
 
 def with_checksum(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The provenance with a SHA-256 of itself at the end."""
+    """The provenance with its own SHA-256 as the last entry."""
     return {**meta, "sha256": meta_digest(meta)}
 
 
 def meta_digest(meta: Mapping[str, Any]) -> str:
-    """SHA-256 of the provenance, its own digest aside, however it is laid out."""
-    told = {key: value for key, value in meta.items() if key != "sha256"}
-    text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    # what a damaged file holds need not be text
+    """SHA-256 of the provenance without its own hash, independent of the layout of the JSON."""
+    content = {key: value for key, value in meta.items() if key != "sha256"}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    # a damaged file may hold surrogates
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def to_json_types(value: Any) -> Any:
-    """The value in JSON's own types; a path keeps only its last part, infinity becomes a word."""
+    """Convert a value to JSON types; a path keeps only its name, infinity becomes text."""
     if isinstance(value, Mapping):
         return {str(key): to_json_types(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -169,6 +169,6 @@ def to_json_types(value: Any) -> Any:
 
 
 def _last_name(name: str) -> str:
-    """The name without folders; the part of a recording that is named behind it stays."""
-    place, colon, _ = name.partition(":")
-    return name if colon and "/" not in place else PurePath(name).name
+    """The name without folders, but with the part of a recording."""
+    path, colon, _ = name.partition(":")
+    return name if colon and "/" not in path else PurePath(name).name

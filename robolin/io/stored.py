@@ -1,4 +1,4 @@
-"""Stored results by their path, whatever format they are in."""
+"""Read stored results of any format by their path."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ TIME = "time"
 class StoredResult(DisplayMixin):
     """A result read back from a file.
 
-    `stored - other` is by how much its numbers differ from those of another result.
+    `stored - other` is the difference of its numbers from those of another result.
 
     Fields:
         arrays: name -> float64, complex128 or int64 array of shape (…) or (rows, …), the times as
             'time'; units as in `meta`
         joints: the joint names in the order of the arrays
-        meta: where it comes from: verb, contract, options, digests
+        meta: the provenance: verb, contract, options, SHA-256 hashes
 
     Example:
         >>> result = robolin.answer(robolin.load("two-link"), "inverse")
@@ -69,12 +69,12 @@ class StoredResult(DisplayMixin):
         return f"<Stored result of {result.verb}: {', '.join(a.summary for a in result.arrays)}>"
 
     def __sub__(self, other: Result | StoredResult) -> Result:
-        """By how much every number is larger than in another result of the same shape."""
+        """Difference of every number from that of another result of the same shape."""
         return self.result - other
 
     @property
     def result(self) -> Result:
-        """The result as whoever asked for it had it, with labels and units."""
+        """The result as it was computed, with labels and units."""
         meta = self.meta
         return Result(
             verb=meta["verb"],
@@ -88,17 +88,17 @@ class StoredResult(DisplayMixin):
         )
 
     def plot(self, *only: str) -> Figure:
-        """A figure of matplotlib.
+        """Plot the arrays with matplotlib.
 
         Args:
-            only: names of arrays to draw; those that are looked at first if there are none
+            only: names of arrays to draw; a default selection if omitted
 
         Returns:
-            the figure, which a notebook shows and `savefig` writes
+            the matplotlib `Figure`, which a notebook shows and `savefig` writes
 
         Raises:
-            UsageError: an array that is not there
-            RobolinError: nothing that can be drawn, or matplotlib is not installed
+            UsageError: an array does not exist
+            RobolinError: there is nothing to plot, or matplotlib is not installed
         """
         return self.result.plot(*only)
 
@@ -111,13 +111,13 @@ class StoredResult(DisplayMixin):
         return self.result.to_pandas()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: tables with names and units, and the contract."""
+        """HTML for notebooks: tables with names and units, and the contract."""
         return self.result._repr_html_()
 
 
 @contextmanager
 def open_stored(path: str | Path) -> Iterator[StoredFile]:
-    """Open a stored result; its provenance is verified at once, its numbers as they are read."""
+    """Open a stored result; the provenance is verified now, the numbers while they are read."""
     hint = f"stored results end in {extensions(FORMATS, ', ')}"
     name = require_known_format(path, FORMATS, "format of results", hint)
     with FORMATS[name].open_result(Path(path)) as stored:
@@ -125,19 +125,19 @@ def open_stored(path: str | Path) -> Iterator[StoredFile]:
 
 
 def read_result(path: str | Path) -> StoredResult:
-    """A stored result in memory: what a command wrote with `-o`, in any of its formats.
+    """Read a stored result into memory: a file that a command wrote with `-o`, in any format.
 
     Args:
         path: an .npz, .csv, .json, .parquet or .mat file
 
     Returns:
         a `StoredResult` with `.arrays` by name, shapes and units as in its `.meta`, and `.result`,
-        all of it as `robolin.answer` gave it
+        which equals the result of `robolin.answer`
 
     Raises:
-        RobolinError: a file that is not as it was written, or holds no result
-        UsageError: an extension that no result has
-        FileError: a file that cannot be read
+        RobolinError: the file was changed or damaged, or holds no result
+        UsageError: the extension is not that of a result
+        FileError: the file cannot be read
 
     Example:
         >>> import subprocess, sys
@@ -158,7 +158,7 @@ def read_result(path: str | Path) -> StoredResult:
 
 
 def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
-    """The result in a table whose columns are the ones its provenance states."""
+    """A stored result in a table, whose columns must be those of its provenance."""
     expected = [name for entry in entries_of(meta) for name in entry.column_names()]
     if list(table.names) != expected:
         odd = next(
@@ -171,19 +171,25 @@ def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
 
 
 def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
-    """The columns of each array put together again."""
+    """Assemble the columns of each array, block by block."""
     entries = entries_of(meta)
     widths = [len(entry.column_names()) for entry in entries]
     starts = [sum(widths[:i]) for i in range(len(widths))]
-    places = {
+    indices = {
         entry.name: range(start, start + width)
         for entry, start, width in zip(entries, starts, widths, strict=True)
     }
     units = {kind: unit for unit, kind in DATETIMES.items()}
-    moments = {i: units[e.numbers] for e in entries if e.numbers in units for i in places[e.name]}
-    whole = [i for e in entries if e.numbers is INTEGER for i in places[e.name]]
+    datetimes = {
+        i: units[e.numbers] for e in entries if e.numbers in units for i in indices[e.name]
+    }
+    integers = [i for e in entries if e.numbers is INTEGER for i in indices[e.name]]
     request = ReadRequest(
-        range(len(table.names)), rows, gaps=True, whole=[*whole, *moments], moments=moments
+        range(len(table.names)),
+        rows,
+        allow_nan=True,
+        integers=[*integers, *datetimes],
+        datetimes=datetimes,
     )
     one_state, seen = meta["rows"] is None, 0
     for block in table.blocks(request):
@@ -191,33 +197,33 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
         if one_state and seen > 1:
             message = f"it has {seen} rows or more, and was stored with one state"
             raise corrupt_file_error(where, message + companion(where))
-        yield {e.name: _array(e, block, places[e.name], one_state) for e in entries}
+        yield {e.name: _array(e, block, indices[e.name], one_state) for e in entries}
     if one_state and not seen:
         raise corrupt_file_error(where, "it has no row, and was stored with one state")
 
 
-def _array(entry: ArrayMeta, block: TableBlock, places: range, one_state: bool) -> Numbers:
+def _array(entry: ArrayMeta, block: TableBlock, indices: range, one_state: bool) -> Numbers:
     values: Numbers
     if entry.numbers is INTEGER or entry.numbers in DATETIMES.values():
-        values = np.stack([block.whole[i] for i in places], axis=1).view(entry.numbers.dtype)
+        values = np.stack([block.integers[i] for i in indices], axis=1).view(entry.numbers.dtype)
     else:
-        values = block.values[:, places.start : places.stop]
-        # every gap in the same bits
+        values = block.values[:, indices.start : indices.stop]
+        # NaN has many bit patterns; use one
         values = np.where(np.isnan(values), np.nan, values)
     if entry.numbers is COMPLEX:
         values = np.ascontiguousarray(values).view(np.complex128)
     return values.reshape(entry.shape if one_state else (len(values), *entry.shape[1:]))
 
 
-# as many rows as a verb computes at once
+# the number of rows that a command computes in one pass
 BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFile:
-    """A stored result whose provenance is as it was written.
+    """A stored result whose provenance has been verified.
 
-    unverified: its arrays, so many rows at a time; all at once where there is one state
+    unverified: reads the arrays, at most this many rows per block; one block for a single state
     """
 
     path: str
@@ -230,11 +236,11 @@ class StoredFile:
         return entries_of(self.meta)
 
     def blocks(self, rows: int = BLOCK_ROWS) -> Blocks:
-        """Its arrays some rows at a time; damage is an error after the last of them."""
+        """The arrays in blocks of rows; damage raises an error after the last block."""
         return verified(self.unverified(rows), self.meta, self.path)
 
     def result_stream(self) -> ResultStream:
-        """The result again, as the verb that computed it handed it out."""
+        """The stored result as a stream, as the command that computed it returned it."""
         ending = Footer(self.meta["contract"], self.meta["inputs"], self.meta["model"])
         return ResultStream(self._parts(), lambda _: ending, lambda: self.meta["rows"])
 
@@ -252,7 +258,7 @@ class StoredFile:
 
 
 def require_holdable(result: Result, form: str) -> None:
-    """Refuse what is not finite, but for NaN that was asked for where the format has a place."""
+    """Reject numbers that are not finite, except requested NaN in a format that can hold NaN."""
     import numpy as np
 
     if result.options.get("on-bad-row") != "nan":
@@ -263,7 +269,7 @@ def require_holdable(result: Result, form: str) -> None:
 
 
 def write_into(result: ResultStream, form: str, stream: TextIO) -> None:
-    """Write the result in this format into a text stream, by its bytes if it has some."""
+    """Write the result into a text stream, as bytes if the stream has a buffer."""
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         held = BytesIO()

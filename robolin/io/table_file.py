@@ -1,4 +1,4 @@
-"""What every file format looks like to the reader: named columns, numbers block by block."""
+"""The interface of all table readers: named columns, numbers in blocks of rows."""
 
 from __future__ import annotations
 
@@ -17,57 +17,57 @@ from robolin.errors import RobolinError, raise_all
 from robolin.io.paths import is_stored
 
 _REPORTED_AT_MOST = 20
-# of a column that was looked through: it has nothing but whole numbers
-WHOLE = "whole"
-# bytes of numbers that nobody has to pack tightly
+# kind of a column that contains only integers; stored in plans
+INTEGER_COLUMN = "whole"
+# bytes of numbers below which no compression ratio is suspicious
 _ALWAYS_FINE = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
 class TableBlock:
-    """Some consecutive rows of a file: values of shape (rows, columns asked for).
+    """Consecutive rows of a file: values of shape (rows, requested columns).
 
-    place:   where a row of the block stands, for messages
-    reached: how far into the file the block reaches, in the units of the table's `size`
-    whole:   the columns asked for as whole numbers, by their index, each of shape (rows,)
+    place:    returns the location of a row of the block, for messages
+    reached:  position in the file at the end of the block, in the units of the table's `size`
+    integers: the columns requested as integers, by their index, each of shape (rows,)
     """
 
     values: Floats
     place: Callable[[int], str]
     reached: int
-    whole: Mapping[int, Integers] = field(default_factory=dict)
+    integers: Mapping[int, Integers] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """Which columns to read, and about how many rows at a time.
+    """Which columns to read, and about how many rows per block.
 
-    gaps:      let empty cells and numbers that are not finite through, as NaN
-    whole:     columns among them to read as whole numbers as well, which have no gaps
-    unrounded: columns among them whose whole numbers are refused if float64 does not hold them
-    moments:   columns among the whole ones that are moments, each with the unit to count them in
-    first:     how many rows to leave out before
+    allow_nan: return empty cells and numbers that are not finite as NaN
+    integers:  requested columns to read as integers too; they may not contain NaN
+    exact:     requested columns whose integers are rejected if float64 would round them
+    datetimes: columns among the integers that are date and time, each with its unit
+    first:     number of rows to skip
     stop:      the row to stop before, if any
     """
 
     indices: Sequence[int]
     rows: int
-    gaps: bool = False
-    whole: Collection[int] = ()
-    unrounded: Collection[int] = ()
-    moments: Mapping[int, str] = field(default_factory=dict)
+    allow_nan: bool = False
+    integers: Collection[int] = ()
+    exact: Collection[int] = ()
+    datetimes: Mapping[int, str] = field(default_factory=dict)
     first: int = 0
     stop: int | None = None
 
     def within(self, rows: int) -> range:
-        """Which of so many rows are to be read."""
+        """The range of rows to read from a file with this many rows."""
         stop = rows if self.stop is None else min(self.stop, rows)
         return range(min(self.first, stop), stop)
 
 
 @dataclass(frozen=True)
 class RowOffset:
-    """Where a row of a text begins: its number from 0, that of its line from 1, and its byte."""
+    """Start of a row in a text: row number from 0, line number from 1, and byte offset."""
 
     row: int
     line: int
@@ -76,14 +76,14 @@ class RowOffset:
 
 @dataclass(frozen=True)
 class FileIndex:
-    """What has been found out about a file before, so that nobody has to look again.
+    """Known properties of a file, so that it need not be scanned again.
 
-    digest: SHA-256 of the file; of an object in a store its size and ETag
+    digest: SHA-256 of the file; for an object in a store its size and ETag
     marks:  where some rows of a text begin
-    looks:  for columns that were looked through whether they are 'whole', or the unit of their
-            moments, or '' for neither
-    even:   whether all lines of a text are rows of as many cells as there are names, without
-            quotes and other letters than those of ASCII
+    looks:  for scanned columns 'whole' if they are integers, or the unit of their date and time,
+            or '' for neither
+    even:   whether all lines of a text are rows with as many cells as there are names, in ASCII
+            and without quotes
     """
 
     digest: str
@@ -92,11 +92,11 @@ class FileIndex:
     even: bool = False
 
     def mark_before(self, row: int) -> RowOffset | None:
-        """The last mark at or before a row."""
+        """The last known row start at or before a row."""
         return max((m for m in self.marks if m.row <= row), key=lambda m: m.row, default=None)
 
     def mark_at(self, row: int | None) -> RowOffset | None:
-        """The mark at a row, if there is one."""
+        """The known start of a row, if there is one."""
         return next((m for m in self.marks if m.row == row), None)
 
 
@@ -106,12 +106,12 @@ class TableSource:
 
     stream:  its bytes, open at the beginning
     path:    where it can be opened again, unless it is a pipe
-    file:    what messages call it
+    file:    its name in messages
     regular: whether it is a file, not a pipe or a device
     joints:  the names of the joints, for a format that numbers its columns
-    known:   what has been found out about it before
-    live:    whether rows are wanted as they arrive
-    opened:  the stamp that a regular file on a disk had when it was opened
+    known:   properties known from an earlier scan
+    live:    whether each row is returned as soon as it arrives
+    opened:  the stamp of a regular file on a disk at the time it was opened
     """
 
     stream: BinaryIO
@@ -124,7 +124,7 @@ class TableSource:
     opened: str = ""
 
     def digest(self, *, by_path: bool = False) -> str:
-        """SHA-256 of a file that can be read again, unless that is known.
+        """SHA-256 of a file, unless it is known already.
 
         Args:
             by_path: True if the numbers were read from a file that was opened again by its path
@@ -148,7 +148,7 @@ class TableSource:
             return ""
 
     def again(self) -> BinaryIO:
-        """Its bytes from their beginning, beside the stream that is being read."""
+        """A second stream of the file's bytes from their beginning."""
         if not is_stored(self.path):
             return open(self.path, "rb")
         from robolin.io.stores.objects import open_object
@@ -160,18 +160,18 @@ class TableSource:
 class TableFile:
     """A file's column names, and a function that reads some of them.
 
-    Cells that are no numbers are errors with their place, but only in columns asked for.
+    Cells that are not numbers are errors with their location, but only in requested columns.
 
-    size:      how large the file is, in bytes or rows, if that can be told
-    most_rows: a number of rows it surely does not exceed, if that can be told
+    size:      size of the file in bytes or rows, if known
+    most_rows: an upper bound of the number of rows, if known
     digest:    SHA-256 of the file, once all blocks have been read
-    whole:     whether a column holds nothing but whole numbers
-    moments:   the unit that a column's moments are counted in; None if it has none
-    texts:     the words that columns have in every row; None if they differ or have none
-    notes:     what the reader assumed or left aside
-    time_unit: what its time counts, 'ns' for example, where the format says so
-    units_known: whether angles are in rad unless somebody says otherwise
-    chooses:   whether `blocks` leaves out rows as a request says; else whoever asks does
+    is_integer: whether a column contains only integers
+    datetime_unit: the unit of a column of date and time; None for other columns
+    texts:     the text that columns have in every row; None if rows differ or are not text
+    notes:     what the reader assumed or ignored
+    time_unit: the unit of its time, 'ns' for example, if the format defines it
+    units_known: whether angles are in rad unless an option states otherwise
+    supports_slicing: whether `blocks` skips rows as requested; otherwise the caller does
     """
 
     names: Sequence[str]
@@ -179,29 +179,29 @@ class TableFile:
     size: int | None
     most_rows: Callable[[], int | None]
     digest: Callable[[], str]
-    whole: Callable[[int], bool]
-    moments: Callable[[int], str | None] = lambda _: None
+    is_integer: Callable[[int], bool]
+    datetime_unit: Callable[[int], str | None] = lambda _: None
     texts: Callable[[Sequence[int]], tuple[str, ...] | None] = lambda _: None
     notes: tuple[str, ...] = ()
     time_unit: str | None = None
     units_known: bool = True
-    chooses: bool = False
+    supports_slicing: bool = False
 
 
 def raise_first(
-    problems: Iterable[RobolinError], file: str, looked_at_to: str = "", stop: int | None = None
+    problems: Iterable[RobolinError], file: str, last_checked: str = "", stop: int | None = None
 ) -> None:
-    """Raise the problems of one file as one error, the many after the first few only counted.
+    """Raise the problems of one file as one error; only the first few are listed.
 
-    looked_at_to: the last row that was looked at, such as 'line 7', if more behind it are wanted
-    stop:         how many rows from the first are wanted, if not all
+    last_checked: the last row that was checked, such as 'line 7', if there are more rows
+    stop:         number of rows requested, if not all
     """
     rest = iter(problems)
     shown = list(islice(rest, _REPORTED_AT_MOST))
     if more := sum(1 for _ in rest):
         shown.append(RobolinError(f"and {more} more such problems", where=file))
-    if shown and looked_at_to:
-        unseen = f"rows behind {looked_at_to}" + (f", up to row {stop}," if stop else "")
+    if shown and last_checked:
+        unseen = f"rows behind {last_checked}" + (f", up to row {stop}," if stop else "")
         shown.append(RobolinError(f"{unseen} were not looked at", where=file))
     raise_all(shown)
 
@@ -214,10 +214,10 @@ def require_finite_cells(
     size: int | None,
     empty: Mask | None = None,
 ) -> None:
-    """Refuse a block with a cell that is `empty`, NaN or infinite, by its row.
+    """Reject a block with a cell that is `empty`, NaN or infinite, and name its row.
 
     names: of all columns
-    size:  how many rows the file has
+    size:  number of rows in the file
     """
     values = block.values
     if np.isfinite(values).all():
@@ -232,16 +232,16 @@ def require_finite_cells(
         return RobolinError(message, where=block.place(row))
 
     bad = np.argwhere(~np.isfinite(values)).tolist()
-    # what stands behind the file in 'm.npz, row 7'
+    # the part after the file name in 'm.npz, row 7'
     last = block.place(len(values) - 1).rpartition(", ")[2]
     ends = size is None or block.reached >= request.within(size).stop
     raise_first((problem(row, i) for row, i in bad), file, "" if ends else last, request.stop)
 
 
 def reject_decompression_bomb(bytes_read: int, size: int, most: int, file: str) -> None:
-    """Refuse a small file that unfolds to far more numbers than a motion can be packed into.
+    """Reject a small file that decompresses to far more numbers than any recording.
 
-    most: how many times its bytes
+    most: the largest ratio of decompressed to compressed bytes
     """
     if bytes_read > _ALWAYS_FINE and bytes_read > most * size:
         message = f"its {size} bytes stand for {bytes_read // 8} numbers"
@@ -249,7 +249,7 @@ def reject_decompression_bomb(bytes_read: int, size: int, most: int, file: str) 
 
 
 def digest_of(stream: BinaryIO) -> str:
-    """SHA-256 of a file that can be read again from its beginning."""
+    """SHA-256 of a seekable stream from its beginning."""
     stream.seek(0)
     digest = hashlib.sha256()
     while piece := stream.read(1 << 20):
@@ -257,44 +257,44 @@ def digest_of(stream: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def file_stamp(found: os.stat_result) -> str:
-    """A text that differs for a file whose bytes were changed or that was replaced by another.
+def file_stamp(status: os.stat_result) -> str:
+    """A text that changes when a file is modified or replaced.
 
     The time of the last change of the inode (ctime) is set by the system alone.  The device is not
     included, because machines that share a file system number their devices differently.
     """
-    return f"{found.st_size}-{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_ino}"
+    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}"
 
 
 def row_location(file: str, first: int) -> Callable[[int], str]:
-    """Places of rows in a file without lines: counted from 1, `first` of them before."""
+    """Locations of rows in a file without lines: numbered from 1, after `first` other rows."""
     return lambda row: f"{file}, row {first + row + 1}"
 
 
-# what it reserves of a limited address space, in all and for each of its threads
+# address space that polars reserves, in total and for each of its threads
 _RESERVED, _RESERVED_PER_THREAD = 1 << 30, 1 << 26
 
 
 def memory_suffices_for_polars() -> bool:
-    """Whether the limit on memory, if there is one, leaves enough for polars."""
+    """Return whether the memory limit of the process, if any, leaves enough for polars."""
     left = _left()
     threads = os.cpu_count() or 1
     return left is None or left > _RESERVED + threads * _RESERVED_PER_THREAD
 
 
 def require_polars_memory(file: str) -> None:
-    """Refuse a file that only polars reads and writes where it cannot be loaded."""
+    """Reject a file that needs polars if the memory limit is too low to load polars."""
     if not memory_suffices_for_polars():
         message = "the limit on memory leaves too little for Parquet"
         raise RobolinError(message, where=file, hint="raise it (ulimit -v), or use CSV or NPZ")
 
 
 def _left() -> int | None:
-    """How many bytes of address space are left, None if nothing limits them or says so."""
+    """Bytes of address space left, None if it is not limited or not known."""
     try:
         import resource
     except ImportError:
-        # there are no such limits on this system
+        # this system has no such limits
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
@@ -308,13 +308,13 @@ def _left() -> int | None:
 
 
 STANDARD_ERROR = 2
-# whether this process's own messages go another way, which commands see to: whoever only uses the
-# library keeps its standard error
+# whether messages of this process go to another stream; commands set it, and a program that uses
+# the library keeps its standard error
 own_messages_separate = False
 
 
 def mute_native_stderr() -> None:
-    """Let what libraries say by themselves go nowhere, if nothing else is said that way."""
+    """Discard what native libraries write to standard error, if our messages do not use it."""
     if not own_messages_separate:
         return
     with suppress(OSError):

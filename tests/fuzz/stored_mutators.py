@@ -16,7 +16,7 @@ from robolin.io.formats.parquet_writer import (
     META,
     UNCHECKED,
     checksum_excluding,
-    checksum_place,
+    checksum_offset,
 )
 from robolin.io.provenance_writer import with_checksum
 from tests.fuzz.mutators import any_bytes, tree
@@ -64,7 +64,7 @@ def stored_parquet(data: bytes, rng: random.Random) -> bytes:
 def checked(data: bytes) -> bytes:
     """A stored Parquet file with the checksum that belongs to its bytes, if it has a place."""
     held = io.BytesIO(data)
-    place = checksum_place(held)
+    place = checksum_offset(held)
     if place is not None:
         held.write(checksum_excluding(held, place))
     return held.getvalue()

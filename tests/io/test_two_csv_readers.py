@@ -97,7 +97,7 @@ def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.Monke
         head = ",".join(f"c{i}" for i in range(width))
         text = end.join([head, *lines]) + rng.choice(["", end, end + end])
         indices = sorted(rng.sample(range(width), rng.randint(1, width)))
-        _both(text.encode(), ReadRequest(indices, 4, gaps=rng.random() < 0.3), monkeypatch)
+        _both(text.encode(), ReadRequest(indices, 4, allow_nan=rng.random() < 0.3), monkeypatch)
 
 
 @pytest.mark.parametrize("unread", range(4))

@@ -1,4 +1,4 @@
-"""Bags of ROS 1 and ROS 2 and MCAP files as tables, read by rosbags."""
+"""ROS 1 bags, ROS 2 bags and MCAP files as tables, read with rosbags."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _TABLES = {
     "trajectory_msgs/msg/JointTrajectory": joint_trajectory_table,
 }
 _METADATA = "metadata.yaml"
-# letters that mean something else in the address of a database
+# characters with a special meaning in the URI of an SQLite database
 _ODD = "?#%"
 
 
 def is_bag_folder(path: Path) -> bool:
-    """Whether a folder is a bag of ROS 2."""
+    """Return whether a folder is a ROS 2 bag."""
     return (path / _METADATA).is_file()
 
 
 @contextmanager
-def open_bag(place: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
+def open_bag(location: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
     """The messages of one topic as a table; `part` names the topic, '' the only one."""
-    path = Path(place)
+    path = Path(location)
     if path.suffix == ".db3" and any(letter in str(path) for letter in _ODD):
         hint = f"a database cannot have one of {' '.join(_ODD)} in its path: rename it"
         raise FileError("could not read", where=file, hint=hint)
@@ -49,14 +49,14 @@ def open_bag(place: str, part: str, file: str, joints: Sequence[str]) -> Iterato
     try:
         with bag_errors(file):
             topic = _topic(reader, part, file, ros1=path.suffix == ".bag")
-            made = _TABLES[topic.kind](topic, joints, lambda: _digest(path))
-        yield made
+            table = _TABLES[topic.kind](topic, joints, lambda: _digest(path))
+        yield table
     finally:
         reader.close()
 
 
 def _reader(path: Path, file: str) -> Any:
-    """What reads it."""
+    """The rosbags reader for this kind of bag."""
     module = "rosbags.rosbag1" if path.suffix == ".bag" else "rosbags.rosbag2"
     try:
         reader: Any = import_module(module).Reader
@@ -67,7 +67,7 @@ def _reader(path: Path, file: str) -> Any:
 
 
 def _require_unpacked(path: Path, file: str) -> None:
-    """Refuse a folder whose files are compressed as a whole, which would be unpacked elsewhere."""
+    """Reject a folder with compressed files, which would be decompressed to another folder."""
     text = (path / _METADATA).read_text(errors="replace").lower()
     if re.search(r"compression_mode\W+file\b", text):
         hint = "unpack it first: unzstd FILE; compression of messages or chunks can stay"
@@ -75,7 +75,7 @@ def _require_unpacked(path: Path, file: str) -> None:
 
 
 def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
-    """The topic that was named, or the only one that has joints."""
+    """The named topic, or the only topic with joints."""
     kinds = {each.topic: each.msgtype for each in reader.connections}
     useful = [name for name, kind in kinds.items() if kind in _TABLES]
     if part:
@@ -96,7 +96,7 @@ def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file; of a folder that of its files' names and digests."""
+    """SHA-256 of a file, or of the names and hashes of a folder's files."""
     if path.is_file():
         with path.open("rb") as stream:
             return digest_of(stream)

@@ -1,4 +1,4 @@
-"""CSV with a header line; every complaint names the line and the column."""
+"""CSV with a header line; every error names the line and the column."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from robolin.io.formats.csv_records import (
     constant_text,
     header_names,
     lines_of,
+    parse_integer,
     polars_numbers,
     records,
     records_table,
-    whole_number,
 )
 from robolin.io.formats.line_reader import (
     LineReader,
@@ -36,7 +36,7 @@ from robolin.io.formats.line_reader import (
 from robolin.io.formats.row_index import needs_csv_parser, slice_lines
 from robolin.io.paths import is_stored
 from robolin.io.table_file import (
-    WHOLE,
+    INTEGER_COLUMN,
     ReadRequest,
     RowOffset,
     TableBlock,
@@ -50,19 +50,19 @@ T = TypeVar("T")
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
 _SMALLEST_BLOCK = 1 << 18
-# bytes of what arrives that is read sooner without polars
+# live input of fewer bytes than this is parsed faster without polars
 _FEW_LINES = 1 << 14
 
-# most columns show within so many bytes that they are not whole numbers
-_LOOKED_AT = 1 << 14
+# in most columns, the first bytes of the file show that they are not integers
+_SAMPLE_BYTES = 1 << 14
 
 
 def csv_table(source: TableSource) -> TableFile:
-    """Read the header at once and the numbers on request."""
+    """Open a CSV file: the header is read now, the numbers on request."""
     known = source.known
     at_first = 1 if source.live else max(_LARGE_FILE, 1)
     if known and any(mark.byte > _LARGE_FILE for mark in known.marks):
-        # it is large, and what is wanted of it begins elsewhere
+        # the file is large, and the requested rows begin further on
         at_first = _SMALLEST_BLOCK
     reader = LineReader(source.stream, at_first, source.file, digested=not known)
     text = CsvText(reader, source)
@@ -70,34 +70,36 @@ def csv_table(source: TableSource) -> TableFile:
     if source.regular and not is_stored(source.path):
         most_rows = partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
-    looks = (text.whole, text.moments, text.texts)
-    return TableFile(text.names, text.blocks, text.size, most_rows, digest, *looks, chooses=True)
+    inspectors = (text.is_integer, text.datetime_unit, text.texts)
+    return TableFile(
+        text.names, text.blocks, text.size, most_rows, digest, *inspectors, supports_slicing=True
+    )
 
 
 def _unknown() -> None:
-    """How many rows a pipe or an object has is not known beforehand."""
+    """The number of rows of a pipe or an object is unknown."""
 
 
 class CsvText:
-    """Lines of a text, the first of which, read already, names the columns."""
+    """A CSV text whose header has been read."""
 
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
         self._reader, self._file, self._source = reader, file, source
         self.size = size_of(source.stream) if source.regular else None
         self._even = source.known is not None and source.known.even
-        # rows that are awaited are not lost for what arrives with them
+        # with live input, rows before invalid UTF-8 are still returned
         self._lines = split_at_invalid_utf8(reader.lines()) if source.live else reader.lines()
         start = next(self._lines)
         data = start.data
         head, end, _ = data.partition(b"\n")
         if b"\r" in head.rstrip(b"\r"):
-            # lines end as they did on old Macs
+            # line ends of old Macs
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
         self.names = header_names(head, data, file)
-        # whether lines end with the last row that is wanted, and how much larger than the number of
-        # a row that of its line is, where it is the same for all
+        # whether the lines end with the last requested row, and the difference between line and
+        # row numbers, where it is constant
         self._ends_with_last = False
         self._row_to_line: int | None = None
         self._large = not start.last or len(data) > _LARGE_FILE
@@ -108,64 +110,64 @@ class CsvText:
             self._wait_for_row()
 
     def _wait_for_row(self) -> None:
-        """Have a first row, so that it can be told what its columns look like."""
+        """Wait for the first row, which shows the kinds of the columns."""
         while not self._start.last and not self._start.data.strip(b"\r\n"):
             more = next(self._lines)
             data = self._start.data + more.data
             self._start = Lines(data, self._start.first, more.reached, more.last)
 
-    def whole(self, column: int) -> bool:
-        """Whether all rows have nothing but whole numbers there; of a pipe those read so far."""
+    def is_integer(self, column: int) -> bool:
+        """Return whether a column contains only integers; for a pipe in the rows read so far."""
         if (known := self._known_look(column)) is not None:
-            return known == WHOLE
+            return known == INTEGER_COLUMN
         if self._source.live:
             return self._first_is_large(column)
-        return self._looked_through(lambda blocks: all_integers(blocks, column, self._file)) is True
+        return self._scan(lambda blocks: all_integers(blocks, column, self._file)) is True
 
-    def moments(self, column: int) -> str | None:
-        """The unit that holds all moments there, of a pipe those read so far; None without any."""
+    def datetime_unit(self, column: int) -> str | None:
+        """The unit that represents all date-times of a column; None for other columns."""
         if (known := self._known_look(column)) is not None:
-            return known if known != WHOLE and known else None
+            return known if known != INTEGER_COLUMN and known else None
         if self._source.live:
-            # whatever is to come, so that it does not matter what has come already
+            # the finest unit, so that the result does not depend on how many rows have arrived
             return "ns" if common_time_unit([self._start], column, self._file) else None
-        return self._looked_through(lambda blocks: common_time_unit(blocks, column, self._file))
+        return self._scan(lambda blocks: common_time_unit(blocks, column, self._file))
 
     def texts(self, columns: Sequence[int]) -> tuple[str, ...] | None:
-        """What these columns say in every row; None where rows differ or cannot be looked at."""
+        """The text of these columns in every row; None if rows differ or cannot be scanned."""
         if not (self._source.regular or self._start.last):
             return None
-        return self._looked_through(lambda blocks: constant_text(blocks, columns, self._file))
+        return self._scan(lambda blocks: constant_text(blocks, columns, self._file))
 
     def _first_is_large(self, column: int) -> bool:
-        """Whether the first row has a whole number there that float64 does not hold."""
+        """Return whether the first row has an integer there that float64 would round."""
         texts = lines_of(self._start.data, self._file, self._start.first)
         _, cells = next(records(texts, self._file), (0, []))
-        value = whole_number(cells[column]) if column < len(cells) else None
+        value = parse_integer(cells[column]) if column < len(cells) else None
         return value is not None and abs(value) > EXACT_INTEGERS
 
     def _known_look(self, column: int) -> str | None:
         return None if self._source.known is None else self._source.known.looks.get(column)
 
-    def _looked_through(self, look: Callable[[Iterable[Lines]], T]) -> T:
-        """What all lines look like, before they are read; of most, the first ones tell enough."""
+    def _scan(self, inspect: Callable[[Iterable[Lines]], T]) -> T:
+        """Inspect all lines before they are read; usually the first ones are enough."""
         if self._start.last or not self._source.regular:
-            return look([self._start])
-        first = Lines(self._start.data[:_LOOKED_AT].rpartition(b"\n")[0], 2, 0, False)
-        if not (found := look([first])):
-            return found
+            return inspect([self._start])
+        first = Lines(self._start.data[:_SAMPLE_BYTES].rpartition(b"\n")[0], 2, 0, False)
+        if not (result := inspect([first])):
+            return result
         with self._source.again() as again:
             blocks = LineReader(again, self._reader.size, self._file, digested=False).lines()
             head = next(blocks)
             rest = Lines(head.data.partition(b"\n")[2], 2, head.reached, head.last)
-            return look(chain([rest], blocks))
+            return inspect(chain([rest], blocks))
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
-        """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
+        """Yield numbers parsed by polars, or cell by cell where the text is unusual."""
         rows = self._begin(request)
-        # where all has been read already, nobody needs to wait for more
-        goes_on = from_item(1) if self._start.last else None
-        with closing(prefetch(self._lines, goes_on)) as further:
+        # if everything has been read already, no thread is needed
+        start_when = from_item(1) if self._start.last else None
+        with closing(prefetch(self._lines, start_when)) as further:
             for lines in chain([self._start], further):
                 if self._row_to_line is not None:
                     lines = replace(lines, first=rows + self._row_to_line)
@@ -174,7 +176,7 @@ class CsvText:
                 if not self._even and (
                     b'"' in lines.data or (some and needs_csv_parser(lines.data))
                 ):
-                    # what is quoted may contain line ends, so that blocks cannot be told apart
+                    # quoted cells may contain line ends, so blocks cannot be parsed separately
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
                 chosen, passed = self._chosen(lines, request, rows)
@@ -193,16 +195,16 @@ class CsvText:
                 if self._ends_with_last and rows != request.stop:
                     raise self._misplaced(f"row {request.stop} does not end where it did")
             if self._source.known is None:
-                # all of the file is digested, whatever is read of it
+                # the whole file is hashed, including rows that were not requested
                 for _ in further:
                     pass
 
     def _ends(self, lines: Lines) -> bool:
-        """Whether nothing lies behind these lines, also if nobody has tried to read it yet."""
+        """Return whether the file ends after these lines, even if the end was not read yet."""
         return lines.last or (self.size is not None and lines.reached >= self.size)
 
     def _chosen(self, lines: Lines, request: ReadRequest, rows: int) -> tuple[Lines, int]:
-        """Those behind so many rows that are asked for, and how many before them are not."""
+        """The requested lines after `rows` rows, and the number of rows skipped before them."""
         if not _some(request):
             return lines, 0
         stop = None if self._ends_with_last else request.stop
@@ -210,7 +212,7 @@ class CsvText:
         return slice_lines(lines, request.first - rows, left)
 
     def _begin(self, request: ReadRequest) -> int:
-        """Stand as near before the first row as is known how; which row that is."""
+        """Seek to the last known row start before the first requested row; return that row."""
         known = self._source.known
         mark = known and known.mark_before(request.first)
         if not known or not mark or not self._source.regular:
@@ -239,7 +241,7 @@ class CsvText:
         return mark.row
 
     def _require_line_end(self, mark: RowOffset) -> None:
-        """Reject a mark that is neither behind the end of a line nor at the end of the file."""
+        """Reject a row start that is neither after a line end nor at the end of the file."""
         stream = self._source.stream
         stream.seek(max(mark.byte - 1, 0))
         at_end = mark.byte == self.size
@@ -253,11 +255,11 @@ class CsvText:
     def _in_lines(self, lines: Lines, request: ReadRequest, rows: int) -> Iterator[TableBlock]:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
         width = len(self.names)
-        found = polars_numbers(lines.data, width, request, even=self._even) if large else None
-        if found is not None:
-            if len(found[0]):
-                place = places_in(lines, self._file, rows)
-                yield TableBlock(found[0], place, lines.reached, found[1])
+        numbers = polars_numbers(lines.data, width, request, even=self._even) if large else None
+        if numbers is not None:
+            if len(numbers[0]):
+                location = places_in(lines, self._file, rows)
+                yield TableBlock(numbers[0], location, lines.reached, numbers[1])
             return
         texts = lines_of(lines.data, self._file, lines.first)
         found_records = list(records(texts, self._file, lines.first))
@@ -268,7 +270,7 @@ class CsvText:
     def _quoted(
         self, further: Iterable[Lines], first: int, request: ReadRequest, rows: int
     ) -> Iterator[TableBlock]:
-        """Everything from here on cell by cell, with quotes that may span lines and blocks."""
+        """Parse the rest cell by cell; quoted cells may span lines and blocks."""
         reached, last = 0, False
 
         def texts() -> Iterator[str]:
@@ -278,39 +280,39 @@ class CsvText:
                 yield from lines_of(lines.data, self._file, lines.first)
 
         left = texts()
-        found = records(left, self._file, first)
-        passed = sum(1 for _ in islice(found, max(request.first - rows, 0)))
+        parsed = records(left, self._file, first)
+        passed = sum(1 for _ in islice(parsed, max(request.first - rows, 0)))
         rows += passed
-        while some := list(islice(found, self._at_once(request, rows))):
+        while some := list(islice(parsed, self._next_count(request, rows))):
             read = records_table(some, self.names, request, self._file)
             if read.problems:
                 last = last and not any(text.strip("\r\n") for text in left)
             yield from self._sound(read, request, rows, reached, last)
             rows += len(some)
 
-    def _at_once(self, request: ReadRequest, rows: int) -> int:
-        """How many records to take next, behind so many rows."""
+    def _next_count(self, request: ReadRequest, rows: int) -> int:
+        """The number of records to parse next, after `rows` rows."""
         most = 1 if self._source.live else request.rows
         return most if request.stop is None else min(most, request.stop - rows)
 
     def _sound(
         self, read: CsvTable, request: ReadRequest, rows: int, reached: int, last: bool
     ) -> Iterator[TableBlock]:
-        """The rows of a table without problems; where rows are awaited, those before the first.
+        """Yield the rows of a table without problems; for live input those before the first one.
 
-        last: whether the file has nothing behind them
+        last: whether the file ends after these rows
         """
         live = self._source.live
         if good := read.good if live or not read.problems else 0:
-            whole = {i: values[:good] for i, values in read.whole.items()}
-            place = row_places(read.lines, self._file, rows)
-            yield TableBlock(read.values[:good], place, reached, whole)
+            integers = {i: values[:good] for i, values in read.integers.items()}
+            location = row_places(read.lines, self._file, rows)
+            yield TableBlock(read.values[:good], location, reached, integers)
         if read.problems:
             ends = last or live or rows + len(read.lines) == request.stop
-            looked_at_to = "" if ends else f"line {read.lines[-1]}"
-            raise_first(read.problems, self._file, looked_at_to, request.stop)
+            last_checked = "" if ends else f"line {read.lines[-1]}"
+            raise_first(read.problems, self._file, last_checked, request.stop)
 
 
 def _some(request: ReadRequest) -> bool:
-    """Whether some rows only are asked for."""
+    """Return whether only some of the rows are requested."""
     return request.first > 0 or request.stop is not None

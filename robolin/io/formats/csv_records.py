@@ -1,6 +1,6 @@
-"""CSV cell by cell: slower than a parser of numbers, but every complaint has line and column.
+"""Parse CSV cell by cell: slower than polars, but every error has its line and column.
 
-And what a column is from the first row to the last: whole numbers, moments, a word.
+Also determines the kind of a column over all rows: integers, date and time, or a constant text.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from robolin.core.results.number_kind import (
 )
 from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.errors import RobolinError
-from robolin.io.formats.line_reader import Lines, begin_with_whole_numbers, count_bytes
+from robolin.io.formats.line_reader import Lines, begin_with_integers, count_bytes
 from robolin.io.table_file import ReadRequest, memory_suffices_for_polars
 
 Record = tuple[int, list[str]]
 
 _NO_NUMBER = float("nan")
-_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 _LARGEST = (1 << 63) - 1
-_ALIKE = "write all of them whole, within 64 bits, or all of them with a point"
+_SAME_KIND_HINT = "write all of them whole, within 64 bits, or all of them with a point"
 
 MOST_COLUMNS = 500_000
-# whole numbers up to here are float64 as well
+# float64 represents every integer up to here exactly
 EXACT_INTEGERS = 1 << 53
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """Records as numbers, the line of each, and everything wrong with them.
+    """Records as numbers, the line of each, and all problems with them.
 
-    whole: the columns that were asked for as whole numbers
-    good:  how many rows there are before the first that something is wrong with
+    integers: the columns that were requested as integers
+    good:     number of rows before the first problem
     """
 
     values: Floats
-    whole: Mapping[int, Integers]
+    integers: Mapping[int, Integers]
     lines: Sequence[int]
     problems: Sequence[RobolinError]
     good: int
 
 
 def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
-    """The lines of a block whose first line has this number, ends of lines kept."""
+    """The lines of a block with their line ends; `first` is the number of the first line."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -70,7 +70,7 @@ def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
 
 
 def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]:
-    """Every record that is not a blank line, with the number of its first line."""
+    """Yield every record that is not a blank line, with the number of its first line."""
     reader = csv.reader(lines, strict=True)
     line = first
     try:
@@ -87,7 +87,7 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
 
 
 def header_names(head: bytes, start: bytes, file: str) -> list[str]:
-    """The names of the columns, in the first line of a text that begins so."""
+    """Parse the column names in the header line."""
     if not start.strip():
         raise RobolinError(
             "the file is empty", where=file, hint="the first line has to name the columns"
@@ -114,29 +114,29 @@ def header_names(head: bytes, start: bytes, file: str) -> list[str]:
 
 
 def records_table(
-    found: Sequence[Record],
+    parsed: Sequence[Record],
     names: Sequence[str],
     request: ReadRequest,
     file: str,
     *,
     cut: bool = False,
 ) -> CsvTable:
-    """The cells that are asked for as numbers.
+    """Parse the requested cells as numbers.
 
-    cut: whether the last record ends where the file does, so that it may not be all there
+    cut: whether the last record ends at the end of the file, so that it may be incomplete
     """
     problems: list[RobolinError] = []
-    good = len(found)
-    values = np.full((len(found), len(request.indices)), _NO_NUMBER)
-    whole = {i: np.zeros(len(found), np.int64) for i in request.whole}
-    for row, (line, cells) in enumerate(found):
-        own = list(_row_problems(cells, names, request, values[row], whole, row))
-        if own and cut and row == len(found) - 1 and len(cells) <= len(names):
+    good = len(parsed)
+    values = np.full((len(parsed), len(request.indices)), _NO_NUMBER)
+    integers = {i: np.zeros(len(parsed), np.int64) for i in request.integers}
+    for row, (line, cells) in enumerate(parsed):
+        own = list(_row_problems(cells, names, request, values[row], integers, row))
+        if own and cut and row == len(parsed) - 1 and len(cells) <= len(names):
             own = _cut_off(own, cells, names, request, values[row])
         if own and not problems:
             good = row
         problems += [RobolinError(m, where=f"{file}:{line}", hint=hint) for m, hint in own]
-    return CsvTable(values, whole, [line for line, _ in found], problems, good)
+    return CsvTable(values, integers, [line for line, _ in parsed], problems, good)
 
 
 def _row_problems(
@@ -144,35 +144,35 @@ def _row_problems(
     names: Sequence[str],
     request: ReadRequest,
     values: Floats,
-    whole: Mapping[int, Integers],
+    integers: Mapping[int, Integers],
     row: int,
 ) -> Iterator[tuple[str, str]]:
-    """What is wrong with one record, and what helps; the numbers in it are filled in."""
+    """Parse one record into `values` and `integers`; yield each problem with a hint."""
     short = len(cells) < len(names)
     if len(cells) != len(names):
         yield f"{len(cells)} cells where the header has {len(names)}", ""
     if len(cells) > len(names):
         return
-    for place, i in enumerate(request.indices):
+    for position, i in enumerate(request.indices):
         if short and i >= len(cells) - 1:
             continue
         value = cell_number(cells[i])
-        if i in request.moments:
-            moment = parse_datetimes([cells[i]], request.moments[i])
-            if moment is None:
-                yield _complaint(cells[i], names[i], "a moment like those in other rows"), ""
+        if i in request.datetimes:
+            stamp = parse_datetimes([cells[i]], request.datetimes[i])
+            if stamp is None:
+                yield _cell_problem(cells[i], names[i], "a moment like those in other rows"), ""
             else:
-                values[place] = whole[i][row] = moment[0]
-        elif i in whole and (exactly := whole_number(cells[i])) is not None:
-            values[place] = whole[i][row] = exactly
-        elif i in whole:
-            yield _not_whole(cells[i], names[i]), ""
-        elif value is not None and i in request.unrounded and is_rounded(cells[i], value):
-            yield _mixed(cells[i], names[i]), _ALIKE
+                values[position] = integers[i][row] = stamp[0]
+        elif i in integers and (integer := parse_integer(cells[i])) is not None:
+            values[position] = integers[i][row] = integer
+        elif i in integers:
+            yield _not_an_integer(cells[i], names[i]), ""
+        elif value is not None and i in request.exact and is_rounded(cells[i], value):
+            yield _mixed(cells[i], names[i]), _SAME_KIND_HINT
         elif value is not None:
-            values[place] = value
-        elif not (request.gaps and _is_gap(cells[i])):
-            yield _complaint(cells[i], names[i]), datetime_hint(cells[i])
+            values[position] = value
+        elif not (request.allow_nan and _is_gap(cells[i])):
+            yield _cell_problem(cells[i], names[i]), datetime_hint(cells[i])
 
 
 def _cut_off(
@@ -182,43 +182,43 @@ def _cut_off(
     request: ReadRequest,
     values: Floats,
 ) -> list[tuple[str, str]]:
-    """The same for a record that is not all there: where gaps may be, all of it is one."""
-    times = {*request.whole, *request.unrounded}
+    """Problems of an incomplete last record; if NaN is allowed, the record becomes NaN."""
+    times = {*request.integers, *request.exact}
     complete = {i for i in times if i < len(cells) - 1}
-    if not request.gaps or not complete.issuperset(request.whole):
+    if not request.allow_nan or not complete.issuperset(request.integers):
         message = f"the last line is cut off: {problems[0][0]}"
         return [(message, "remove it, or let --on-bad-row nan go on without it")]
-    for place, i in enumerate(request.indices):
+    for position, i in enumerate(request.indices):
         if i not in complete:
-            values[place] = _NO_NUMBER
+            values[position] = _NO_NUMBER
     return []
 
 
 def cell_number(cell: str) -> float | None:
-    """The finite number a cell holds, or None."""
+    """The finite number in a cell, or None."""
     try:
         value = float(cell)
     except ValueError:
         return None
-    # Python itself would read 1_000, and digits of all scripts
+    # Python's float also accepts 1_000 and digits of all scripts
     plain = "_" not in cell and cell.strip().isascii()
     return value if plain and isfinite(value) else None
 
 
-def whole_number(cell: str) -> int | None:
-    """The whole number a cell holds, written without point or power, or None."""
-    value = int(cell) if _WHOLE.fullmatch(cell) else None
+def parse_integer(cell: str) -> int | None:
+    """The integer in a cell, written without decimal point or exponent, or None."""
+    value = int(cell) if _INTEGER.fullmatch(cell) else None
     return value if value is not None and abs(value) <= _LARGEST else None
 
 
 def is_rounded(cell: str, value: float) -> bool:
-    """Whether the cell holds a whole number that this float is not."""
-    # up to here there is a float for every whole number
+    """Return whether the cell holds an integer that this float does not represent exactly."""
+    # up to here there is a float for every integer
     return abs(value) > EXACT_INTEGERS and bool(_DIGITS.fullmatch(cell)) and int(cell) != value
 
 
 def _is_gap(cell: str) -> bool:
-    """Whether the cell says that there is no number, rather than something we cannot read."""
+    """Return whether the cell is empty, NaN or infinite, in contrast to unreadable text."""
     if not cell.strip():
         return True
     try:
@@ -227,7 +227,7 @@ def _is_gap(cell: str) -> bool:
         return False
 
 
-def _complaint(cell: str, column: str, what: str = "a finite number") -> str:
+def _cell_problem(cell: str, column: str, what: str = "a finite number") -> str:
     if not cell.strip():
         return f"the cell in column '{column}' is empty"
     shown = cell if len(cell) <= 40 else f"{cell[:37]}…"
@@ -241,22 +241,22 @@ def _mixed(cell: str, column: str) -> str:
     )
 
 
-def _not_whole(cell: str, column: str) -> str:
-    return _complaint(cell, column, "a whole number like those in other rows")
+def _not_an_integer(cell: str, column: str) -> str:
+    return _cell_problem(cell, column, "a whole number like those in other rows")
 
 
 def all_integers(blocks: Iterable[Lines], column: int, file: str) -> bool:
-    """Whether every row that has such a cell has a whole number there; what is wrong waits."""
+    """Return whether a column contains only integers; malformed rows are reported later."""
     rest = iter(blocks)
     for lines in rest:
-        if column == 0 and begin_with_whole_numbers(lines.data):
+        if column == 0 and begin_with_integers(lines.data):
             continue
-        # what is quoted may contain line ends, so that blocks cannot be told apart
-        looked = chain([lines], rest) if b'"' in lines.data else [lines]
+        # quoted cells may contain line ends, so blocks cannot be parsed separately
+        checked = chain([lines], rest) if b'"' in lines.data else [lines]
         try:
-            texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in looked)
+            texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in checked)
             rows = (cells for _, cells in records(texts, file) if column < len(cells))
-            if not all(whole_number(cells[column]) is not None for cells in rows):
+            if not all(parse_integer(cells[column]) is not None for cells in rows):
                 return False
         except RobolinError:
             continue
@@ -264,7 +264,7 @@ def all_integers(blocks: Iterable[Lines], column: int, file: str) -> bool:
 
 
 def common_time_unit(blocks: Iterable[Lines], column: int, file: str) -> str | None:
-    """The unit that holds the moments of all rows; None if one has none, or another zone."""
+    """The unit that represents all date-times; None if a row has none or another time zone."""
     texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
     decimals, zones = -1, set[bool]()
     try:
@@ -283,7 +283,7 @@ def common_time_unit(blocks: Iterable[Lines], column: int, file: str) -> str | N
 def constant_text(
     blocks: Iterable[Lines], columns: Sequence[int], file: str
 ) -> tuple[str, ...] | None:
-    """What these columns say in every row that has them all; None if rows differ, or are none."""
+    """The text of these columns if it is the same in all complete rows, else None."""
     texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
     found: set[tuple[str, ...]] = set()
     try:
@@ -300,11 +300,11 @@ def constant_text(
 def polars_numbers(
     data: bytes, width: int, request: ReadRequest, *, even: bool = False
 ) -> tuple[Floats, dict[int, Integers]] | None:
-    """The numbers asked for, or None if anything is unusual enough to be looked at closely.
+    """Parse the requested numbers with polars; None if the text needs the cell-by-cell parser.
 
-    even: whether it is known that all lines are rows of so many cells, in ASCII
+    even: whether all lines are known to be rows of `width` cells in ASCII
     """
-    # polars sees a row in a blank line at the end, but one of spaces is a row indeed
+    # polars returns a row for a blank line at the end; a line of spaces is a row indeed
     body = data.rstrip(b"\r\n")
     if not body or not memory_suffices_for_polars():
         return None
@@ -314,52 +314,52 @@ def polars_numbers(
     found = _parsed(body, width, request)
     if found is None:
         return None
-    values, whole = found
-    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
+    values, integers = found
+    exact = [request.indices.index(i) for i in request.exact if i not in request.integers]
     if _rounds(values[:, exact]):
         return None
     finite = np.isfinite(values)
     complete = bool(finite.all())
-    # polars looks only at columns that somebody reads: one cell too many shifts the others; where
-    # all are read, it refuses such a row, and has no number for a cell too few
+    # polars only parses the selected columns, and a surplus cell shifts the others; if all columns
+    # are selected, it rejects such a row and returns null for a missing cell
     seen = complete and len(set(request.indices)) == width > 1
     rectangular = look.even and look.commas == width - 1 and look.ends == len(values) - 1
     if not (even or seen or rectangular):
         return None
     if complete:
-        return values, whole
-    # a blank line in a single column looks like a gap
-    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
+        return values, integers
+    # with a single column, a blank line looks like an empty cell
+    return (np.where(finite, values, np.nan), integers) if request.allow_nan and width > 1 else None
 
 
 def _parsed(
     body: bytes, width: int, request: ReadRequest
 ) -> tuple[Floats, dict[int, Integers]] | None:
-    """What polars takes the cells for; None if it cannot read one, or one is not whole."""
+    """Parse with polars; None if a cell is unreadable or is not an integer as requested."""
     import polars
 
     read = [str(i) for i in request.indices]
     kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
-    kinds |= {str(i): polars.Int64 for i in request.whole}
-    kinds |= {str(i): polars.String for i in request.moments}
+    kinds |= {str(i): polars.Int64 for i in request.integers}
+    kinds |= {str(i): polars.String for i in request.datetimes}
     schema = {str(i): kinds.get(str(i), polars.String) for i in range(width)}
     try:
         lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
         frame = lazy.select(read).collect()
-        if any(frame[str(i)].null_count() for i in request.whole):
+        if any(frame[str(i)].null_count() for i in request.integers):
             return None
-        for i, unit in request.moments.items():
+        for i, unit in request.datetimes.items():
             found = parse_datetimes(frame[str(i)].to_list(), unit)
             if found is None:
                 return None
             frame = frame.with_columns(polars.Series(str(i), found))
-        whole = {i: frame[str(i)].to_numpy() for i in request.whole}
-        return frame.cast(polars.Float64).to_numpy(), whole
+        integers = {i: frame[str(i)].to_numpy() for i in request.integers}
+        return frame.cast(polars.Float64).to_numpy(), integers
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
         return None
 
 
 def _rounds(values: Floats) -> bool:
-    """Whether whole numbers among these may have been rounded."""
+    """Return whether some of these may be integers that were rounded."""
     with np.errstate(invalid="ignore"):
         return bool((np.abs(values) > EXACT_INTEGERS).any())

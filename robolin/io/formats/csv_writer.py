@@ -1,4 +1,4 @@
-"""CSV: one row per state, every number in as few digits as bring back the same bits."""
+"""CSV: one row per state; numbers in the shortest form that round-trips exactly."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from robolin.io.table_file import TableSource, memory_suffices_for_polars
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
-# text takes more memory than numbers, so that it is made of fewer of them at a time
+# text needs more memory than numbers, so it is written in smaller pieces
 _NUMBERS_AT_ONCE = 1 << 18
 
-# about, with the comma
+# approximate length of a number in text, with its comma
 _BYTES_OF_A_NUMBER = 20
 
 
 def write_csv(result: ResultStream, path: str | Path) -> None:
-    """Write the table, and its provenance beside it as `<path>.meta.json`.
+    """Write the table to `path` and its provenance to `<path>.meta.json`.
 
     A pipe or a device gets the table alone.
     """
@@ -43,17 +43,17 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
         with atomic_write(path) as table:
             write_csv_to(result, table)
         return
-    with replacing_pair(companion_of(path), path, matches_companion) as (beside, table):
+    with replacing_pair(companion_of(path), path, matches_companion) as (companion, table):
         digests = write_csv_to(result, table)
-        beside.write(f"{dumps_indented(digests.meta(result))}\n".encode())
+        companion.write(f"{dumps_indented(digests.meta(result))}\n".encode())
 
 
 def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
     """Write the table into an open stream, as UTF-8."""
     digests = Digests()
-    made = _texts_at_once if result.live else _texts
-    goes_on = after_short_answer(_numbers_in)
-    with closing(prefetch(made(digests.passing(result.parts)), goes_on)) as texts:
+    make_texts = _texts_per_part if result.live else _texts
+    start_when = after_short_answer(_numbers_in)
+    with closing(prefetch(make_texts(digests.passing(result.parts)), start_when)) as texts:
         for text in texts:
             stream.write(text)
             if result.live:
@@ -61,20 +61,20 @@ def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
     return digests
 
 
-def _texts_at_once(parts: Iterable[Result]) -> Iterator[bytes]:
-    """The table with a text for each part, of which nobody knows when the next one comes."""
+def _texts_per_part(parts: Iterable[Result]) -> Iterator[bytes]:
+    """Yield the table with one text per part, for live results that must not be delayed."""
     for number, part in enumerate(parts):
         head = b"" if number else _lines([column_names(part)])
         yield head + _by_python(table_columns(part), slice(None))
 
 
 def _numbers_in(text: bytes) -> float:
-    """About how many there are in a piece of the table."""
+    """Estimate the count of numbers in a piece of the table."""
     return len(text) / _BYTES_OF_A_NUMBER
 
 
 def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
-    """The table piece by piece; how it is divided into parts does not show."""
+    """Yield the table in pieces that do not depend on how it is divided into parts."""
     rest = iter(parts)
     held: list[Result] = []
     size = 0
@@ -85,12 +85,12 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
             break
     yield _lines([column_names(held[0])])
     by_polars = size >= _LARGE_TABLE and memory_suffices_for_polars()
-    written = _by_polars if by_polars else _by_python
+    write = _by_polars if by_polars else _by_python
     for part in chain(held, rest):
         groups = table_columns(part)
         at_once = max(_NUMBERS_AT_ONCE // sum(len(group.names) for group in groups), 1)
         for first in range(0, len(groups[0].values), at_once):
-            yield written(groups, slice(first, first + at_once))
+            yield write(groups, slice(first, first + at_once))
 
 
 def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
@@ -122,7 +122,7 @@ def _by_python(groups: Sequence[Columns], rows: slice) -> bytes:
 def _shown(value: float | str) -> str:
     if isinstance(value, str):
         return value
-    # as polars writes it
+    # as polars writes NaN
     return repr(value) if value == value else "NaN"
 
 
@@ -132,30 +132,30 @@ def _lines(rows: Iterable[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-# of so many files that are replaced while they are opened, one stays for long enough
+# attempts to open a file that other processes keep replacing
 _ATTEMPTS = 20
 
 
 def companion_of(path: str | Path) -> Path:
-    """Where the provenance of a CSV file is."""
+    """The path of the provenance of a CSV file."""
     return Path(f"{path}{FORMATS['csv'].companion}")
 
 
 @contextmanager
 def open_csv(path: Path) -> Iterator[StoredFile]:
-    """A CSV file and the provenance in `<path>.meta.json`."""
+    """Open a CSV file with its provenance in `<path>.meta.json`."""
     for left in reversed(range(_ATTEMPTS)):
         with open_bytes(path) as stream:
             meta = _provenance(path, stream)
             if left and _replaced(path, stream):
-                # what was found beside it may belong to the next one
+                # the provenance may belong to the new file
                 continue
             yield _stored(path, stream, meta)
             return
 
 
 def matches_companion(path: Path, companion: Path) -> bool:
-    """Whether every number of a CSV file is the one that this provenance states."""
+    """Return whether the numbers of a CSV file match this provenance."""
     try:
         with open_bytes(path) as stream:
             return _states(path, stream, companion) is not None
@@ -164,23 +164,23 @@ def matches_companion(path: Path, companion: Path) -> bool:
 
 
 def _provenance(path: Path, stream: BinaryIO) -> Meta:
-    """What is stored about the file that is open: waiting still, or beside it."""
+    """The provenance of the open file, from its pending or its final path."""
     if not is_stream(path):
         meta = _states(path, stream, pending_path(companion_of(path)))
         stream.seek(0)
         if meta is not None:
             return meta
-    beside = companion_of(path)
+    companion = companion_of(path)
     try:
-        return _read(beside)
+        return _read(companion)
     except FileError as error:
         message = f"its provenance cannot be read: {error.message}"
-        hint = f"robolin writes '{beside.name}' with -o FILE.csv; keep both together"
-        raise RobolinError(message, where=str(beside), hint=hint) from error
+        hint = f"robolin writes '{companion.name}' with -o FILE.csv; keep both together"
+        raise RobolinError(message, where=str(companion), hint=hint) from error
 
 
 def _states(path: Path, stream: BinaryIO, companion: Path) -> Meta | None:
-    """The provenance in a companion if it is that of the file, None otherwise."""
+    """The provenance in a companion if it matches the file, else None."""
     if not companion.exists():
         return None
     try:
@@ -199,12 +199,12 @@ def _read(companion: Path) -> Meta:
 
 def _stored(path: Path, stream: BinaryIO, meta: Meta) -> StoredFile:
     where = str(path)
-    # nobody asks how far it is
+    # not a regular file, because its size is not needed
     return stored_table(csv_table(TableSource(stream, where, where, False)), meta, where)
 
 
 def _replaced(path: Path, stream: BinaryIO) -> bool:
-    """Whether another file has taken the place of the one that is open."""
+    """Return whether the path now names another file than the open one."""
     try:
         now = os.stat(path)
     except OSError:

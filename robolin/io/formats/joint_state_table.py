@@ -1,4 +1,4 @@
-"""A topic with joint states as a table: a column for every joint and quantity, a row a message."""
+"""A topic with joint states as a table: one column per joint and quantity, one row per message."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from robolin.io.table_file import (
 )
 
 TIME = "time"
-# how many messages are looked at to see who writes to the topic, and how many kinds there may be
-_LOOKED_AT, _MOST_KINDS = 200, 64
+# messages that are scanned for the layouts of the topic, and the largest number of layouts
+_SAMPLE_MESSAGES, _MOST_KINDS = 200, 64
 
 
 def joint_state_table(topic: Topic, joints: Sequence[str], digest: Callable[[], str]) -> TableFile:
-    """Look at the first messages for the names; messages about other joints are left aside."""
-    seen = list(islice(topic.messages(), _LOOKED_AT))
+    """Read the joint names from the first messages; messages about other joints are ignored."""
+    seen = list(islice(topic.messages(), _SAMPLE_MESSAGES))
     if not seen:
         raise RobolinError(f"the topic '{topic.name}' has no message", where=topic.file)
     kinds = _kinds([data for _, data in seen], topic)
@@ -42,14 +42,14 @@ def joint_state_table(topic: Topic, joints: Sequence[str], digest: Callable[[], 
         size=topic.count,
         most_rows=lambda: None,
         digest=digest,
-        whole=lambda i: i == 0,
+        is_integer=lambda i: i == 0,
         notes=tuple(table.notes()),
         time_unit="ns",
     )
 
 
 def _kinds(messages: Sequence[bytes], topic: Topic) -> list[MessageLayout]:
-    """Every kind of message among these, in the order of their appearance."""
+    """The different layouts of these messages, in order of appearance."""
     found: dict[tuple[str, ...], MessageLayout] = {}
     for number, data in enumerate(messages, 1):
         kind = layout_of(data, topic.ros1, f"{topic.file}, message {number}")
@@ -58,11 +58,13 @@ def _kinds(messages: Sequence[bytes], topic: Topic) -> list[MessageLayout]:
 
 
 class _JointStates:
-    """The messages of one topic on their way into columns."""
+    """Decodes the messages of one topic into columns."""
 
-    def __init__(self, topic: Topic, first: MessageLayout, aside: Sequence[MessageLayout]) -> None:
+    def __init__(
+        self, topic: Topic, first: MessageLayout, ignored: Sequence[MessageLayout]
+    ) -> None:
         self._topic, self._first = topic, first
-        self._aside = {kind.joints for kind in aside}
+        self._ignored = {kind.joints for kind in ignored}
         self._kinds: set[tuple[object, ...]] = set()
         self._columns = [(q, joint) for q in first.numbers for joint in first.joints]
         self.names = [TIME, *(column_name(q, joint) for q, joint in self._columns)]
@@ -70,16 +72,16 @@ class _JointStates:
         self._by_bag = int(first.stamps(sample)[0]) == 0
 
     def notes(self) -> Iterator[str]:
-        """What is assumed or left aside."""
+        """Notes about assumptions and ignored messages."""
         yield f"rows are the messages of '{self._topic.name}'"
         if self._by_bag:
             yield "messages have no time of their own, so it is that of their recording"
-        if self._aside:
-            names = quote_list(sorted({joint for joints in self._aside for joint in joints}))
+        if self._ignored:
+            names = quote_list(sorted({joint for joints in self._ignored for joint in joints}))
             yield f"messages about other joints are left aside: {names}"
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
-        """Some messages at a time."""
+        """The messages in blocks of rows."""
         before = 0
         for batch in self._topic.batches(request.rows):
             stamps, values, kept = self._decoded(batch, before)
@@ -87,10 +89,10 @@ class _JointStates:
             if not len(kept):
                 continue
             numbers = [before - len(batch) + i + 1 for i in kept.tolist()]
-            whole = {0: stamps[kept]}
+            integers = {0: stamps[kept]}
             table = np.column_stack([stamps[kept].astype(float), values[kept]])
-            block = TableBlock(table[:, request.indices], self._place(numbers), before, whole)
-            if not request.gaps:
+            block = TableBlock(table[:, request.indices], self._place(numbers), before, integers)
+            if not request.allow_nan:
                 topic = self._topic
                 require_finite_cells(block, self.names, request, topic.file, topic.count)
             yield block
@@ -101,7 +103,7 @@ class _JointStates:
     def _decoded(
         self, batch: Sequence[tuple[int, bytes]], before: int
     ) -> tuple[Integers, Floats, Integers]:
-        """Times, numbers in the order of the columns, and which messages are about our joints."""
+        """Times, numbers in the order of the columns, and the indices of the messages to keep."""
         stamps = np.array([stamp for stamp, _ in batch], dtype=np.int64)
         values = np.full((len(batch), len(self._columns)), np.nan)
         kept = np.zeros(len(batch), bool)
@@ -112,7 +114,7 @@ class _JointStates:
                 kind = self._kind(batch[int(rows[0])][1], before + int(rows[0]) + 1)
                 table = as_table([batch[row][1] for row in rows.tolist()])
                 fits = kind.fits(table)
-                if kind.joints not in self._aside:
+                if kind.joints not in self._ignored:
                     mine, table = rows[fits], table[fits]
                     kept[mine] = True
                     values[mine] = self._in_order(kind, table)
@@ -122,10 +124,10 @@ class _JointStates:
         return stamps, values, np.flatnonzero(kept)
 
     def _kind(self, data: bytes, number: int) -> MessageLayout:
-        """Where everything stands in a message, which is about joints that were seen before."""
+        """The layout of a message; an error if its joints or quantities changed."""
         where = f"{self._topic.file}, message {number}"
         kind = layout_of(data, self._topic.ros1, where)
-        if kind.joints in self._aside:
+        if kind.joints in self._ignored:
             return kind
         missing = [name for name in self._first.joints if name not in kind.joints]
         if missing or set(kind.numbers) != set(self._first.numbers):
@@ -140,26 +142,26 @@ class _JointStates:
         return kind
 
     def _in_order(self, kind: MessageLayout, table: Numbers) -> Floats:
-        """Numbers of a kind of message where the first kind has them."""
+        """The numbers of these messages in the joint order of the first layout."""
         order = [kind.joints.index(joint) for joint in self._first.joints]
         parts = [kind.values(table, quantity)[:, order] for quantity in self._first.numbers]
         return np.concatenate(parts, axis=1) if parts else np.empty((len(table), 0))
 
 
-# a message with joints has a few hundred bytes
+# a message with joint states has a few hundred bytes
 _LARGEST = 1 << 24
 
 
 @contextmanager
 def bag_errors(file: str) -> Iterator[None]:
-    """Whatever the library stumbles over in a damaged bag, as our error."""
+    """Raise any error of rosbags in a damaged bag as RobolinError."""
     try:
         yield
     except (RobolinError, OSError, MemoryError):
         raise
     except Exception as error:
-        told = str(error).splitlines() or [type(error).__name__]
-        message = f"not a bag, or a damaged one: {told[0][:120]}"
+        lines = str(error).splitlines() or [type(error).__name__]
+        message = f"not a bag, or a damaged one: {lines[0][:120]}"
         raise RobolinError(message, where=file, hint="`ros2 bag info` tells more") from error
 
 
@@ -167,7 +169,7 @@ def bag_errors(file: str) -> Iterator[None]:
 class Topic:
     """The messages of one topic, in the order of the bag.
 
-    reader: what reads them, while it is open
+    reader: the open rosbags reader
     """
 
     name: str
@@ -179,11 +181,11 @@ class Topic:
 
     @property
     def count(self) -> int:
-        """How many messages the bag says there are."""
+        """Number of messages according to the bag's index."""
         return sum(int(each.msgcount) for each in self.connections)
 
     def messages(self) -> Iterator[tuple[int, bytes]]:
-        """When each was recorded, in nanoseconds, and its bytes."""
+        """Yield the recording time in nanoseconds and the bytes of each message."""
         with bag_errors(self.file):
             for number, (_, stamp, data) in enumerate(self.reader.messages(self.connections), 1):
                 if len(data) > _LARGEST:
@@ -192,7 +194,7 @@ class Topic:
                 yield stamp, bytes(data)
 
     def batches(self, size: int) -> Iterator[list[tuple[int, bytes]]]:
-        """The same, some at a time."""
+        """Yield lists of at most `size` messages."""
         messages = self.messages()
         while some := list(islice(messages, size)):
             yield some
@@ -203,7 +205,7 @@ _FIELDS = {"q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": 
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """The points of a motion: names of columns, times in nanoseconds, and all numbers."""
+    """The points of a joint trajectory: column names, times in nanoseconds, and all numbers."""
 
     names: list[str]
     time: Integers
@@ -211,13 +213,13 @@ class _Points:
     file: str
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
-        """Some points at a time."""
+        """The points in blocks of rows."""
         for first in range(0, len(self.time), request.rows):
             rows = slice(first, first + request.rows)
             some = self.values[rows][:, request.indices]
-            place = row_location(self.file, first)
-            block = TableBlock(some, place, first + len(some), {0: self.time[rows]})
-            if not request.gaps:
+            location = row_location(self.file, first)
+            block = TableBlock(some, location, first + len(some), {0: self.time[rows]})
+            if not request.allow_nan:
                 require_finite_cells(block, self.names, request, self.file, len(self.time))
             yield block
 
@@ -225,7 +227,7 @@ class _Points:
 def joint_trajectory_table(
     topic: Topic, joints: Sequence[str], digest: Callable[[], str]
 ) -> TableFile:
-    """The points of the only message, with time from its start in nanoseconds."""
+    """The points of the only message, with the time from its start in nanoseconds."""
     found = list(islice(topic.messages(), 2))
     if len(found) != 1:
         message = f"the topic '{topic.name}' has {'no' if not found else 'more than one'} motion"
@@ -238,32 +240,32 @@ def joint_trajectory_table(
         size=len(points.time),
         most_rows=lambda: len(points.time),
         digest=digest,
-        whole=lambda i: i == 0,
+        is_integer=lambda i: i == 0,
         notes=(f"rows are the points of the motion in '{topic.name}'",),
         time_unit="ns",
     )
 
 
 def _points(planned: Any, file: str) -> _Points:
-    """The points of a message, each of which has all that the first one has."""
+    """The points of a message; each must have the quantities of the first one."""
     joints, points = list(planned.joint_names), list(planned.points)
     if not points:
         raise RobolinError("the motion has no points", where=file)
-    given = [q for q, field in _FIELDS.items() if len(getattr(points[0], field))]
+    quantities = [q for q, field in _FIELDS.items() if len(getattr(points[0], field))]
     for number, point in enumerate(points, 1):
-        for quantity in given:
+        for quantity in quantities:
             if len(getattr(point, _FIELDS[quantity])) != len(joints):
                 message = f"{_FIELDS[quantity]} of another length than the names of joints"
                 raise RobolinError(message, where=f"{file}, point {number}")
     starts = [point.time_from_start for point in points]
     time = np.array([each.sec * 10**9 + each.nanosec for each in starts], dtype=np.int64)
-    columns = [np.array([getattr(p, _FIELDS[q]) for p in points], dtype=float) for q in given]
-    names = [TIME, *(column_name(q, joint) for q in given for joint in joints)]
+    columns = [np.array([getattr(p, _FIELDS[q]) for p in points], dtype=float) for q in quantities]
+    names = [TIME, *(column_name(q, joint) for q in quantities for joint in joints)]
     return _Points(names, time, np.column_stack([time.astype(float), *columns]), file)
 
 
 def _message(data: bytes, topic: Topic) -> Any:
-    """The message as rosbags has it."""
+    """The message deserialized with rosbags."""
     from rosbags.typesys import Stores, get_typestore
 
     if topic.ros1:

@@ -1,8 +1,8 @@
-"""Messages of type sensor_msgs/JointState, many at once.
+"""Decode many messages of type sensor_msgs/JointState in one pass.
 
-Message after message has the same names and lengths, and then every number stands at the same
-place.  That place is found once for each kind of message; all messages that agree with it in
-every byte that is no number are read there.
+Successive messages usually have equal names and lengths, so every number has the same byte offset.
+The layout is parsed once; messages that equal it in all bytes except the numbers are decoded
+with NumPy.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LONGEST = 1 << 20
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """Where everything stands in messages of one kind.
+    """Byte offsets in messages of one kind.
 
-    sample:   one of them
-    joints:   the names in it
-    stamp:    where its time begins: seconds and nanoseconds of 32 bits each
-    numbers:  where each quantity begins; the ones that are not there are left out
-    constant: from where to where all of them are the same
+    sample:   one of the messages
+    joints:   the joint names
+    stamp:    offset of the time: seconds and nanoseconds of 32 bits each
+    numbers:  offset of each quantity that is present
+    constant: byte ranges that are equal in all messages of this kind
     """
 
     sample: bytes
@@ -45,19 +45,19 @@ class MessageLayout:
         return np.concatenate([np.arange(*each) for each in self.constant])
 
     def fits(self, table: Numbers) -> Mask:
-        """Which of the messages, one in a row of bytes, are of this kind."""
+        """Return which of the messages, one per row of bytes, have this layout."""
         sample = np.frombuffer(self.sample, np.uint8)
         found: Mask = (table[:, self._same] == sample[self._same]).all(axis=1)
         return found
 
     def values(self, table: Numbers, quantity: str) -> Floats:
-        """A quantity of all joints in every message."""
+        """One quantity of all joints in every message."""
         begin = self.numbers[quantity]
         part = np.ascontiguousarray(table[:, begin : begin + 8 * len(self.joints)])
         return np.asarray(part.view("<f8"), dtype=np.float64)
 
     def stamps(self, table: Numbers) -> Integers:
-        """The time of every message in nanoseconds."""
+        """The time stamp of every message in nanoseconds."""
         part = np.ascontiguousarray(table[:, self.stamp : self.stamp + 8]).view("<u4")
         seconds = part[:, 0].astype(np.int64)
         stamps: Integers = seconds * _SECOND + part[:, 1]
@@ -65,7 +65,7 @@ class MessageLayout:
 
 
 class _Cursor:
-    """Goes through a message and remembers what it passed that other messages share."""
+    """Parses a message and records the byte ranges that other messages share."""
 
     def __init__(self, data: bytes, at: int, origin: int, aligned: bool) -> None:
         self.data, self.at = data, at
@@ -93,7 +93,7 @@ class _Cursor:
         return found.rstrip(b"\0").decode()
 
     def numbers(self) -> tuple[int, int]:
-        """How many there are and where the first one stands."""
+        """The length of an array of float64 and the offset of its first number."""
         size = self.count()
         if size:
             self.skip_to(8)
@@ -109,7 +109,7 @@ class _Cursor:
 
 
 def layout_of(data: bytes, ros1: bool, where: str) -> MessageLayout:
-    """Where everything stands in this message; our error if it is none."""
+    """Parse the layout of a message; RobolinError if it is not a JointState."""
     try:
         return _layout(data, ros1)
     except (struct.error, ValueError, UnicodeDecodeError) as error:
@@ -119,7 +119,7 @@ def layout_of(data: bytes, ros1: bool, where: str) -> MessageLayout:
 
 def _layout(data: bytes, ros1: bool) -> MessageLayout:
     if ros1:
-        # a number of the message, then its time
+        # sequence number, then the time stamp
         stamp, cursor = 4, _Cursor(data, 12, 0, aligned=False)
     elif data[:4] != LITTLE_ENDIAN_CDR:
         raise ValueError(f"it is written as {data[:4].hex()}, not as little-endian CDR")
@@ -142,6 +142,6 @@ def _layout(data: bytes, ros1: bool) -> MessageLayout:
 
 
 def as_table(messages: Sequence[bytes]) -> Numbers:
-    """Messages of one length, one in a row of bytes."""
+    """Messages of equal length, one per row of bytes."""
     table: Numbers = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
     return table

@@ -55,13 +55,13 @@ def write_json(result: ResultStream, path: str | Path) -> None:
 def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
     """Write the document into an open stream, as UTF-8.
 
-    It has one array after the other, all rows of each, so they wait until the last row is there.
+    The arrays follow each other, each with all rows, so they are spooled until the last row.
     """
     digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
-        goes_on = after_short_answer(attrgetter("size"))
-        with closing(prefetch(digests.passing(result.parts), goes_on)) as parts:
+        start_when = after_short_answer(attrgetter("size"))
+        with closing(prefetch(digests.passing(result.parts), start_when)) as parts:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:
@@ -87,8 +87,8 @@ def _document(
     for i, array in enumerate(part.arrays):
         yield f"{',' if i else ''}\n    {_compact(array.name)}: "
         kind, shape = kinds[array.name], digests.shapes[array.name]
-        written = _parts if kind is COMPLEX else _list
-        yield from written(spools[array.name], shape, kind, "    ")
+        write = _parts if kind is COMPLEX else _list
+        yield from write(spools[array.name], shape, kind, "    ")
     units = {array.name: array.unit for array in part.arrays}
     yield f'\n  }},\n  "units": {dumps_indented(units, "  ")},\n'
     yield f'  "meta": {dumps_indented(digests.meta(result), "  ")}\n}}\n'
@@ -97,7 +97,7 @@ def _document(
 def _parts(
     spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, indent: str
 ) -> Iterator[str]:
-    """Complex numbers as an object of two arrays."""
+    """Complex numbers as an object with two arrays."""
     deeper = f"{indent}  "
     for begin, part in (("{", "re"), (",", "im")):
         yield f"{begin}\n{deeper}{_compact(part)}: "
@@ -108,7 +108,7 @@ def _parts(
 def _list(
     spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, indent: str, part: str = "re"
 ) -> Iterator[str]:
-    """The array in the spool, laid out as if it had been there as nested lists."""
+    """The array in the spool as nested lists."""
     spool.seek(0)
     if not shape:
         yield _compact(_read(spool, (), kind, part).item())
@@ -156,7 +156,7 @@ _SECTIONS = {"joints", "results", "units", "meta"}
 
 @contextmanager
 def open_json(path: Path) -> Iterator[StoredFile]:
-    """A JSON document with joints, results, units and meta."""
+    """Open a JSON document with joints, results, units and meta."""
     where = str(path)
     with open_bytes(path) as stream:
         text = stream.read()
@@ -188,7 +188,7 @@ def _stored_json_document(text: bytes, where: str) -> dict[str, Any]:
 def _require_words(
     document: Mapping[str, Any], meta: Meta, entries: tuple[ArrayMeta, ...], where: str
 ) -> None:
-    """Everything around the numbers says what the provenance says."""
+    """Reject a document whose names and units differ from its provenance."""
     timed = {"time"} & set(meta["arrays"])
     if set(document) != _SECTIONS | timed:
         odd = ", ".join(sorted(set(document) ^ (_SECTIONS | timed)))
@@ -206,7 +206,7 @@ def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers
     found = document["time"] if entry.name == "time" else document["results"][entry.name]
     for unit, kind in DATETIMES.items():
         if entry.numbers is kind:
-            return _moments(found, entry, unit, where)
+            return _datetimes(found, entry, unit, where)
     if entry.numbers is not COMPLEX:
         return _numbers(found, entry, where)
     if not isinstance(found, dict) or set(found) != {"re", "im"}:
@@ -218,7 +218,7 @@ def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers
     return values
 
 
-def _moments(found: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
+def _datetimes(found: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
     texts = found if isinstance(found, list) else []
     values = parse_datetimes(texts, unit) if all(isinstance(each, str) for each in texts) else None
     if values is None or values.shape != entry.shape:
@@ -234,11 +234,11 @@ def _numbers(found: Any, entry: ArrayMeta, where: str) -> Numbers:
         raise corrupt_file_error(
             where, f"the array '{entry.name}' has rows of different lengths"
         ) from error
-    whole = entry.numbers is INTEGER
-    if values.dtype.kind not in ("i" if whole else "fi") or values.shape != entry.shape:
+    integer = entry.numbers is INTEGER
+    if values.dtype.kind not in ("i" if integer else "fi") or values.shape != entry.shape:
         message = f"the array '{entry.name}' has another shape than it was stored with"
         raise corrupt_file_error(where, message)
-    return values.astype(np.int64 if whole else np.float64, copy=False)
+    return values.astype(np.int64 if integer else np.float64, copy=False)
 
 
 def _blocks(arrays: Mapping[str, Numbers], meta: Meta, rows: int) -> Blocks:

@@ -1,8 +1,8 @@
-"""Which episode of a LeRobot dataset is meant, and its rows.
+"""Read one episode of a LeRobot dataset.
 
-Version 2 has a file for each episode and lists them in meta/episodes.jsonl; version 3 has many
-in a file and lists them in meta/episodes/*/*.parquet.  The list says which file to read and how
-many rows there have to be; which rows they are is told by their episode_index alone.
+Version 2 has one file per episode and lists them in meta/episodes.jsonl; version 3 has many
+episodes per file and lists them in meta/episodes/*/*.parquet.  The list names the file and the
+number of rows; the column episode_index selects the rows.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 
 _NUMBER, _LENGTH, _CHUNK, _FILE = "episode_index", "length", "data/chunk_index", "data/file_index"
 _LARGEST_LIST = 1 << 26
-# as of any Parquet file with numbers
+# as for any Parquet file with numbers
 _LARGEST_RATIO = 1000
 
 
 @dataclass(frozen=True)
 class ListedEpisode:
-    """What the list says of an episode: its rows, and the end of its file's path if it says so."""
+    """Entry of the episode list: number of rows, and the end of the file's path or ''."""
 
     rows: int
     file: str
 
 
 def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Path]]:
-    """The columns of numbers of an episode, and the files they were read from.
+    """The numeric columns of an episode, and the files they were read from.
 
-    part: its number, as 3 or episode_000003; '' is the only one
+    part: the episode number, as 3 or episode_000003; '' for the only episode
     """
     require_polars_memory(file)
     mute_native_stderr()
@@ -77,7 +77,7 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
 
 
 def _list(folder: Path, file: str) -> dict[int, ListedEpisode]:
-    """What the dataset says of its episodes, by their numbers; empty where it has no list."""
+    """The entries of the episode list by number; empty if the dataset has no list."""
     pages = sorted((folder / "meta" / "episodes").glob("*/*.parquet"))
     if pages:
         return dict(_listed(_listed_rows(pages, file), file, "meta/episodes"))
@@ -114,7 +114,7 @@ def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, Li
 
 
 def _numbers(files: Sequence[Path], file: str) -> list[int]:
-    """The episodes that there are rows of."""
+    """The episode numbers that occur in the data."""
     found: set[int] = set()
     for path in files:
         lazy = _scanned(path, file, (_NUMBER,))
@@ -123,16 +123,16 @@ def _numbers(files: Sequence[Path], file: str) -> list[int]:
     return sorted(found)
 
 
-def _chosen(part: str, found: Sequence[int], file: str) -> int:
-    """Which episode is meant."""
-    if not part and len(found) == 1:
-        return found[0]
+def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
+    """The selected episode number."""
+    if not part and len(numbers) == 1:
+        return numbers[0]
     if not part:
-        hint = f"{file.removesuffix('/')}/:{found[0] if found else 0} is the first one"
-        raise UsageError(f"it has {pluralize(len(found), 'episode')}", where=file, hint=hint)
+        hint = f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0} is the first one"
+        raise UsageError(f"it has {pluralize(len(numbers), 'episode')}", where=file, hint=hint)
     number = part.removeprefix("episode_")
-    if not (number.isdecimal() and number.isascii()) or int(number) not in found:
-        hint = f"they go from {found[0]} to {found[-1]}" if found else "it has none at all"
+    if not (number.isdecimal() and number.isascii()) or int(number) not in numbers:
+        hint = f"they go from {numbers[0]} to {numbers[-1]}" if numbers else "it has none at all"
         raise UsageError(f"there is no episode '{part}'", where=file, hint=hint)
     return int(number)
 
@@ -155,7 +155,7 @@ def _require_numbered(lazy: LazyFrame, file: str) -> None:
 
 
 def _scanned(path: Path, file: str, names: Sequence[str] | None = None) -> LazyFrame:
-    """A file whose columns of numbers, or those among these names, are all that is read."""
+    """A lazy frame of the numeric columns of a file, or of those among `names`."""
     import polars
 
     with path.open("rb") as stream:
@@ -185,15 +185,15 @@ def _parquet_errors(file: str) -> Iterator[None]:
         raise damaged_parquet(file) from error
 
 
-# what the lists of a dataset are, where they are called as usual
+# quantities of features with standard names
 FEATURES = {"observation.state": "q", "observation.velocity": "qd", "observation.effort": "tau"}
-# how LeRobot's own robots end the names of what they measure
+# suffixes that LeRobot's own robots use for measured quantities
 ENDINGS = {"q": ("pos", "q"), "qd": ("vel", "dq"), "tau": ("torque", "tau", "effort")}
 _LARGEST_PAGE = 1 << 24
 
 
 def feature_names(folder: Path, file: str) -> dict[str, list[str]]:
-    """The names in the lists, by feature."""
+    """The names of the entries of each feature."""
     page = folder / "meta" / "info.json"
     try:
         with page.open("rb") as stream:
@@ -208,7 +208,7 @@ def feature_names(folder: Path, file: str) -> dict[str, list[str]]:
 
 
 def _lerobot_names_listed(names: Any) -> list[str]:
-    """Names of a list, which some write under another name, in a list of one, or with places."""
+    """Names of a feature's entries, which may be nested or mapped to their indices."""
     if isinstance(names, Mapping):
         if names and sorted(map(str, names.values())) == sorted(map(str, range(len(names)))):
             return sorted(map(str, names), key=lambda name: int(names[name]))
@@ -226,9 +226,9 @@ def columns_of(
     joints: Sequence[str],
     elsewhere: Collection[str],
 ) -> list[str]:
-    """What the entries of a list are called: as columns here, where all joints are among them.
+    """Column names for the entries of a feature: standard names if all joints are among them.
 
-    elsewhere: quantities that have a list of their own
+    elsewhere: quantities that have a feature of their own
     """
     quantity = FEATURES.get(feature)
     if len(names) != width or len(set(names)) != width:
@@ -240,34 +240,34 @@ def columns_of(
         return plain
     found = [_column(quantity, name, joints, elsewhere) for name in names]
     columns = [one or other for one, other in zip(found, plain, strict=True)]
-    wanted = {column_name(quantity, joint) for joint in joints}
-    return columns if wanted <= set(columns) and len(set(columns)) == width else plain
+    required = {column_name(quantity, joint) for joint in joints}
+    return columns if required <= set(columns) and len(set(columns)) == width else plain
 
 
 def _column(
     quantity: str, name: str, joints: Collection[str], elsewhere: Collection[str]
 ) -> str | None:
-    """The column of a joint that an entry is; None for what belongs to no joint."""
+    """The standard column name of an entry; None if it does not belong to a joint."""
     if name in joints:
         return column_name(quantity, name)
     joint, _, ending = name.rpartition(".")
-    told = next((each for each, endings in ENDINGS.items() if ending in endings), None)
-    if joint not in joints or told is None:
+    measured = next((each for each, endings in ENDINGS.items() if ending in endings), None)
+    if joint not in joints or measured is None:
         return None
     if quantity != "q":
         return column_name(quantity, joint)
-    return None if told in elsewhere else column_name(told, joint)
+    return None if measured in elsewhere else column_name(measured, joint)
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether a folder is a dataset of LeRobot."""
+    """Return whether a folder is a LeRobot dataset."""
     return (path / "meta" / "info.json").is_file()
 
 
 @contextmanager
-def open_dataset(place: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
-    """One episode as a table; `part` is its number, '' that of the only one."""
-    folder = Path(place)
+def open_dataset(location: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
+    """One episode as a table; `part` is its number, '' for the only one."""
+    folder = Path(location)
     names = feature_names(folder, file)
     frame, files = episode_rows(folder, part, file)
     table = _table(frame, names, joints, file)
@@ -285,16 +285,18 @@ def _table(
             some = slice(first, first + request.rows)
             found = [columns[known[i]][some] for i in request.indices]
             values = np.column_stack(found).astype(np.float64)
-            whole = {i: columns[known[i]][some].astype(np.int64) for i in request.whole}
-            block = TableBlock(values, row_location(file, first), first + len(values), whole)
-            if not request.gaps:
+            integers = {i: columns[known[i]][some].astype(np.int64) for i in request.integers}
+            block = TableBlock(values, row_location(file, first), first + len(values), integers)
+            if not request.allow_nan:
                 require_finite_cells(block, known, request, file, rows)
             yield block
 
-    def whole(index: int) -> bool:
+    def is_integer(index: int) -> bool:
         return columns[known[index]].dtype.kind == "i"
 
-    return TableFile(known, blocks, rows, lambda: rows, digest=str, whole=whole, units_known=False)
+    return TableFile(
+        known, blocks, rows, lambda: rows, digest=str, is_integer=is_integer, units_known=False
+    )
 
 
 def _columns(
@@ -312,20 +314,22 @@ def _columns(
 
 
 def _lerobot_reader_numbers(series: Series) -> Numbers:
-    """A column of int64, or of float64 where it has fractions, gaps or larger numbers."""
+    """A column as int64, or as float64 if it has fractions, nulls or larger integers."""
     import polars
 
-    whole = series.dtype.is_integer() and series.dtype != polars.UInt64 and not series.null_count()
-    return series.cast(polars.Int64 if whole else polars.Float64).to_numpy()
+    fits_int64 = (
+        series.dtype.is_integer() and series.dtype != polars.UInt64 and not series.null_count()
+    )
+    return series.cast(polars.Int64 if fits_int64 else polars.Float64).to_numpy()
 
 
 def _matrix(frame: DataFrame, name: str) -> Floats | None:
-    """The numbers of lists that are all of one length; None for anything else."""
+    """A column of lists of equal length as a matrix; None for any other column."""
     import polars
 
     series = frame[name]
     if series.dtype.is_numeric():
-        # LeRobot writes lists of one as numbers
+        # LeRobot writes lists of length 1 as numbers
         return series.cast(polars.Float64).to_numpy().reshape(-1, 1)
     if not len(frame):
         return None
@@ -338,7 +342,7 @@ def _matrix(frame: DataFrame, name: str) -> Floats | None:
 
 
 def _digest(files: Sequence[Path]) -> str:
-    """SHA-256 of all files of the dataset that were looked at, one after the other."""
+    """SHA-256 of the hashes of all files that were read."""
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""The bytes of a table in text: in whole lines, digested as they pass, separated by commas."""
+"""Read a text table in complete lines, hash its bytes, and translate delimiters to commas."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import numpy.typing as npt
 
 from robolin.errors import RobolinError
 
-# of results in a table a row of 60 joints has 216 000 numbers in at most 5 MB
+# a result row of 60 joints has 216 000 numbers in at most 5 MB
 LONGEST_LINE = 16 << 20
 
-# a number of so many digits fits into 64 bits, if the first of them is no 9
+# an integer with this number of digits fits into 64 bits unless it begins with 9
 _MOST_DIGITS = 19
 _READ_AT_ONCE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
 _TABS = bytes.maketrans(b"\t", b",")
 _SPACES = bytes.maketrans(b" ", b",")
-# what some programs put before the names of columns
+# comment marks that some programs write before the column names
 _MARKS = (b"# ", b"% ")
 # with semicolons between columns, a comma is a decimal point
 _SEMICOLONS = bytes.maketrans(b";,", b",.")
-# either mark in a number, and the other one
+# each decimal mark, and the other one
 _OTHER = {b",": b".", b".": b","}
-# cells whose number has a mark, and those where it may be between thousands: 1.234 or 1.234,5
+# cells with a decimal mark, and those where it may separate thousands: 1.234 or 1.234,5
 _CELL = rb"(?<![^;\n])[ ]*([-+]?%s)(?=[ \r]*(?:[;\n]|\Z))"
 _MARKED = {m: re.compile(_CELL % (rb"[0-9]*[%s][0-9]*(?:[eE][-+]?[0-9]+)?" % m)) for m in _OTHER}
 _THOUSANDS = {
     mark: re.compile(_CELL % (rb"[0-9]{1,3}(?:[%s][0-9]{3})+(?:[%s][0-9]*)?" % (mark, other)))
     for mark, other in _OTHER.items()
 }
-# what is quickly looked for, since many tables have no such number
+# a quick test, since many tables have no such number
 _THREE_DIGITS = {m: re.compile(rb"[%s][0-9]{3}(?:[;,. \r\n]|\Z)" % m) for m in _OTHER}
 _CALLED = {b",": "comma", b".": "point"}
 
@@ -45,12 +45,12 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def count_bytes(data: bytes, byte: bytes) -> int:
-    """How often a byte occurs; several times as fast as `bytes.count`."""
+    """Count a byte; several times as fast as `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
 def size_of(stream: BinaryIO) -> int:
-    """How many bytes a file has; the stream stays where it is."""
+    """Size of a file in bytes; the stream position is kept."""
     at = stream.tell()
     try:
         return stream.seek(0, os.SEEK_END)
@@ -59,7 +59,7 @@ def size_of(stream: BinaryIO) -> int:
 
 
 def rows_at_most(path: str) -> int:
-    """The number of lines below the header: each row ends one."""
+    """Number of lines below the header, an upper bound of the number of rows."""
     ends, last = 0, b""
     with open(path, "rb", buffering=0) as stream:
         while piece := stream.read(_READ_AT_ONCE):
@@ -70,13 +70,13 @@ def rows_at_most(path: str) -> int:
     return ends if last not in b"\r\n" else ends - 1
 
 
-def begin_with_whole_numbers(data: bytes) -> bool:
-    """Whether every line begins with digits and a comma; False if it takes a closer look."""
+def begin_with_integers(data: bytes) -> bool:
+    """Return whether every line begins with digits and a comma; False if that is uncertain."""
     text = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(text == ord("\n"))
     begins = np.concatenate([[0], ends + 1])
     begins = begins[begins < len(text)]
-    # a line that is empty is no row
+    # skip empty lines
     begins = begins[~np.isin(text[begins], list(b"\r\n"))]
     signed = np.isin(text[begins], list(b"+-"))
     return _digits_then_comma(text, begins + signed)
@@ -84,13 +84,13 @@ def begin_with_whole_numbers(data: bytes) -> bool:
 
 def _digits_then_comma(text: Bytes, begins: npt.NDArray[np.int64]) -> bool:
     last = len(text) - 1
-    # one of so many digits may be too large if the first is a 9
+    # an integer with the maximum number of digits may be too large if it begins with 9
     largest = (text[np.minimum(begins, last)] == ord("9")).any()
     most = _MOST_DIGITS - 1 if largest else _MOST_DIGITS
-    for place in range(most + 1):
-        found = text[np.minimum(begins + place, last)]
-        ended = found == ord(",")
-        if (ended.any() and not place) or not (ended | _is_digit(found)).all():
+    for position in range(most + 1):
+        byte = text[np.minimum(begins + position, last)]
+        ended = byte == ord(",")
+        if (ended.any() and not position) or not (ended | _is_digit(byte)).all():
             return False
         begins = begins[~ended]
         if not len(begins):
@@ -104,11 +104,11 @@ def _is_digit(letters: Bytes) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Lines:
-    """Some whole lines of a text; only the very last one may lack its end.
+    """Some complete lines of a text; only the very last line may lack its line end.
 
     first:   the number of the first line
-    reached: how many bytes of the text there are up to the end of these lines
-    last:    whether there are no more lines
+    reached: byte offset in the text at the end of these lines
+    last:    whether these are the last lines
     """
 
     data: bytes
@@ -118,12 +118,12 @@ class Lines:
 
 
 def row_places(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
-    """Places of rows behind so many others, by the lines they stand in."""
+    """Locations of rows by their line numbers, after `rows` other rows."""
     return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
 
 
 def places_in(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
-    """Places of the rows of a block, found out only if somebody asks."""
+    """Locations of the rows of a block; line numbers are only counted when needed."""
 
     def place(row: int) -> str:
         texts = lines.data.split(b"\n")
@@ -134,7 +134,7 @@ def places_in(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
 
 
 def split_at_invalid_utf8(blocks: Iterable[Lines]) -> Iterator[Lines]:
-    """The same lines, with those that are UTF-8 apart from the first one that is not."""
+    """Split lines before the first line that is not valid UTF-8."""
     for lines in blocks:
         rest = lines
         try:
@@ -150,12 +150,12 @@ def split_at_invalid_utf8(blocks: Iterable[Lines]) -> Iterator[Lines]:
 class LineReader:
     """A stream that is read once, from front to back.
 
-    size:     about how many bytes to read at once; may be changed on the way
-    file:     what to call it in messages
-    digested: whether anybody will ask for the digest
-    counted:  whether lines have to be counted: whoever knows better gives them their numbers
-    position: where in the text the stream stands
-    limit:    where in the text to stop, at the end of a line
+    size:     approximate number of bytes per read; may be changed while reading
+    file:     its name in messages
+    digested: whether to compute the SHA-256
+    counted:  whether to count lines; otherwise the caller assigns line numbers
+    position: byte offset of the stream in the text
+    limit:    byte offset to stop at, the end of a line
     """
 
     _SMALLEST_READ = 1 << 16
@@ -178,7 +178,7 @@ class LineReader:
         self.size = size
 
     def lines(self, first: int = 1) -> Iterator[Lines]:
-        """All lines of the text from the one of this number on, some at a time."""
+        """Yield all lines of the text in blocks; `first` is the number of the first line."""
         rest, last = b"", False
         while not last:
             held, length, since = [rest], len(rest), len(rest)
@@ -205,7 +205,7 @@ class LineReader:
             raise RobolinError(message, where=self._file, hint=hint)
 
     def digest(self) -> str:
-        """SHA-256 of what has been read."""
+        """SHA-256 of the bytes read so far."""
         return self._digest.hexdigest()
 
     def _read(self, size: int) -> bytes:
@@ -214,23 +214,23 @@ class LineReader:
         piece = self._stream.read(size)
         if self._digested:
             self._digest.update(piece)
-        # a byte order mark is no part of the first name
+        # skip a byte order mark
         start = len(_BOM) if self._position == 0 and piece.startswith(_BOM) else 0
         self._position += len(piece)
         return piece[start:]
 
 
 class ThousandsSeparatorCheck:
-    """Refuses marks that may be between thousands, where other numbers have the other mark."""
+    """Rejects possible thousands separators if other numbers use the other decimal mark."""
 
     def __init__(self, file: str) -> None:
         self._file, self._line, self._rest = file, 2, b""
         self._seen: set[bytes] = set()
-        # the first number whose mark is in doubt, and its line
+        # the first ambiguous number of each mark, and its line
         self._doubtful: dict[bytes, tuple[bytes, int]] = {}
 
     def look(self, data: bytes) -> None:
-        """Go on with the cells of some bytes; one that is cut in two waits for its end."""
+        """Check the cells in some bytes; an incomplete cell waits for its end."""
         text = self._rest + data
         end = max(text.rfind(b";"), text.rfind(b"\n")) + 1 if data else len(text)
         text, self._rest = text[:end], text[end:]
@@ -257,7 +257,7 @@ class ThousandsSeparatorCheck:
 
 
 class DelimiterTranslator:
-    """A stream of CSV, made of one whose first line shows tabs, semicolons or single spaces."""
+    """Translates a table delimited by tabs, semicolons or single spaces to CSV."""
 
     def __init__(self, stream: BinaryIO, file: str) -> None:
         self._stream, self._file = stream, file
@@ -273,11 +273,11 @@ class DelimiterTranslator:
         self.translates = self._table is not None
 
     def _named(self) -> bytes:
-        """The first line without the mark before it."""
+        """The header line without a comment mark."""
         return self._head[2:] if self._head.startswith(_MARKS) else self._head
 
     def read(self, size: int = -1) -> bytes:
-        """Some bytes, the first line before all others."""
+        """Read some bytes; the first call returns the header line."""
         header = bool(self._head)
         data = self._head if header else self._stream.read(size)
         self._head = b""

@@ -1,4 +1,4 @@
-"""Results as MAT-files: arrays with their rows last, names as cells, and the provenance."""
+"""Results as MAT-files: arrays with rows as the last axis, names as cells, and the provenance."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LARGEST_RESULT = 1 << 29
 
 
 def write_mat_result(result: ResultStream, path: str | Path) -> None:
-    """Write every array, `JointName` and `meta`; of a model also what MATLAB has words for.
+    """Write every array, `JointName` and `meta`; for a linear model also MATLAB's fields.
 
-    All rows are held in memory, so there may not be too many of them.
+    All rows are held in memory, so the size is limited.
     """
     digests = Digests()
     parts: dict[str, list[Numbers]] = {}
@@ -48,8 +48,8 @@ def write_mat_result(result: ResultStream, path: str | Path) -> None:
     variables: dict[str, Any] = {}
     for name in list(parts):
         pieces = parts.pop(name)
-        whole = pieces[0] if digests.rows is None else np.concatenate(pieces)
-        variables[name] = whole if digests.rows is None else np.moveaxis(whole, 0, -1)
+        array = pieces[0] if digests.rows is None else np.concatenate(pieces)
+        variables[name] = array if digests.rows is None else np.moveaxis(array, 0, -1)
     words = model_words(digests.last, variables, digests.rows)
     write_mat(path, {**variables, **words, META: digests.meta_text(result)})
 
@@ -65,7 +65,7 @@ def _too_large(path: str) -> FileError:
 
 @contextmanager
 def open_mat(path: Path) -> Iterator[StoredFile]:
-    """Open a stored result; its arrays are all in memory."""
+    """Open a stored result and read all arrays into memory."""
     where = str(path)
     with open_bytes(path) as stream:
         variables = _variables(stream.read(), where)
@@ -96,7 +96,7 @@ def _variables(content: bytes, where: str) -> Mapping[str, Any]:
     if not content.startswith(HEADER.encode()):
         hint = "robolin writes such files with -o FILE.mat"
         raise RobolinError("not a MAT-file that robolin has written", where=where, hint=hint)
-    # SciPy may crash on damaged bytes, so that they are found out before
+    # SciPy may crash on damaged bytes, so verify the hash first
     if content[:HEADER_TEXT] != header(content[HEADER_TEXT:]):
         raise corrupt_file_error(where, "it was changed after it was stored")
     found: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
@@ -104,7 +104,7 @@ def _variables(content: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _values(entry: ArrayMeta, variables: Mapping[str, Any], meta: Any, where: str) -> Numbers:
-    """An array as it was before its rows went last; MATLAB knows no vectors and scalars."""
+    """An array with its rows first again; MATLAB stores vectors and scalars as matrices."""
     found = variables.get(entry.name)
     shape = entry.shape if meta["rows"] is None else (*entry.shape[1:], entry.shape[0])
     if not isinstance(found, np.ndarray) or found.size != int(np.prod(shape)):
@@ -113,13 +113,13 @@ def _values(entry: ArrayMeta, variables: Mapping[str, Any], meta: Any, where: st
     return values if meta["rows"] is None else np.moveaxis(values, -1, 0)
 
 
-# MATLAB's words for the names along an axis
+# MATLAB's fields for the names along an axis
 MATLAB_NAME_FIELDS = {"state": "StateName", "input": "InputName", "output": "OutputName"}
 USUAL_METHOD = "zoh"
 
 
 def model_words(part: Result, variables: Mapping[str, Any], rows: int | None) -> dict[str, Any]:
-    """What a MAT-file has besides the arrays, whose rows are their last axis."""
+    """The variables of a MAT-file besides the arrays, whose rows are their last axis."""
     found: dict[str, Any] = {"JointName": list(part.joints)}
     for array in part.arrays:
         for axis, labels in enumerate(array.labels):
@@ -136,12 +136,12 @@ def model_words(part: Result, variables: Mapping[str, Any], rows: int | None) ->
 
 
 def discretization(dt: float, method: str) -> dict[str, Any]:
-    """How a model was made discrete; nothing for a continuous one."""
+    """Discretization method and step; empty for a continuous model."""
     return {"Discretization": {"method": method, "dt": dt}} if dt else {}
 
 
 def sampling_grid(rows: int | None, time: Any = None) -> dict[str, Any]:
-    """Where each model of an array of them belongs, as `sys.SamplingGrid` takes it."""
+    """Row and time of each model of a model array, in the form of `sys.SamplingGrid`."""
     if rows is None:
         return {}
     grid = {"row": np.arange(1.0, rows + 1.0)}
@@ -151,7 +151,7 @@ def sampling_grid(rows: int | None, time: Any = None) -> dict[str, Any]:
 
 
 def _offsets(part: Result, variables: Mapping[str, Any], inputs: list[str]) -> dict[str, Any]:
-    """The operating point: dx, x, u and y, as `sys.Offsets` takes them."""
+    """The operating point: dx, x, u and y, in the form of `sys.Offsets`."""
     driven = [part.joints.index(name.removesuffix("/effort")) for name in inputs]
     return {
         "dx": variables["drift"],
@@ -161,17 +161,17 @@ def _offsets(part: Result, variables: Mapping[str, Any], inputs: list[str]) -> d
     }
 
 
-# the first bytes are free text, in which SciPy tells the date, and we what the others digest to
+# the first bytes are free text: SciPy writes the date, robolin the hash of the other bytes
 HEADER_TEXT = 116
 HEADER = "MATLAB 5.0 MAT-file, written by robolin"
-# a variable of a file of level 5 has a size of 32 bits
+# a level 5 MAT-file stores the size of a variable in 32 bits
 LARGEST_VARIABLE = 2**31 - 1
 
 
 def write_mat(target: str | Path, variables: Mapping[str, Any]) -> None:
-    """A MAT-file with these variables, complete or not at all.
+    """Write a MAT-file with these variables atomically.
 
-    Arrays stay arrays, text becomes text, rows of text become cell columns, mappings structs.
+    Arrays stay arrays, text stays text, lists of text become cell columns, mappings structs.
     """
     content = mat_bytes(variables)
     with atomic_write(target) as stream:
@@ -179,7 +179,7 @@ def write_mat(target: str | Path, variables: Mapping[str, Any]) -> None:
 
 
 def mat_bytes(variables: Mapping[str, Any]) -> memoryview:
-    """The bytes of the file."""
+    """The bytes of a MAT-file with these variables."""
     try:
         from scipy.io import savemat
     except ImportError as error:
@@ -194,12 +194,12 @@ def mat_bytes(variables: Mapping[str, Any]) -> memoryview:
 
 
 def header(body: bytes | memoryview) -> bytes:
-    """The first bytes of a file whose others are these."""
+    """The header of a file with this body."""
     return f"{HEADER} {sha256(body).hexdigest()}".encode().ljust(HEADER_TEXT)
 
 
 def _value(name: str, value: Any) -> Any:
-    """A value as SciPy writes it."""
+    """Convert a value to the type that SciPy writes."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
 """NPZ files with arrays q, qd, qdd, tau of shape (rows, n), and optionally `joints` and `time`.
 
-Without any of these, every vector is a column under its own name, such as `elbow/position`.
+Without any of these, every vector is a column with its own name, such as `elbow/position`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from robolin.io.table_file import (
     row_location,
 )
 
-# bytes; as many joints as no arm has
+# bytes; more joints than any robot has
 _LARGEST_NAMES = 1 << 22
-# half of what becomes of zeros, which no motion consists of
+# half the ratio for zeros, of which no recording consists
 _LARGEST_RATIO = 500
 
 
 def npz_table(source: TableSource) -> TableFile:
-    """Name every column as a CSV would: by its joint, or by its number without `joints`."""
+    """Name every column as in a CSV: by its joint, or by its index without `joints`."""
     file = source.file
     with archive_errors(file):
         found = members(zipfile.ZipFile(source.stream))
@@ -56,7 +56,7 @@ def npz_table(source: TableSource) -> TableFile:
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         _require_motion({columns[i][0].name: columns[i][0] for i in request.indices}, file)
         for block in _blocks(columns, rows, request, file):
-            if not request.gaps:
+            if not request.allow_nan:
                 require_finite_cells(block, names, request, file, rows)
             yield block
 
@@ -66,17 +66,17 @@ def npz_table(source: TableSource) -> TableFile:
         size=rows,
         most_rows=lambda: rows,
         digest=source.digest,
-        chooses=True,
-        # what is not a vector is of joints, and need not stay whole
-        whole=lambda i: columns[i][0].is_vector and columns[i][0].holds_integers,
-        moments=lambda i: columns[i][0].unit if columns[i][0].is_vector else None,
+        supports_slicing=True,
+        # matrices contain joint quantities, which are floats
+        is_integer=lambda i: columns[i][0].is_vector and columns[i][0].holds_integers,
+        datetime_unit=lambda i: columns[i][0].unit if columns[i][0].is_vector else None,
     )
 
 
 def _columns(
     parts: Mapping[str, NpzMember], named: Sequence[str] | None, width: int
 ) -> tuple[list[tuple[NpzMember, int]], list[str]]:
-    """Where each column stands, and its name."""
+    """The array and index of each column, and its name."""
     columns: list[tuple[NpzMember, int]] = []
     names: list[str] = []
     for name, member in parts.items():
@@ -97,23 +97,23 @@ def _blocks(
     chosen = [columns[i] for i in request.indices]
     at_once = request.rows
     with ExitStack() as opened, archive_errors(file):
-        exactly = {i: columns[i][0].integer_reader(opened) for i in request.whole}
-        wanted = {member.name: member for member, _ in chosen}
-        readers = {name: member.reader(opened) for name, member in wanted.items()}
+        integer_readers = {i: columns[i][0].integer_reader(opened) for i in request.integers}
+        chosen_members = {member.name: member for member, _ in chosen}
+        readers = {name: member.reader(opened) for name, member in chosen_members.items()}
         within = request.within(rows)
         for first in range(0, within.start, at_once):
-            for read in (*readers.values(), *exactly.values()):
+            for read in (*readers.values(), *integer_readers.values()):
                 read(min(at_once, within.start - first))
         for first in within[::at_once]:
             count = min(at_once, within.stop - first)
             parts = {name: read(count) for name, read in readers.items()}
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
-            whole = {i: read(count) for i, read in exactly.items()}
-            yield TableBlock(values, row_location(file, first), first + count, whole)
+            integers = {i: read(count) for i, read in integer_readers.items()}
+            yield TableBlock(values, row_location(file, first), first + count, integers)
 
 
 def _is_column(member: NpzMember) -> bool:
-    """Whether an array can be a column of a table: a vector of numbers or moments."""
+    """Return whether an array can be a column: a vector of numbers or of date and time."""
     return member.is_vector and (member.dtype.kind in "iuf" or member.unit is not None)
 
 
@@ -140,7 +140,7 @@ def _joint_names(found: Mapping[str, NpzMember], file: str) -> list[str] | None:
             where=file,
             hint="one name per joint",
         )
-    return [str(name) for name in joints.at_once()]
+    return [str(name) for name in joints.read()]
 
 
 def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> None:
@@ -159,8 +159,8 @@ def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> No
 
 def _shape_problem(member: NpzMember, width: int) -> str:
     shape = member.shape
-    moments = member.name == "time" and member.unit is not None
-    if member.dtype.kind not in "iuf" and not moments:
+    is_datetime = member.name == "time" and member.unit is not None
+    if member.dtype.kind not in "iuf" and not is_datetime:
         return f"holds {member.dtype}, not real numbers"
     if member.name == "time" and member.dtype.itemsize > 8:
         return f"holds {member.dtype}, which has more digits than float64"
@@ -176,8 +176,8 @@ _DAMAGE = (
     *(ValueError, LookupError, RuntimeError, ArithmeticError, AttributeError, TypeError),
     *(SyntaxError, TokenError),
 )
-# of what the compression of ZIP archives makes of zeros
-_npz_member_LARGEST_RATIO = 1032
+# the ratio that the deflate algorithm achieves for zeros
+_LARGEST_DEFLATE_RATIO = 1032
 _HEADERS: dict[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -186,13 +186,13 @@ _HEADERS: dict[tuple[int, int], Any] = {
 
 @dataclass(frozen=True)
 class NpzMember:
-    """An array that has not been read yet: its type, its shape and where to find it."""
+    """An array that has not been read yet: its type, its shape and its archive."""
 
     archive: zipfile.ZipFile
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    columns_first: bool
+    fortran_order: bool
 
     @property
     def rows(self) -> int:
@@ -204,16 +204,16 @@ class NpzMember:
 
     @property
     def packed(self) -> int:
-        """How many bytes it takes in the archive."""
+        """Size in the archive in bytes."""
         return self.archive.getinfo(f"{self.name}.npy").compress_size
 
     def reader(self, opened: ExitStack) -> Callable[[int], Floats]:
-        """A function that returns the next so many rows as float64, of shape (rows, columns)."""
+        """A function that returns the next rows as float64, of shape (rows, columns)."""
         width = 1 if len(self.shape) == 1 else self.shape[1]
-        if not self.columns_first or width == 1:
+        if not self.fortran_order or width == 1:
             stream = self._opened(opened)
             return lambda rows: self._next(stream, rows * width).reshape(rows, width)
-        # one stream per column, each of them a column further into the array
+        # one stream per column, each positioned at the start of its column
         streams = [self._opened(opened) for _ in range(width)]
         for i, stream in enumerate(streams):
             _skip(stream, i * self.rows * self.dtype.itemsize)
@@ -225,16 +225,16 @@ class NpzMember:
 
     @property
     def unit(self) -> str | None:
-        """The unit of moments, None if it holds others or none."""
+        """The unit of date and time, None for other types."""
         return datetime_unit(np.empty(0, self.dtype))
 
     def integer_reader(self, opened: ExitStack) -> Callable[[int], Integers]:
-        """A function that returns the next so many numbers of a vector as int64."""
+        """A function that returns the next numbers of a vector as int64."""
         stream = self._opened(opened)
         return lambda rows: _as_int64(self._raw(stream, rows))
 
-    def at_once(self) -> npt.NDArray[Any]:
-        """The whole array, for what is small."""
+    def read(self) -> npt.NDArray[Any]:
+        """Read the complete array, for small arrays."""
         with self.archive.open(f"{self.name}.npy") as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
 
@@ -251,36 +251,36 @@ class NpzMember:
 
 
 def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
-    """Every array of the archive by name; none of the numbers has been read."""
+    """Every array of the archive by name; only the headers are read."""
     found = {}
     for entry in archive.namelist():
         info = archive.getinfo(entry)
         _require_plausible(info)
-        # opened whatever its name: one that was damaged is not the name that stands before it
+        # open every member: a damaged directory may differ from the local header
         with archive.open(entry) as stream:
             if not entry.endswith(".npy"):
                 continue
-            shape, columns_first, dtype = _header(stream)
+            shape, fortran_order, dtype = _header(stream)
             size = info.file_size - stream.tell()
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
             raise ValueError("an array has another size than its header says")
         name = entry.removesuffix(".npy")
-        found[name] = NpzMember(archive, name, dtype, shape, columns_first)
+        found[name] = NpzMember(archive, name, dtype, shape, fortran_order)
     return found
 
 
 def _require_plausible(info: zipfile.ZipInfo) -> None:
-    """Refuse what NumPy does not write: another compression, or more than this one can hold."""
+    """Reject another compression than NumPy's, and impossible compression ratios."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError("a compression that NumPy does not use")
-    ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _npz_member_LARGEST_RATIO
+    ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _LARGEST_DEFLATE_RATIO
     if info.file_size > ratio * info.compress_size + (1 << 16):
         raise ValueError("a member claims to be larger than it can be")
 
 
 @contextmanager
 def archive_errors(file: str) -> Iterator[None]:
-    """Whatever goes wrong inside an archive is the archive's fault."""
+    """Raise any error inside an archive as RobolinError about a damaged file."""
     try:
         yield
     except RobolinError:
@@ -295,10 +295,10 @@ def archive_errors(file: str) -> Iterator[None]:
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
-    shape, columns_first, dtype = _HEADERS[version](stream)
+    shape, fortran_order, dtype = _HEADERS[version](stream)
     if dtype.hasobject:
         raise ValueError("objects are not numbers")
-    return shape, columns_first, dtype
+    return shape, fortran_order, dtype
 
 
 def _as_int64(values: npt.NDArray[Any]) -> Integers:

@@ -1,7 +1,7 @@
-"""Writing NPZ: arrays grow beside each other, and all of them end up in one ZIP archive.
+"""Write NPZ: arrays grow in parallel, and all of them end up in one ZIP archive.
 
-Its members are stored as they are, and may be written in any order.  Headers and directory say what
-`zipfile` would: nothing depends on when or where the archive was written.
+Members are stored uncompressed and may be written in any order.  Headers and directory equal those
+of `zipfile`: nothing depends on when or where the archive was written.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from robolin.io.provenance_writer import Digests
 
 _COPIED_AT_ONCE = 1 << 22
 
-# below this, checking bytes takes less time than waking another thread for it
+# below this, computing a CRC takes less time than waking another thread
 _BYTES_WORTH_A_THREAD = 1 << 18
 
-# of the headers of a ZIP archive
+# constants of ZIP headers
 _VERSION = 45
 _UNIX = 3
 _OLDEST_DATE = 1 << 5 | 1
@@ -49,7 +49,7 @@ def write_npz(result: ResultStream, path: str | Path) -> None:
     """Write every array, `joints` and `meta` into one uncompressed archive."""
     with atomic_write(path) as stream:
         if is_stream(path):
-            # what is written last stands first, which a pipe does not allow
+            # local headers are written last, which requires a seekable file
             with tempfile.TemporaryFile() as held:
                 write_npz_to(result, held)
                 held.seek(0)
@@ -59,37 +59,37 @@ def write_npz(result: ResultStream, path: str | Path) -> None:
 
 
 def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = None) -> None:
-    """Write the archive into an empty file; arrays of unknown length grow in `folder` first."""
+    """Write the archive into an empty file; arrays of unknown length are spooled in `folder`."""
     digests = Digests()
     growing: list[StreamedArray] = []
     members: list[ZipMember] = []
     with ExitStack() as opened:
 
         def spool() -> IO[bytes]:
-            # a file without a name: whatever happens, nothing of it stays
+            # an unnamed file, which the system removes in any case
             return opened.enter_context(tempfile.TemporaryFile(dir=folder))
 
-        goes_on, numbers = after_short_answer(attrgetter("size")), 0
-        with closing(prefetch(digests.passing(result.parts), goes_on)) as parts:
+        start_when, numbers = after_short_answer(attrgetter("size")), 0
+        with closing(prefetch(digests.passing(result.parts), start_when)) as parts:
             for part in parts:
                 numbers += part.size
                 growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
-                _add(part, growing, beside=numbers > SMALL_RESULT)
+                _add(part, growing, in_parallel=numbers > SMALL_RESULT)
         for each in growing:
-            place = members[-1].end if members else 0
-            members.append(each.settled(stream, place, digests.shapes[each.name]))
+            offset = members[-1].end if members else 0
+            members.append(each.finalize(stream, offset, digests.shapes[each.name]))
     for name, array in (
         ("joints", np.array(digests.last.joints, dtype=str)),
         ("meta", np.array(digests.meta_text(result))),
     ):
-        members.append(_whole(stream, name, array, members[-1].end))
+        members.append(_write_member(stream, name, array, members[-1].end))
     stream.seek(members[-1].end)
     stream.write(directory(members, members[-1].end))
     stream.truncate()
 
 
-def _add(part: Result, growing: Sequence[StreamedArray], *, beside: bool) -> None:
-    """Some more rows of every array; those of a long answer are checked while they are written."""
+def _add(part: Result, growing: Sequence[StreamedArray], *, in_parallel: bool) -> None:
+    """Append a part to every array; large results compute the CRC in parallel."""
     values = [stored_values(each).reshape(-1).view(np.uint8).data for _, each in part.stored()]
     pieces = list(zip(growing, values, strict=True))
 
@@ -97,8 +97,8 @@ def _add(part: Result, growing: Sequence[StreamedArray], *, beside: bool) -> Non
         for each, data in pieces:
             each.check(data)
 
-    apart = beside and sum(map(len, values)) >= _BYTES_WORTH_A_THREAD
-    checked = _beside().submit(check) if apart else None
+    submit = in_parallel and sum(map(len, values)) >= _BYTES_WORTH_A_THREAD
+    checked = _crc_thread().submit(check) if submit else None
     for each, data in pieces:
         each.write(data)
     if checked is None:
@@ -108,13 +108,13 @@ def _add(part: Result, growing: Sequence[StreamedArray], *, beside: bool) -> Non
 
 
 @cache
-def _beside() -> ThreadPoolExecutor:
-    """A thread that checks bytes while they are written."""
+def _crc_thread() -> ThreadPoolExecutor:
+    """A thread that computes CRCs while bytes are written."""
     return ThreadPoolExecutor(1, thread_name_prefix="robolin-crc")
 
 
 class StreamedArray:
-    """An array on its way into the archive, at its place if its length is known, else apart."""
+    """An array that grows in the archive if its length is known, else in a temporary file."""
 
     def __init__(
         self, name: str, kind: NumberKind, file: IO[bytes], start: int, most: int | None
@@ -124,79 +124,79 @@ class StreamedArray:
         self._size = self._crc = 0
 
     def check(self, data: memoryview) -> None:
-        """Count bytes in that are written at the same time."""
+        """Add bytes to the CRC, possibly while they are written."""
         self._crc = crc(data, self._crc)
 
     def write(self, data: memoryview) -> None:
-        """Let the array grow by some bytes."""
+        """Append bytes to the array."""
         if self._most is not None and self._size + len(data) > self._most:
             raise FileError("the trajectory grew while it was read", hint="try again")
         self._file.seek(self._start + self._size)
         self._file.write(data)
         self._size += len(data)
 
-    def settled(self, stream: IO[bytes], place: int, shape: tuple[int, ...]) -> ZipMember:
-        """The array as a member that begins at `place`, moved there if it grew elsewhere."""
+    def finalize(self, stream: IO[bytes], offset: int, shape: tuple[int, ...]) -> ZipMember:
+        """Complete the member that begins at `offset`; the array is moved there if necessary."""
         name, header = f"{self.name}.npy", _header(shape, self._kind)
         size = len(header) + self._size
         total = crc32_combine(crc(header), self._crc, self._size)
         begin = local_header(name, size, total) + header
-        if self._file is not stream or self._start != place + len(begin):
-            _move(self._file, self._start, stream, place + len(begin), self._size)
-        stream.seek(place)
+        if self._file is not stream or self._start != offset + len(begin):
+            _move(self._file, self._start, stream, offset + len(begin), self._size)
+        stream.seek(offset)
         stream.write(begin)
-        return ZipMember(name, size, total, place, place + len(begin) + self._size)
+        return ZipMember(name, size, total, offset, offset + len(begin) + self._size)
 
 
 def _growing_arrays(
     part: Result, most_rows: int | None, stream: IO[bytes], spool: Callable[[], IO[bytes]]
 ) -> list[StreamedArray]:
-    """The beginning of every array of the result that this is the first part of."""
+    """Create the arrays of a result from its first part."""
     if part.batch is not None and most_rows is None:
         return [
             StreamedArray(name, kind_of(values), spool(), 0, None) for name, values in part.stored()
         ]
     growing = []
-    place = 0
+    offset = 0
     for name, values in part.stored():
         shape = values.shape if part.batch is None else (most_rows or 0, *values.shape[1:])
         kind = kind_of(values)
-        start = place + len(local_header(f"{name}.npy", 0, 0) + _header(shape, kind))
-        place = start + kind.size * prod(shape)
-        growing.append(StreamedArray(name, kind, stream, start, place - start))
+        start = offset + len(local_header(f"{name}.npy", 0, 0) + _header(shape, kind))
+        offset = start + kind.size * prod(shape)
+        growing.append(StreamedArray(name, kind, stream, start, offset - start))
     return growing
 
 
 def _header(shape: tuple[int, ...], kind: NumberKind) -> bytes:
     held = BytesIO()
-    said = {"descr": kind.dtype, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(held, said)
+    fields = {"descr": kind.dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(held, fields)
     return held.getvalue()
 
 
-def _whole(stream: IO[bytes], name: str, array: npt.NDArray[Any], place: int) -> ZipMember:
+def _write_member(stream: IO[bytes], name: str, array: npt.NDArray[Any], offset: int) -> ZipMember:
     held = BytesIO()
     np.lib.format.write_array(held, array, allow_pickle=False)
     data, name = held.getvalue(), f"{name}.npy"
     total = crc(data)
     begin = local_header(name, len(data), total)
-    stream.seek(place)
+    stream.seek(offset)
     stream.write(begin + data)
-    return ZipMember(name, len(data), total, place, place + len(begin) + len(data))
+    return ZipMember(name, len(data), total, offset, offset + len(begin) + len(data))
 
 
-def _move(source: IO[bytes], start: int, target: IO[bytes], place: int, size: int) -> None:
-    """Copy from front to back, which is safe within one file because arrays only move forward."""
+def _move(source: IO[bytes], start: int, target: IO[bytes], offset: int, size: int) -> None:
+    """Copy front to back, which is safe within one file because arrays only move forward."""
     for done in range(0, size, _COPIED_AT_ONCE):
         source.seek(start + done)
         data = source.read(min(_COPIED_AT_ONCE, size - done))
-        target.seek(place + done)
+        target.seek(offset + done)
         target.write(data)
 
 
 @dataclass(frozen=True)
 class ZipMember:
-    """A file inside the archive: its name, what is in it, and where header and content stand."""
+    """A member of the archive: name, size, CRC-32, and the offsets of its header and end."""
 
     name: str
     size: int
@@ -206,7 +206,7 @@ class ZipMember:
 
 
 def local_header(name: str, size: int, crc: int) -> bytes:
-    """What stands before a member; always in the form for large ones, so of the same length."""
+    """The header of a member, always in ZIP64 form, so that its length is constant."""
     sizes = struct.pack("<HHQQ", 1, 16, size, size)
     fixed = struct.pack(
         "<4s5H3I2H",
@@ -217,7 +217,7 @@ def local_header(name: str, size: int, crc: int) -> bytes:
 
 
 def directory(members: Iterable[ZipMember], start: int) -> bytes:
-    """What stands behind all members: the list of them, and where it begins."""
+    """The central directory and the end records of the archive."""
     entries = [_entry(member) for member in members]
     size = sum(map(len, entries))
     count = len(entries)
@@ -234,9 +234,9 @@ def directory(members: Iterable[ZipMember], start: int) -> bytes:
 
 
 def crc32_combine(first: int, second: int, length: int) -> int:
-    """The CRC-32 of two pieces put together; the second one is `length` bytes long.
+    """The CRC-32 of two concatenated pieces; the second one has `length` bytes.
 
-    A byte more multiplies the remainder by x⁸, so the first CRC is multiplied by x⁸ to the
+    Each further byte multiplies the remainder by x⁸, so the first CRC is multiplied by x⁸ to the
     power of the length, modulo the polynomial.
     """
     power, square = 1 << 31, 1 << 23
@@ -249,12 +249,12 @@ def crc32_combine(first: int, second: int, length: int) -> int:
 
 
 def crc(data: bytes | memoryview, start: int = 0) -> int:
-    """CRC-32 of a piece, or of everything up to it."""
+    """CRC-32 of a piece, continued from `start`."""
     return zlib.crc32(data, start)
 
 
 def _product(a: int, b: int) -> int:
-    """Product of polynomials over GF(2) modulo the one of CRC-32; the highest bit stands for 1."""
+    """Product of polynomials over GF(2) modulo the CRC-32 polynomial; the highest bit is x⁰."""
     total = 0
     for bit in range(31, -1, -1):
         if a >> bit & 1:

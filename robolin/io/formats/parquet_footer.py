@@ -1,8 +1,8 @@
-"""What a Parquet file says of itself, and whether that can be.
+"""Parse and validate the metadata of a Parquet file.
 
-Polars believes it: it takes as much memory as is asked for, and stops the process in its own words
-where something is missing.  So it gets to see only files whose groups of rows, columns and pages
-fit together, lie inside the file and do not overlap.
+Polars trusts the metadata: it allocates the stated memory and panics if something is missing.
+Therefore it only receives files whose row groups, columns and pages are consistent, lie inside
+the file and do not overlap.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from typing import Any, BinaryIO
 
 MAGIC = b"PAR1"
 _TAIL = 8
-# that of a file of some gigabytes
+# enough for a file of some gigabytes
 _LONGEST_FOOTER = 1 << 24
-# no number takes more, with what says whether it is there and where it is
-_MOST_PER_VALUE, _MOST_BESIDE = 32, 1 << 20
-# pages of fewer numbers than these are not written
+# upper bounds in bytes of one value with its levels, and of the overhead per column
+_MOST_PER_VALUE, _MOST_OVERHEAD = 32, 1 << 20
+# pages with fewer values than this are not plausible
 _VALUES_PER_PAGE, _FEW_PAGES = 16, 64
 _PAGE_HEADER, _LONGEST_PAGE_HEADER = 1 << 9, 1 << 16
-# kinds of pages: the field that describes one, how many fields of it are needed, and which of them
-# name an encoding
+# page types: the field that describes one, the number of required fields, and those that name an
+# encoding
 _PAGES = {0: (5, 4, (2, 3, 4)), 2: (7, 2, (2,)), 3: (8, 6, (4,))}
 _DICTIONARY, _ENCODINGS = 2, (0, 2, 3, 4, 5, 6, 7, 8, 9)
 
 
 class FooterError(ValueError):
-    """A file that is no Parquet file, or a damaged one."""
+    """Not a Parquet file, or a damaged one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunk:
-    """The numbers of one column in one group of rows.
+    """The values of one column in one row group.
 
-    name:          of the column; of one inside others, their names before it
-    values:        how many there are
-    start, packed: where its bytes begin in the file, and how many they are
+    name:          of the column; for a nested column, after the names of its parents
+    values:        number of values
+    start, packed: offset in the file, and compressed size in bytes
     """
 
     name: tuple[str, ...]
@@ -50,7 +50,7 @@ class ColumnChunk:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Some rows that are stored together."""
+    """Rows that are stored together."""
 
     rows: int
     chunks: tuple[ColumnChunk, ...]
@@ -58,14 +58,14 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class ParquetFooter:
-    """What stands at the end of a Parquet file: its groups of rows, and words of the writer."""
+    """The metadata at the end of a Parquet file: its row groups and key-value pairs."""
 
     groups: tuple[RowGroup, ...]
     meta: Mapping[str, str]
 
 
 def read_footer(stream: BinaryIO) -> ParquetFooter:
-    """The footer of a file that can be as it says."""
+    """Read the footer and check that it is consistent with the file."""
     size = stream.seek(0, os.SEEK_END)
     tail = _bytes_at(stream, size - _TAIL, _TAIL) if size > 2 * _TAIL else b""
     length = int.from_bytes(tail[:4], "little")
@@ -75,10 +75,10 @@ def read_footer(stream: BinaryIO) -> ParquetFooter:
     return _footer(_bytes_at(stream, start, length), start)
 
 
-# parts of one recording all begin with it
+# the parts of one recording share it
 @lru_cache(maxsize=4)
 def _footer(data: bytes, start: int) -> ParquetFooter:
-    """The footer that begins at this place in its file."""
+    """Parse the footer that begins at this offset of its file."""
     try:
         fields = ThriftReader(data).structure()
         groups = tuple(_group(each) for each in _listed(fields, 4))
@@ -96,16 +96,16 @@ def _group(fields: ThriftFields) -> RowGroup:
 
 
 def _chunk(fields: ThriftFields) -> ColumnChunk:
-    said = fields[3]
-    _listed(said, 2)
+    column = fields[3]
+    _listed(column, 2)
     for needed in (1, 4, 6):
-        _count(said, needed)
-    start = _count(said, 9)
-    # some writers say 0 where there is no dictionary
-    if 0 < said.get(11, 0) < start:
-        start = said[11]
-    name = tuple(_text(part) for part in _listed(said, 3))
-    return ColumnChunk(name, _count(said, 5), start, _count(said, 7))
+        _count(column, needed)
+    start = _count(column, 9)
+    # some writers store 0 for a missing dictionary
+    if 0 < column.get(11, 0) < start:
+        start = column[11]
+    name = tuple(_text(part) for part in _listed(column, 3))
+    return ColumnChunk(name, _count(column, 5), start, _count(column, 7))
 
 
 def _count(fields: ThriftFields, number: int, bits: int = 63) -> int:
@@ -132,24 +132,24 @@ def _require_rows(groups: Sequence[RowGroup], rows: object) -> None:
 
 
 def _require_apart(groups: Sequence[RowGroup], leaves: int, end: int) -> None:
-    """Refuse columns that lie elsewhere, or one over the other to be counted twice."""
+    """Reject column chunks outside the file, or overlapping ones."""
     if any(len(group.chunks) != leaves for group in groups):
         raise FooterError("a group of rows lacks a column")
-    # a column without numbers is nowhere
+    # a chunk without values has no location
     chunks = [chunk for group in groups for chunk in group.chunks if chunk.values]
-    places = sorted((chunk.start, chunk.start + chunk.packed) for chunk in chunks)
-    if any(start < len(MAGIC) or stop > end for start, stop in places):
+    ranges = sorted((chunk.start, chunk.start + chunk.packed) for chunk in chunks)
+    if any(start < len(MAGIC) or stop > end for start, stop in ranges):
         raise FooterError("a column lies outside the file")
-    if any(stop > start for (_, stop), (start, _) in pairwise(places)):
+    if any(stop > start for (_, stop), (start, _) in pairwise(ranges)):
         raise FooterError("columns lie one over the other")
 
 
 def require_pages(
     stream: BinaryIO, footer: ParquetFooter, names: Collection[str], rows: range
 ) -> None:
-    """Refuse columns of numbers whose pages unfold to more than their numbers can take.
+    """Reject numeric columns whose pages decompress to more than their values need.
 
-    rows: those that are to be read, whose groups are looked at
+    rows: the rows to read, whose row groups are checked
     """
     for group in _groups_of(footer, rows):
         for chunk in group.chunks:
@@ -160,7 +160,7 @@ def require_pages(
 
 
 def _groups_of(footer: ParquetFooter, rows: range) -> Iterator[RowGroup]:
-    """The groups that have some of these rows."""
+    """The row groups that contain some of these rows."""
     stop = 0
     for group in footer.groups:
         first, stop = stop, stop + group.rows
@@ -171,12 +171,12 @@ def _groups_of(footer: ParquetFooter, rows: range) -> Iterator[RowGroup]:
 def _require_numbers(chunk: ColumnChunk, pages: Sequence[tuple[int, int]]) -> None:
     if sum(values for values, _ in pages) != chunk.values:
         raise FooterError("the pages of a column do not have its numbers")
-    if sum(unpacked for _, unpacked in pages) > _MOST_PER_VALUE * chunk.values + _MOST_BESIDE:
+    if sum(unpacked for _, unpacked in pages) > _MOST_PER_VALUE * chunk.values + _MOST_OVERHEAD:
         raise FooterError("the pages of a column unfold to more than its numbers")
 
 
 def _pages(stream: BinaryIO, chunk: ColumnChunk) -> Iterator[tuple[int, int]]:
-    """How many numbers each page has, none for a dictionary, and its bytes when unpacked."""
+    """Yield the value count of each page, 0 for a dictionary, and its uncompressed size."""
     at, end, left = chunk.start, chunk.start + chunk.packed, _FEW_PAGES
     left += chunk.values // _VALUES_PER_PAGE
     while at < end and left:
@@ -193,16 +193,16 @@ def _pages(stream: BinaryIO, chunk: ColumnChunk) -> Iterator[tuple[int, int]]:
 
 def _values(header: ThriftFields) -> int:
     kind = _count(header, 1)
-    place, needed, encodings = _PAGES[kind]
-    about = header[place]
-    counts = [_count(about, number, 31) for number in range(1, needed + 1)]
-    if any(about[number] not in _ENCODINGS for number in encodings):
+    field, needed, encodings = _PAGES[kind]
+    description = header[field]
+    counts = [_count(description, number, 31) for number in range(1, needed + 1)]
+    if any(description[number] not in _ENCODINGS for number in encodings):
         raise TypeError("an encoding that nobody knows")
     return 0 if kind == _DICTIONARY else counts[0]
 
 
 def _page_header(stream: BinaryIO, at: int, end: int) -> tuple[ThriftFields, int]:
-    """What a page says of itself, and how many bytes that takes."""
+    """The header of a page, and its size in bytes."""
     for length in (_PAGE_HEADER, _LONGEST_PAGE_HEADER):
         reader = ThriftReader(_bytes_at(stream, at, min(length, end - at)))
         try:
@@ -212,58 +212,58 @@ def _page_header(stream: BinaryIO, at: int, end: int) -> tuple[ThriftFields, int
     raise FooterError("a page does not say what it holds") from problem
 
 
-def _bytes_at(stream: BinaryIO, place: int, size: int) -> bytes:
-    # a buffer would read much more than is looked at
-    if hasattr(os, "pread") and (number := _number(stream)) is not None:
-        return os.pread(number, size, place)
-    stream.seek(place)
+def _bytes_at(stream: BinaryIO, offset: int, size: int) -> bytes:
+    # a buffered stream would read much more than necessary
+    if hasattr(os, "pread") and (descriptor := _descriptor(stream)) is not None:
+        return os.pread(descriptor, size, offset)
+    stream.seek(offset)
     return stream.read(size)
 
 
-def _number(stream: BinaryIO) -> int | None:
-    """What the system calls the file; None if it does not lie on a disk."""
+def _descriptor(stream: BinaryIO) -> int | None:
+    """The file descriptor; None if the stream is not a file on a disk."""
     try:
         return stream.fileno()
     except OSError:
         return None
 
 
-# a structure by the numbers of its fields
+# a Thrift structure by its field ids
 ThriftFields = dict[int, Any]
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BYTES, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
-# structures in structures; Parquet has six
+# largest nesting depth; Parquet has six levels
 _DEEPEST = 12
-# those of all but the first seven bits of a number
+# shifts of the bytes of a varint after the first one
 _SHIFTS = range(7, 70, 7)
 _TOO_EARLY = "it ends too early"
 
 
 class ThriftError(ValueError):
-    """Bytes that are not what they should be."""
+    """Malformed Thrift data."""
 
 
 class ThriftReader:
-    """Reads structures one after the other, and knows how far it has come."""
+    """Reads structures in the Thrift compact protocol; `at` is the current offset."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
     def structure(self, depth: int = 0) -> ThriftFields:
-        """The structure that begins here."""
+        """The structure at the current offset."""
         if depth > _DEEPEST:
             raise ThriftError("structures within structures")
         fields: ThriftFields = {}
         number = 0
         while head := self._byte():
-            number = number + (head >> 4) if head >> 4 else self._whole()
+            number = number + (head >> 4) if head >> 4 else self._signed()
             fields[number] = self._value(head & 15, depth)
         return fields
 
     def _value(self, kind: int, depth: int) -> Any:
-        # most of them first
+        # most frequent kinds first
         if kind in (_I64, _I32, _I16):
-            return self._whole()
+            return self._signed()
         if kind == _BYTES:
             return self._piece(self._count())
         if kind in (_LIST, _SET):
@@ -282,20 +282,20 @@ class ThriftReader:
         head = self._byte()
         size = head >> 4 if head >> 4 < 15 else self._count()
         kind = head & 15
-        # every item takes a byte at least
+        # every item has at least one byte
         if size > len(self._data) - self.at or depth > _DEEPEST:
             raise ThriftError("a list longer than the file")
         if kind in (_TRUE, _FALSE):
             return [self._byte() == _TRUE for _ in range(size)]
         return [self._value(kind, depth) for _ in range(size)]
 
-    def _whole(self) -> int:
-        """A number of either sign, the sign last."""
+    def _signed(self) -> int:
+        """A zigzag varint: an integer of either sign."""
         found = self._count()
         return (found >> 1) ^ -(found & 1)
 
     def _count(self) -> int:
-        """Seven bits to a byte, the lowest first."""
+        """A varint: seven bits per byte, the lowest first."""
         byte = self._byte()
         if byte < 128:
             return byte

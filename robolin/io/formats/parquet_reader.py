@@ -1,4 +1,4 @@
-"""Parquet files, read by polars."""
+"""Read Parquet files with polars."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from robolin.io.table_file import (
     row_location,
 )
 
-# of repeated values Parquet keeps a few bytes only; motions have a time at least
+# Parquet stores repeated values in a few bytes; recordings have at least a changing time
 _LARGEST_RATIO = 1000
-# a group of rows is read as a whole: so many bytes, or so many times what it takes in the file
+# largest size in bytes of a row group, which is read in one piece, or ratio to its size in the file
 _GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO = 1 << 27, 16
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def parquet_table(source: TableSource) -> TableFile:
-    """Look at the names and types; columns that nobody asks for may hold anything."""
+    """Read names and types; columns that are not requested may have any type."""
     rows = ParquetRows(source)
     names, schema = rows.names, rows.schema
     return TableFile(
@@ -51,15 +51,15 @@ def parquet_table(source: TableSource) -> TableFile:
         size=rows.count,
         most_rows=lambda: rows.count,
         digest=lambda: source.digest(by_path=True),
-        chooses=True,
-        whole=lambda i: schema[names[i]].is_integer(),
-        moments=lambda i: _unit(schema[names[i]]),
-        texts=lambda places: _texts(rows.lazy, [names[i] for i in places], source),
+        supports_slicing=True,
+        is_integer=lambda i: schema[names[i]].is_integer(),
+        datetime_unit=lambda i: _unit(schema[names[i]]),
+        texts=lambda indices: _texts(rows.lazy, [names[i] for i in indices], source),
     )
 
 
 class ParquetRows:
-    """The rows of a file whose footer is sound, of which none has been read."""
+    """The rows of a file whose footer is valid; no rows are read yet."""
 
     def __init__(self, source: TableSource) -> None:
         self._source = source
@@ -78,16 +78,16 @@ class ParquetRows:
         self._size = source.stream.seek(0, os.SEEK_END)
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
-        """The rows and columns that were asked for, block by block."""
-        chosen, wanted = [self.names[i] for i in request.indices], request.within(self.count)
-        self._require_sound(chosen, wanted, request)
-        first = wanted.start
-        some = self.lazy.select(chosen).slice(first, len(wanted))
+        """Yield the requested rows and columns in blocks."""
+        chosen, rows = [self.names[i] for i in request.indices], request.within(self.count)
+        self._require_sound(chosen, rows, request)
+        first = rows.start
+        some = self.lazy.select(chosen).slice(first, len(rows))
         for frame in _frames(some, request.rows, self._source):
             yield self._block(frame, first, request)
             first += len(frame)
-        if first != wanted.stop:
-            # where polars panics in a thread of its own, rows end as if there were no more
+        if first != rows.stop:
+            # if polars panics in one of its threads, the rows just end early
             raise damaged_parquet(self._source.file)
 
     def _block(self, frame: DataFrame, first: int, request: ReadRequest) -> TableBlock:
@@ -95,40 +95,42 @@ class ParquetRows:
 
         names, file = self.names, self._source.file
         values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
-        whole = {i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole}
-        block = TableBlock(values, row_location(file, first), first + len(values), whole)
-        if not request.gaps and not np.isfinite(values).all():
-            # which cells are empty is only of use to whoever is told of them
+        integers = {
+            i: _integers(frame, names[i], request.datetimes.get(i), file) for i in request.integers
+        }
+        block = TableBlock(values, row_location(file, first), first + len(values), integers)
+        if not request.allow_nan and not np.isfinite(values).all():
+            # empty cells are only needed for the error message
             empty = frame.select(polars.all().is_null()).to_numpy()
             require_finite_cells(block, names, request, file, self.count, empty)
         return block
 
-    def _require_sound(self, chosen: list[str], wanted: range, request: ReadRequest) -> None:
-        """Refuse types that are no numbers, and a file that unfolds to far more than it is."""
+    def _require_sound(self, chosen: list[str], rows: range, request: ReadRequest) -> None:
+        """Reject non-numeric types, and a file that decompresses to far more than its size."""
         schema, file = self.schema, self._source.file
         _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
-        _require_float64(schema, [self.names[i] for i in request.unrounded], file)
+        _require_float64(schema, [self.names[i] for i in request.exact], file)
         reject_decompression_bomb(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
         _require_groups(self._footer, set(chosen), file)
         if not is_stored(self._source.path):
-            # in a store every page would be a request of its own
+            # in a store every page would need a request
             with _footer_errors(file):
-                require_pages(self._source.stream, self._footer, set(chosen), wanted)
+                require_pages(self._source.stream, self._footer, set(chosen), rows)
 
 
 def _scanned(path: str) -> LazyFrame:
-    """The table, of which nothing has been read; from a store polars gets what it needs itself."""
+    """A lazy frame of the file; polars reads directly from a store."""
     import polars
 
-    how: dict[str, Any] = {"glob": False, "hive_partitioning": False}
+    options: dict[str, Any] = {"glob": False, "hive_partitioning": False}
     if is_stored(path):
-        # credentials of the same variables as everywhere, without other packages
-        how |= {"storage_options": polars_options(path), "credential_provider": None}
-    return polars.scan_parquet(path, **how)
+        # credentials from the usual variables, without further packages
+        options |= {"storage_options": polars_options(path), "credential_provider": None}
+    return polars.scan_parquet(path, **options)
 
 
 def _texts(lazy: LazyFrame, names: Sequence[str], source: TableSource) -> tuple[str, ...] | None:
-    """The words that columns have in every row; None if they differ, or are none."""
+    """The text of these columns if it is the same in every row, else None."""
     import polars
 
     schema = lazy.collect_schema()
@@ -144,7 +146,7 @@ def _texts(lazy: LazyFrame, names: Sequence[str], source: TableSource) -> tuple[
 
 
 def _unit(kind: DataType) -> str | None:
-    """The unit of moments without a zone, None for any other type."""
+    """The unit of date and time without a zone or in UTC, None for any other type."""
     import polars
 
     if isinstance(kind, polars.Datetime) and kind.time_zone in (None, "UTC"):
@@ -152,8 +154,8 @@ def _unit(kind: DataType) -> str | None:
     return None
 
 
-def _whole(frame: DataFrame, name: str, unit: str | None, file: str) -> Integers:
-    """A column of whole numbers or moments, every one of them there and within int64."""
+def _integers(frame: DataFrame, name: str, unit: str | None, file: str) -> Integers:
+    """A column of integers or date and time as int64, without empty cells."""
     import polars
 
     if frame[name].null_count():
@@ -183,19 +185,19 @@ def _frames(lazy: LazyFrame, rows: int, source: TableSource) -> Iterator[DataFra
 def _as_float64(frame: DataFrame) -> DataFrame:
     import polars
 
-    # polars plans a query for every cast, also for one that has nothing to do
+    # polars plans a query for every cast, even if there is nothing to do
     done = all(kind == polars.Float64 for kind in frame.dtypes)
     return frame if done else frame.cast(polars.Float64)
 
 
 def _unread(path: str, file: str, error: BaseException) -> RobolinError:
-    """What polars could not read: a store that does not answer, else a damaged file."""
+    """The error for a failed read: a known problem of the store, else a damaged file."""
     problem = known_problem(path, str(error)) if is_stored(path) else None
     return problem or damaged_parquet(file)
 
 
 def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:
-    """Refuse groups of rows that unfold to far more than they take in the file."""
+    """Reject row groups that decompress to far more than their size in the file."""
     for number, group in enumerate(footer.groups, 1):
         packed = sum(chunk.packed for chunk in group.chunks if chunk.name[-1] in chosen)
         unfolded = 8 * group.rows * len(chosen)
@@ -206,7 +208,7 @@ def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -
 
 
 def validated_footer(stream: BinaryIO, file: str) -> ParquetFooter:
-    """What a Parquet file says of itself, or our error if that cannot be."""
+    """Read and validate the footer of a Parquet file; RobolinError if it is damaged."""
     with _footer_errors(file):
         return read_footer(stream)
 
@@ -231,7 +233,7 @@ def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
 
 
 def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
-    """Refuse decimal fractions where nothing may be rounded."""
+    """Reject decimal types in columns that must not be rounded."""
     for name in exact:
         if schema[name].is_decimal():
             message = f"the column '{name}' holds {schema[name]}, which float64 would round"
@@ -240,7 +242,7 @@ def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
 
 
 def damaged_parquet(file: str) -> RobolinError:
-    """What is said of a file that polars cannot read."""
+    """The error for a file that polars cannot read."""
     return RobolinError(
         "not a Parquet file, or a damaged one", where=file, hint="write it again, or use CSV or NPZ"
     )

@@ -1,4 +1,4 @@
-"""Parquet: the columns of the CSV, with the provenance inside the file under the key `robolin`."""
+"""Parquet: the columns of the CSV, with the provenance as metadata under the key `robolin`."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
-# the same rows give the same groups of rows, and so the same bytes, however they come
+# equal rows give equal row groups, and so equal bytes, regardless of how rows are divided
 _NUMBERS_PER_GROUP = 1 << 21
 _READ_AT_ONCE = 1 << 22
 # digits of computed numbers hardly repeat: zstd makes files 5–9 % smaller, and takes twice as long
-# to write all of it
+# to write
 _COMPRESSION = "snappy"
 
-# the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros in their place
+# the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros instead of the digits
 META, CHECKSUM, UNCHECKED = "robolin", "robolin.crc32", "0" * 8
 _CHECKSUM = re.compile(CHECKSUM.encode() + rb"[^0-9a-f]{1,4}([0-9a-f]{8})")
 _TAIL = 8
 
 
 def write_parquet(result: ResultStream, path: str | Path) -> None:
-    """Write the table as one Parquet file, group of rows by group of rows."""
+    """Write the table as one Parquet file, one row group at a time."""
     with atomic_write(path) as stream:
         if is_stream(path):
-            # the checksum is put in last, which a pipe does not allow
+            # the checksum is inserted last, which requires a seekable file
             with tempfile.TemporaryFile() as held:
                 _write_parquet_to(result, held, path)
                 held.seek(0)
@@ -71,8 +71,8 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
     import polars
 
     digests = Digests()
-    goes_on = after_short_answer(attrgetter("size"))
-    parts = prefetch(digests.passing(result.parts), goes_on)
+    start_when = after_short_answer(attrgetter("size"))
+    parts = prefetch(digests.passing(result.parts), start_when)
     with ExitStack() as leaving:
         leaving.callback(close_generator, parts)
         try:
@@ -80,26 +80,26 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
         except polars.exceptions.PolarsError as error:
             _require_room(stream)
             raise FileError(f"could not write: {error}", where=str(path)) from error
-    place = checksum_place(stream)
-    assert place is not None, "the checksum was given a place"
-    stream.seek(place)
-    stream.write(checksum_excluding(stream, place))
+    offset = checksum_offset(stream)
+    assert offset is not None, "the checksum was given a place"
+    stream.seek(offset)
+    stream.write(checksum_excluding(stream, offset))
 
 
 def _sink(parts: Iterator[Result], stream: IO[bytes], provenance: Callable[[], str]) -> None:
-    """Have polars write the parts, and then the provenance, which is known when all are written."""
+    """Write the parts with polars, then the provenance, which is known after the last part."""
     from polars.io.plugins import register_io_source
 
-    begun, all_there = _beginning(parts)
-    schema, leave = _framed(begun[0]).schema, Event()
-    said: list[str] = []
+    first_parts, all_there = _beginning(parts)
+    schema, leave = _data_frame(first_parts[0]).schema, Event()
+    texts: list[str] = []
 
     def frames(*_: Any) -> Iterator[DataFrame]:
-        for part in chain(begun, parts):
+        for part in chain(first_parts, parts):
             if leave.is_set():
                 return
-            yield _framed(part)
-        said.append(provenance())
+            yield _data_frame(part)
+        texts.append(provenance())
 
     sink = partial(
         register_io_source(frames, schema=schema).sink_parquet,
@@ -107,35 +107,35 @@ def _sink(parts: Iterator[Result], stream: IO[bytes], provenance: Callable[[], s
         row_group_size=max(_NUMBERS_PER_GROUP // len(schema), 1),
         compression=_COMPRESSION,
         maintain_order=True,
-        metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
+        metadata=lambda _: {META: texts[0], CHECKSUM: UNCHECKED},
     )
     if all_there:
-        # it is written before anybody could lose patience
+        # too short to need an interruption
         sink()
     else:
         in_background(sink, leave)
 
 
 def _beginning(parts: Iterator[Result]) -> tuple[list[Result], bool]:
-    """The first parts, as many as a short answer has, and whether there are no others."""
-    begun, numbers = [], 0
+    """The first parts, up to the size of a small result, and whether these are all parts."""
+    first_parts, numbers = [], 0
     for part in parts:
-        begun.append(part)
+        first_parts.append(part)
         numbers += part.size
         if numbers > SMALL_RESULT:
-            return begun, False
-    return begun, True
+            return first_parts, False
+    return first_parts, True
 
 
 def _require_room(stream: IO[bytes]) -> None:
-    """Let the system itself say what is wrong with writing, if anything still is."""
+    """Write some bytes, so that a full disk raises the error of the system."""
     stream.seek(0, os.SEEK_END)
     stream.write(bytes(_READ_AT_ONCE))
     stream.flush()
 
 
-def _framed(part: Result) -> DataFrame:
-    """Some rows as named columns."""
+def _data_frame(part: Result) -> DataFrame:
+    """The rows of a part as named columns."""
     import polars
 
     groups = table_columns(part)
@@ -148,14 +148,14 @@ def _columns(group: Columns) -> DataFrame:
 
     if group.values.dtype.kind != "M":
         return polars.from_numpy(group.values, schema=group.names, orient="row")
-    # Parquet knows no whole seconds
+    # Parquet has no time stamps in seconds
     fine = np.dtype("M8[ms]") if group.values.dtype == "M8[s]" else group.values.dtype
     columns = zip(group.names, group.values.T.astype(fine), strict=True)
     return polars.DataFrame({name: polars.Series(values) for name, values in columns})
 
 
-def checksum_place(stream: IO[bytes]) -> int | None:
-    """Where in a Parquet file its checksum stands, None if there is no such place."""
+def checksum_offset(stream: IO[bytes]) -> int | None:
+    """The byte offset of the checksum in a Parquet file, None if it has none."""
     size = stream.seek(0, os.SEEK_END)
     if size < _TAIL:
         return None
@@ -166,21 +166,21 @@ def checksum_place(stream: IO[bytes]) -> int | None:
         return None
     stream.seek(start)
     found = list(_CHECKSUM.finditer(stream.read(length)))
-    # names inside the provenance, which comes first, may look like it
+    # the provenance, which comes first, may contain similar text
     return start + found[-1].start(1) if found else None
 
 
-def checksum_excluding(stream: IO[bytes], place: int) -> bytes:
-    """The digits that belong at this place; the stream is left there."""
+def checksum_excluding(stream: IO[bytes], offset: int) -> bytes:
+    """The checksum of the file without its digits; the stream is left at `offset`."""
     stream.seek(0)
     total = 0
-    for size in _pieces(place):
+    for size in _pieces(offset):
         total = zlib.crc32(stream.read(size), total)
     total = zlib.crc32(UNCHECKED.encode(), total)
-    stream.seek(place + len(UNCHECKED))
+    stream.seek(offset + len(UNCHECKED))
     while piece := stream.read(_READ_AT_ONCE):
         total = zlib.crc32(piece, total)
-    stream.seek(place)
+    stream.seek(offset)
     return f"{total:08x}".encode()
 
 
@@ -191,7 +191,7 @@ def _pieces(size: int) -> Iterator[int]:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[StoredFile]:
-    """A Parquet file; nothing but its checksum is looked at before that is found to be right."""
+    """Open a Parquet file; the checksum is verified before anything is parsed."""
     where = str(path)
     with open_bytes(path) as stream:
         _require_checksum(stream, where)
@@ -200,19 +200,19 @@ def open_parquet(path: Path) -> Iterator[StoredFile]:
 
 
 def parquet_provenance(stream: BinaryIO, where: str) -> Meta:
-    """What a Parquet file says of itself at its end, whatever its numbers are."""
+    """The provenance in the metadata of a Parquet file, without reading its numbers."""
     return provenance(_parquet_meta(stream, where), where)
 
 
 def _require_checksum(stream: BinaryIO, where: str) -> None:
-    place = checksum_place(stream)
-    if place is None:
+    offset = checksum_offset(stream)
+    if offset is None:
         raise RobolinError(
             "not a Parquet file that robolin wrote, or a damaged one",
             where=where,
             hint="robolin writes such files with -o FILE.parquet",
         )
-    expected = checksum_excluding(stream, place)
+    expected = checksum_excluding(stream, offset)
     if stream.read(len(UNCHECKED)) != expected:
         raise corrupt_file_error(where, "its bytes were changed after it was stored")
 

@@ -1,4 +1,4 @@
-"""Rows of a text counted before they are read, and marked where parts of it begin."""
+"""Count the rows of a text, and index the byte offsets where parts begin."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from robolin.io.formats.line_reader import LineReader, Lines, count_bytes
 from robolin.io.table_file import RowOffset
 
 _AT_ONCE = 1 << 22
-# pieces that stay in the processor's caches until they are digested and looked at
+# pieces that stay in the processor's caches while they are hashed and scanned
 _PLAINLY_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
 class RowIndex:
-    """The digest of a text, how many rows it has below the header, and where parts begin.
+    """The hash of a text, its number of rows below the header, and offsets of some rows.
 
-    rows:  None where nobody wants to know
-    marks: the last of them, of a plain text, is where it ends
-    even:  whether all lines have as many cells as the first, without quotes and other letters
-           than those of ASCII
+    rows:  None if rows were not counted
+    marks: the last one, for a plain text, is the end of the text
+    even:  whether all lines have as many cells as the first, in ASCII and without quotes
     """
 
     digest: str
@@ -40,9 +39,9 @@ class RowIndex:
 
 
 def index_plain_text(stream: BinaryIO, every: int | None, first: int) -> RowIndex | None:
-    """A text whose lines are its rows; None for one with quotes, returns or blank lines.
+    """Index a text with one line per row; None for one with quotes, returns or blank lines.
 
-    every: rows from one mark to the next, the first of which is at row `first`
+    every: rows from one mark to the next; the first mark is at row `first`
     """
     digest = hashlib.sha256()
     with closing(prefetch(_digested(stream, digest), _worth_a_thread)) as pieces:
@@ -51,22 +50,22 @@ def index_plain_text(stream: BinaryIO, every: int | None, first: int) -> RowInde
 
 
 def _digested(stream: BinaryIO, digest: hashlib._Hash) -> Iterator[bytes]:
-    """All bytes, each piece counted in before it is handed on."""
+    """Yield all bytes in pieces, and hash each piece."""
     while piece := stream.read(_PLAINLY_AT_ONCE):
         digest.update(piece)
         yield piece
 
 
 def _worth_a_thread(piece: bytes) -> bool:
-    """Whether there is more to read, and a core that could do it meanwhile."""
+    """Return whether there is more to read, and a second core to read it in parallel."""
     return len(piece) == _PLAINLY_AT_ONCE and cores() > 1
 
 
 def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> RowIndex | None:
-    """What `index_plain_text` tells, without the digest."""
+    """The result of `index_plain_text` without the hash."""
     marks: list[RowOffset] = []
     look, even, commas = NOTHING_YET, True, 0
-    # lines that have ended so far, and how many bytes there were
+    # lines that have ended so far, and bytes read so far
     ended, reached, following = 0, 0, first
     for piece in pieces:
         if every is not None:
@@ -74,7 +73,7 @@ def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> RowIndex
             look = scan_bytes(piece, commas, look)
             if look.quotes or look.returns or look.blank_lines:
                 return None
-            # the row r begins behind the end of line r, the header being line 0
+            # row r begins after the end of line r, the header being line 0
             if following < ended + look.ends:
                 ends = reached + np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
                 for row in range(following, ended + look.ends, every):
@@ -91,7 +90,7 @@ def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> RowIndex
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> RowIndex:
-    """Any text, line by line."""
+    """Index any text, line by line."""
     reader = LineReader(stream, _AT_ONCE, file)
     if every is None:
         for _ in reader.lines():
@@ -103,7 +102,7 @@ def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str)
 
 
 class _Counting:
-    """Rows of a text counted, and marked where parts begin."""
+    """Counts rows and records the offsets where parts begin."""
 
     def __init__(self, every: int, first: int) -> None:
         self._every, self._next = every, first
@@ -114,7 +113,7 @@ class _Counting:
         """Count all rows below the header."""
         for lines in _below_header(blocks):
             if needs_csv_parser(lines.data):
-                # only its cells tell, which no mark can help with
+                # row ends depend on the cells, so offsets cannot be used
                 self.marks.clear()
                 rest = chain([lines], blocks)
                 texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in rest)
@@ -125,19 +124,19 @@ class _Counting:
     def _add(self, lines: Lines) -> None:
         data = lines.data
         blanks = b"\n\n" in data or b"\r" in data or data[:1] == b"\n"
-        found = -1
+        rows = -1
         if not blanks:
-            found = count_bytes(data, b"\n") + (data[-1:] not in (b"", b"\n"))
-        if blanks or self._next < self.rows + found:
+            rows = count_bytes(data, b"\n") + (data[-1:] not in (b"", b"\n"))
+        if blanks or self._next < self.rows + rows:
             begins = row_offsets(data)
-            found = len(begins)
-            while self._next < self.rows + found:
-                place = int(begins[self._next - self.rows])
-                line = lines.first + data.count(b"\n", 0, place)
-                byte = lines.reached - len(data) + place
+            rows = len(begins)
+            while self._next < self.rows + rows:
+                offset = int(begins[self._next - self.rows])
+                line = lines.first + data.count(b"\n", 0, offset)
+                byte = lines.reached - len(data) + offset
                 self.marks.append(RowOffset(self._next, line, byte))
                 self._next += self._every
-        self.rows += found
+        self.rows += rows
 
 
 def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
@@ -145,19 +144,19 @@ def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
     start = next(rest)
     data = start.data
     if b"\r" in data.partition(b"\n")[0].rstrip(b"\r"):
-        # lines end as they did on old Macs
+        # line ends of old Macs
         data = data.replace(b"\r", b"\n")
     yield Lines(data.partition(b"\n")[2], 2, start.reached, start.last)
     yield from rest
 
 
 def needs_csv_parser(data: bytes) -> bool:
-    """Whether only a look at the cells tells where rows end: quotes, or returns without feeds."""
+    """Return whether row ends depend on the cells: quotes, or returns without line feeds."""
     return b'"' in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))
 
 
 def row_offsets(data: bytes) -> npt.NDArray[np.int64]:
-    """Where in a text its rows begin; blank lines are none."""
+    """Byte offsets of the rows in a text; blank lines are skipped."""
     text = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(text == ord("\n"))
     begins: npt.NDArray[np.int64] = np.concatenate([[0], ends + 1]).astype(np.int64)
@@ -169,13 +168,13 @@ def row_offsets(data: bytes) -> npt.NDArray[np.int64]:
     blank: npt.NDArray[np.bool_] = (text[begins] == ord("\n")) | (
         (text[begins] == ord("\r")) & (behind == ord("\n"))
     )
-    # a return that ends the text ends a blank line
+    # a return at the end of the text ends a blank line
     blank |= (text[begins] == ord("\r")) & (begins == len(text) - 1)
     return begins[~blank]
 
 
 def slice_lines(lines: Lines, skip: int, keep: int | None) -> tuple[Lines, int]:
-    """The lines of some rows, behind so many others, and how many rows were passed over."""
+    """Skip some rows and keep at most `keep`; return the lines and the number of skipped rows."""
     if skip <= 0 and keep is None:
         return lines, 0
     begins = row_offsets(lines.data)

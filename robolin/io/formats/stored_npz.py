@@ -1,4 +1,4 @@
-"""Reading stored results back: NPZ, exact and self-describing, with damage found out."""
+"""Read stored results from NPZ files, and detect any damage."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _HEADER = re.compile(
 
 @contextmanager
 def open_npz(path: Path) -> Iterator[StoredFile]:
-    """Open a stored result: its provenance has been verified, its numbers not yet been read."""
+    """Open a stored result and verify its provenance; its numbers are not read yet."""
     with open_bytes(path) as stream:
         archive = NpzArchive(stream, str(path))
         yield StoredFile(archive.where, archive.meta, archive.blocks)
 
 
 class NpzArchive:
-    """An archive whose arrays are the ones its `meta` describes."""
+    """An archive whose arrays are those that its `meta` describes."""
 
     def __init__(self, stream: BinaryIO, where: str) -> None:
         self.where = where
@@ -69,7 +69,7 @@ class NpzArchive:
 
     @contextmanager
     def errors(self, what: str = "not an NPZ archive, or a damaged one") -> Iterator[None]:
-        """Whatever goes wrong inside an archive is the archive's fault."""
+        """Raise any error inside an archive as an error about a damaged file."""
         try:
             yield
         except RobolinError:
@@ -77,17 +77,17 @@ class NpzArchive:
         except _DAMAGE as error:
             raise corrupt_file_error(self.where, what) from error
 
-    def whole(self, entry: ArrayMeta) -> Numbers:
-        """One array at once."""
+    def read_array(self, entry: ArrayMeta) -> Numbers:
+        """Read one complete array."""
         with self.errors(f"the array '{entry.name}' is damaged"), self._opened(entry) as stream:
             return np.frombuffer(stream.read(), entry.numbers.dtype).reshape(entry.shape)
 
     def blocks(self, rows: int) -> Blocks:
-        """All arrays, so many rows of each at a time; at once where there is one state."""
+        """All arrays in blocks of `rows` rows; one block for a single state."""
         entries = entries_of(self.meta)
         total = self.meta["rows"]
         if total is None:
-            yield {entry.name: self.whole(entry) for entry in entries}
+            yield {entry.name: self.read_array(entry) for entry in entries}
             self.require_layout()
             return
         with ExitStack() as opened, self.errors("one of its arrays is damaged"):
@@ -99,12 +99,12 @@ class NpzArchive:
                     for entry, stream in zip(entries, streams, strict=True)
                 }
             for stream in streams:
-                # the archive's own checksum is looked at when the end has been seen
+                # zipfile verifies its checksum at the end of a member
                 stream.read(1)
         self.require_layout()
 
     def require_layout(self) -> None:
-        """Refuse an archive that is not, but for its arrays, byte for byte as it was written."""
+        """Reject an archive whose bytes outside its arrays differ from what robolin writes."""
         members: list[ZipMember] = []
         end = 0
         with self.errors():
@@ -143,7 +143,7 @@ class NpzArchive:
         return text[0]
 
     def _words(self, name: str) -> list[str] | None:
-        """An array of texts, None if there is none of that name."""
+        """An array of texts, None if it is missing."""
         if f"{name}.npy" not in self._archive.namelist():
             return None
         with self._archive.open(f"{name}.npy") as stream:
@@ -154,7 +154,7 @@ class NpzArchive:
         return [str(value) for value in values]
 
     def _require_as_they_are(self) -> None:
-        """Refuse arrays that take more room once read than the file has on the disk."""
+        """Reject compressed or overlapping arrays, which need more memory than the file's size."""
         infos = self._archive.infolist()
         size = self._stream.seek(0, os.SEEK_END)
         as_they_are = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
@@ -180,9 +180,9 @@ class NpzArchive:
 
 
 def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:
-    """The type and the shape of an array; ('', ()) for a type that no result has.
+    """The type and the shape of an array; ('', ()) for a type that results do not use.
 
-    Nothing but the form in which arrays are stored is understood, so that nothing is evaluated.
+    Only the exact form that robolin writes is parsed, so that nothing is evaluated.
     """
     if stream.read(len(_MAGIC)) != _MAGIC:
         raise ValueError("not an array in the first version of its format")
@@ -194,10 +194,10 @@ def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:
 
 
 def _next(stream: IO[bytes], shape: tuple[int, ...], kind: NumberKind) -> Numbers:
-    wanted = kind.size * prod(shape)
-    data = stream.read(wanted)
-    while len(data) < wanted:
-        more = stream.read(wanted - len(data))
+    size = kind.size * prod(shape)
+    data = stream.read(size)
+    while len(data) < size:
+        more = stream.read(size - len(data))
         if not more:
             raise EOFError
         data += more

@@ -1,1 +1,1 @@
-"""Objects in stores, `s3://bucket/key` and the like: found, read in pieces and put whole."""
+"""Object stores (`s3://bucket/key` and others): look up, read in ranges and write objects."""

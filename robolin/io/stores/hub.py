@@ -1,4 +1,4 @@
-"""Files of repositories on Hugging Face, `hf://datasets/owner/name/file`, which are only read."""
+"""Read files of Hugging Face repositories, `hf://datasets/owner/name/file`."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _BEGINNING = "hf://"
 _HUB = "https://huggingface.co"
 
 
-def found_in_hub(url: str) -> ObjectVersion | None:
-    """The file as it is now, None if there is none."""
+def stat_in_hub(url: str) -> ObjectVersion | None:
+    """The current version of the file, None if it does not exist."""
     with store_errors(url):
         try:
-            # without all that is known of a file its content has no name
-            told = _files(url).info(_name(url), refresh=True, expand_info=True)
+            # only the full listing has the hash of the content
+            info = _files(url).info(_name(url), refresh=True, expand_info=True)
         except FileNotFoundError:
             return None
-    return ObjectVersion(told["size"], told["blob_id"]) if told["type"] == "file" else None
+    return ObjectVersion(info["size"], info["blob_id"]) if info["type"] == "file" else None
 
 
-def listed_in_hub(url: str) -> list[str]:
-    """All files whose names begin so, in the order of their names."""
+def list_in_hub(url: str) -> list[str]:
+    """All files with this prefix, sorted by name."""
     name = _name(url)
     with store_errors(url):
         try:
-            told = _files(url).find(name.rpartition("/")[0], refresh=True)
+            names = _files(url).find(name.rpartition("/")[0], refresh=True)
         except FileNotFoundError:
-            told = []
-    return [f"{_BEGINNING}{each}" for each in sorted(told) if each.startswith(name)]
+            names = []
+    return [f"{_BEGINNING}{each}" for each in sorted(names) if each.startswith(name)]
 
 
-def bytes_in_hub(url: str, start: int, stop: int) -> bytes:
-    """Some bytes of a file."""
+def read_in_hub(url: str, start: int, stop: int) -> bytes:
+    """Read a range of bytes of a file."""
     with store_errors(url):
         return bytes(_files(url).cat_file(_name(url), start=start, end=stop))
 
@@ -45,7 +45,7 @@ def _name(url: str) -> str:
 
 
 def is_another_hub() -> bool:
-    """Whether HF_ENDPOINT names a hub that polars, which knows one only, does not read from."""
+    """Return whether HF_ENDPOINT names another hub, which polars cannot read."""
     return _endpoint() not in (None, _HUB)
 
 

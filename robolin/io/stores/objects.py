@@ -1,7 +1,7 @@
-"""Objects found, read and put by obstore, over the crate that polars reads stores with.
+"""Objects in S3, Google Cloud and Azure stores, accessed with obstore as polars does.
 
-Credentials, region and endpoint come from the variables that every program of a store knows, such
-as AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME.
+Credentials, region and endpoint come from the usual environment variables, such as
+AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME.
 """
 
 from __future__ import annotations
@@ -19,55 +19,55 @@ from typing import Any, BinaryIO, cast
 
 from robolin.errors import FileError, RobolinError, UsageError
 
-# nobody waits for a store that does not answer: so long for a connection, for an answer, and for
-# all tries together
-_CONNECT, _ANSWER, _TRIES, _ALL_TRIES = 5, 60, 3, 30
-# larger files go in pieces, and become an object when the last of them is there
+# timeouts in seconds for a connection and a response, the number of retries, and the time in
+# seconds for all of them
+_CONNECT, _RESPONSE, _TRIES, _ALL_TRIES = 5, 60, 3, 30
+# larger files are uploaded in several parts
 _ONE_PUT = 1 << 26
-# requests take tens of milliseconds, whatever they ask for
+# a request takes tens of milliseconds, regardless of its size
 _READ_AT_ONCE = 1 << 23
-_TOLD = ("AWS_", "GOOGLE_", "AZURE_")
+_VARIABLE_PREFIXES = ("AWS_", "GOOGLE_", "AZURE_")
 _ENDPOINTS = (
     *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
     *("AZURITE_BLOB_STORAGE_URL", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
 )
-# files of accounts that may name a store of one's own
+# account files, which may name a private store
 _ACCOUNTS = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH")
 
 
-def found(url: str) -> ObjectVersion | None:
-    """The object as it is now, None if there is none."""
+def stat(url: str) -> ObjectVersion | None:
+    """The current version of the object, None if it does not exist."""
     if parts_of(url)[0] == "hf":
-        from robolin.io.stores.hub import found_in_hub
+        from robolin.io.stores.hub import stat_in_hub
 
-        return found_in_hub(url)
+        return stat_in_hub(url)
     store, key = _store_and_key(url)
     with store_errors(url):
         try:
-            told = _obstore(url).head(store, key)
+            info = _obstore(url).head(store, key)
         except FileNotFoundError:
             return None
-    # a store without such names has times at least
-    return ObjectVersion(told["size"], told["e_tag"] or told["last_modified"].isoformat())
+    # a store without ETags has the time of the last change
+    return ObjectVersion(info["size"], info["e_tag"] or info["last_modified"].isoformat())
 
 
 def require_exists(url: str) -> ObjectVersion:
-    """The object as it is now, which has to be there."""
-    version = found(url)
+    """The current version of the object; an error if it does not exist."""
+    version = stat(url)
     if version is None:
         raise FileError("there is no such object", where=url, hint="check bucket and key")
     return version
 
 
 def list_objects(url: str) -> list[str]:
-    """All objects whose names begin so, in the order of their names."""
+    """All objects with this prefix, sorted by name."""
     if parts_of(url)[0] == "hf":
-        from robolin.io.stores.hub import listed_in_hub
+        from robolin.io.stores.hub import list_in_hub
 
-        return listed_in_hub(url)
+        return list_in_hub(url)
     store, key = _store_and_key(url)
     scheme, bucket, _ = parts_of(url)
-    # a store lists whole names of folders; what they begin with is looked at here
+    # stores list by folder; the rest of the prefix is compared here
     folder = key.rpartition("/")[0]
     with store_errors(url):
         pages = _obstore(url).list(store, folder or None)
@@ -76,7 +76,7 @@ def list_objects(url: str) -> list[str]:
 
 
 def content(url: str) -> bytes | None:
-    """All bytes of a small object, None if there is none."""
+    """All bytes of a small object, None if it does not exist."""
     store, key = _store_and_key(url)
     with store_errors(url):
         try:
@@ -88,7 +88,7 @@ def content(url: str) -> bytes | None:
 
 
 def put(url: str, data: bytes | Path) -> None:
-    """Let an object be these bytes, or those of a file; it is complete or absent."""
+    """Write an object atomically from bytes or from a file."""
     store, key = _store_and_key(url)
     large = isinstance(data, Path) and data.stat().st_size > _ONE_PUT
     with store_errors(url, writing=True):
@@ -96,20 +96,20 @@ def put(url: str, data: bytes | Path) -> None:
 
 
 def download(url: str, path: Path) -> None:
-    """Have all bytes of an object in a file."""
+    """Copy an object to a local file."""
     with open_object(url) as stream, open(path, "wb") as target:
         while piece := stream.read(_READ_AT_ONCE):
             target.write(piece)
 
 
 def open_object(url: str, version: ObjectVersion | None = None) -> BinaryIO:
-    """The bytes of an object as a stream; one that is replaced meanwhile is an error."""
+    """Open an object as a stream; an error if it is replaced while it is read."""
     version = version or require_exists(url)
     return io.BufferedReader(_Pieces(url, version), _READ_AT_ONCE)
 
 
 class _Pieces(io.RawIOBase):
-    """An object read in pieces, all of the same version."""
+    """A stream over one version of an object, read in ranges."""
 
     def __init__(self, url: str, version: ObjectVersion) -> None:
         self._url, self._version, self._at = url, version, 0
@@ -123,9 +123,9 @@ class _Pieces(io.RawIOBase):
     def tell(self) -> int:
         return self._at
 
-    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._version.size}[whence]
-        self._at = max(0, start + place)
+        self._at = max(0, start + offset)
         return self._at
 
     def readinto(self, buffer: Any) -> int:
@@ -139,25 +139,25 @@ class _Pieces(io.RawIOBase):
 
 
 def bytes_between(url: str, version: ObjectVersion, start: int, stop: int) -> bytes:
-    """Some bytes of this version of an object; another one is refused."""
+    """Read a range of bytes of this version of an object; another version is rejected."""
     if parts_of(url)[0] == "hf":
-        from robolin.io.stores.hub import bytes_in_hub
+        from robolin.io.stores.hub import read_in_hub
 
-        return bytes_in_hub(url, start, stop)
+        return read_in_hub(url, start, stop)
     store, key = _store_and_key(url)
-    wanted: dict[str, Any] = {"range": (start, stop), "if_match": version.etag}
+    options: dict[str, Any] = {"range": (start, stop), "if_match": version.etag}
     with store_errors(url):
-        return bytes(_obstore(url).get(store, key, options=wanted).bytes())
+        return bytes(_obstore(url).get(store, key, options=options).bytes())
 
 
 def require_same_version(url: str, version: ObjectVersion) -> None:
-    """Refuse an object that was replaced since it was found."""
-    if found(url) != version:
+    """Reject an object that was replaced since this version was read."""
+    if stat(url) != version:
         raise RobolinError("it was changed while it was read", where=url, hint="ask again")
 
 
 def is_read_by_polars(url: str) -> bool:
-    """Whether polars gets at the object by itself."""
+    """Return whether polars can read the object directly."""
     if parts_of(url)[0] != "hf":
         return True
     from robolin.io.stores.hub import is_another_hub
@@ -166,12 +166,12 @@ def is_read_by_polars(url: str) -> bool:
 
 
 def polars_options(url: str) -> dict[str, str | int]:
-    """What polars has to be told of a store: the same as is told here."""
+    """Storage options for polars: the same timeouts and retries as here."""
     if parts_of(url)[0] == "hf":
         return {}
     return {
         "connect_timeout": f"{_CONNECT}s",
-        "timeout": f"{_ANSWER}s",
+        "timeout": f"{_RESPONSE}s",
         "max_retries": _TRIES,
         "retry_timeout_ms": 1000 * _ALL_TRIES,
         "allow_http": str(_plain_http()).lower(),
@@ -179,13 +179,13 @@ def polars_options(url: str) -> dict[str, str | int]:
 
 
 def _plain_http() -> bool:
-    """Whether somebody names a store of their own that does without encryption."""
-    named = [os.environ.get(name, "") for name in _ENDPOINTS]
+    """Return whether a private endpoint without encryption is configured."""
+    endpoints = [os.environ.get(name, "") for name in _ENDPOINTS]
     for name in _ACCOUNTS:
         with suppress(OSError, ValueError, AttributeError):
-            told = json.loads(Path(os.environ.get(name, "")).read_text("utf-8"))
-            named.append(str(told.get("gcs_base_url", "")))
-    return any(each.startswith("http://") for each in named)
+            account = json.loads(Path(os.environ.get(name, "")).read_text("utf-8"))
+            endpoints.append(str(account.get("gcs_base_url", "")))
+    return any(each.startswith("http://") for each in endpoints)
 
 
 def _store_and_key(url: str) -> tuple[Any, str]:
@@ -194,19 +194,21 @@ def _store_and_key(url: str) -> tuple[Any, str]:
         raise UsageError("it names no bucket", where=url, hint="s3://bucket/folder/file.parquet")
     if scheme == "hf":
         raise UsageError("is only read from", where=url, hint="write to s3://, gs:// or az://")
-    told = frozenset((name, text) for name, text in os.environ.items() if name.startswith(_TOLD))
-    return _store(f"{scheme}://{bucket}", told), key
+    variables = frozenset(
+        (name, text) for name, text in os.environ.items() if name.startswith(_VARIABLE_PREFIXES)
+    )
+    return _store(f"{scheme}://{bucket}", variables), key
 
 
 @cache
-def _store(bucket: str, told: frozenset[tuple[str, str]]) -> Any:
-    """What reaches a bucket, as variables tell."""
+def _store(bucket: str, variables: frozenset[tuple[str, str]]) -> Any:
+    """The client of a bucket; `variables` are part of the cache key."""
     _obstore(bucket)
     from obstore.store import from_url
 
     client = {
         "connect_timeout": timedelta(seconds=_CONNECT),
-        "timeout": timedelta(seconds=_ANSWER),
+        "timeout": timedelta(seconds=_RESPONSE),
         "allow_http": _plain_http(),
     }
     retries = {"max_retries": _TRIES, "retry_timeout": timedelta(seconds=_ALL_TRIES)}
@@ -229,11 +231,11 @@ _VARIABLES = {
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
     "hf": "HF_TOKEN",
 }
-# words in what a store says, what is wrong then, and what helps
+# substrings of a store's error text, our message, and the hint
 _KNOWN = (
     (("NoSuchBucket", "ContainerNotFound"), "there is no such bucket", "check its name"),
     (("PreconditionFailed", "412 Precondition"), "it was changed while it was read", "ask again"),
-    # where nobody gives credentials, those of the machine itself are asked for
+    # without credentials, the client queries the metadata service of the machine
     (("169.254.169.254", "metadata.google"), "there are no credentials", "{variables}"),
     (("InvalidAccessKeyId", "SignatureDoesNotMatch"), "credentials are wrong", "{variables}"),
     (("401 Unauth", "403 Forbidden", "AccessDenied"), "access is denied", "{variables}"),
@@ -250,7 +252,7 @@ _LONGEST = 300
 
 @contextmanager
 def store_errors(url: str, *, writing: bool = False) -> Iterator[None]:
-    """What a library says of an object as our error."""
+    """Raise errors of the store's library as FileError."""
     try:
         yield
     except FileNotFoundError as error:
@@ -259,7 +261,7 @@ def store_errors(url: str, *, writing: bool = False) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno is not None:
-            # a disk of this machine says so
+            # an error of the local disk
             raise
         raise store_error(url, str(error)) from error
     except Exception as error:
@@ -269,19 +271,19 @@ def store_errors(url: str, *, writing: bool = False) -> Iterator[None]:
 
 
 def is_about_bucket(error: FileNotFoundError) -> bool:
-    """Whether not the object is missing, but all of the bucket."""
+    """Return whether the whole bucket is missing, not only the object."""
     return any(word in str(error) for word in _KNOWN[0][0])
 
 
 def store_error(url: str, text: str) -> FileError:
-    """The error that the words of a library come to."""
+    """Convert the error text of a library to a FileError."""
     first = text.partition("\n\nDebug source")[0]
     unknown = FileError(f"its store says: {' '.join(first.split())[:_LONGEST]}", where=url)
     return known_problem(url, text) or unknown
 
 
 def known_problem(url: str, text: str) -> FileError | None:
-    """The error that some words tell of, None if they tell of none."""
+    """The FileError for a known error text, None for any other text."""
     for words, message, hint in _KNOWN:
         if any(word in text for word in words):
             variables = f"credentials come from {_VARIABLES[url.partition(':')[0]]}"
@@ -291,7 +293,7 @@ def known_problem(url: str, text: str) -> FileError | None:
 
 @dataclass(frozen=True)
 class StorePath:
-    """A place in a store, put together as paths are; it is no path of this machine."""
+    """The URL of an object or folder in a store, joined with '/' like a path."""
 
     url: str
 
@@ -303,20 +305,20 @@ class StorePath:
 
     @property
     def name(self) -> str:
-        """Its last name."""
+        """The last component."""
         return PurePosixPath(self.url).name
 
 
 @dataclass(frozen=True)
 class ObjectVersion:
-    """Which object was found: its size in bytes, and what its store calls this version of it."""
+    """Version of an object: its size in bytes and its ETag."""
 
     size: int
     etag: str
 
     @property
     def text(self) -> str:
-        """What stands for the digest of an object, which nobody reads only to digest it."""
+        """Stands in for the hash of an object, which would require reading all of it."""
         return f"{self.size} bytes, ETag {self.etag}"
 
 

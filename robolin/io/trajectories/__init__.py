@@ -1,1 +1,1 @@
-"""Named joint columns of a file as states in the arm's order, in pieces."""
+"""Read trajectories: columns of a file as joint states in the robot's order, in chunks."""

@@ -1,7 +1,7 @@
-"""Recordings as other programs write them: their columns under the names that are native here.
+"""Map the columns of recordings of other programs to robolin's column names.
 
-What is told by the user comes first.  What is recognized without being told is recognized only
-where every joint of the arm is found that way and in no other, and a note says so.
+Options of the user come first.  A layout is only detected automatically if all joints of the
+robot match it and no other layout, and a note reports it.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError, UsageError
 
 TIME_COLUMN = "time"
-# a column of that name where somebody says that the time is another one
+# new name of a column 'time' if another column is the time
 _NOT_THE_TIME = "time (left aside)"
 TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
 
 _WORDS = {word: short for short, word in COLUMN_WORDS.items()}
-_PLACES = ("{joint}", "{index}", "{number}")
+_PLACEHOLDERS = ("{joint}", "{index}", "{number}")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a recording is meant.
+    """How to read a recording.
 
     columns:   'position=PATTERN' for each quantity, with {joint}, {index} (from 0) or {number};
                'JOINT/position=COLUMN' for one joint, 'time=COLUMN' for the time
-    time:      the column with the time, where that is not its name
+    time:      the column with the time, if it has another name
     degrees:   whether angles and their rates are in degrees
-    turning:   for each joint whether it turns, so that degrees can be meant
-    time_unit: what the time counts, 'ns', 'us', 'ms' or 's', from the first row on
-    carry:     columns that go along into the result
+    turning:   for each joint whether it is revolute, so that `degrees` applies
+    time_unit: unit of the time: 'ns', 'us', 'ms' or 's'; seconds count from the first row
+    carry:     columns that are copied to the result
     differentiate: how velocities and accelerations come from positions: 'central' or 'savgol'
-    radians:   whether somebody said that angles are in rad, for files whose units nobody knows
-    free_turns: whether a joint has velocities that are no derivatives of its positions
-    only:      the joints that are asked about; all without.  Numbers count the others, too
+    radians:   whether the user states that angles are in rad, for files without known units
+    free_turns: whether velocities of a joint are not derivatives of its positions
+    only:      the joints to read; all if None.  Indices count the others, too
     """
 
     columns: tuple[str, ...] = ()
@@ -54,39 +54,39 @@ class ReadOptions:
     only: tuple[str, ...] | None = None
 
     def about(self, quantities: Sequence[str]) -> ReadOptions:
-        """The rules for a file that is to have these quantities alone ('q', 'tau')."""
+        """The options for a file that has only these quantities ('q', 'tau')."""
         words = [COLUMN_WORDS[name] for name in quantities]
         kept = [text for text in self.columns if _quantity(text) in (*words, TIME_COLUMN)]
         return replace(self, columns=tuple(kept))
 
-    def asked(self, joints: Sequence[str]) -> Sequence[str]:
-        """Those of an arm's joints that the file is to tell of."""
+    def selected_joints(self, joints: Sequence[str]) -> Sequence[str]:
+        """The joints to read."""
         return joints if self.only is None else self.only
 
 
 AS_IT_IS = ReadOptions()
 
 
-def read_options_from(arm: Arm, said: Mapping[str, Any]) -> ReadOptions:
-    """The rules that flags by name make, for this arm."""
+def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:
+    """Options from command-line flags by name."""
     return ReadOptions(
-        columns=said.get("columns") or (),
-        time=said.get("time"),
-        degrees=bool(said.get("degrees")),
+        columns=flags.get("columns") or (),
+        time=flags.get("time"),
+        degrees=bool(flags.get("degrees")),
         turning=tuple(joint.turns for joint in arm.joints),
-        time_unit=said.get("time-unit"),
-        carry=said.get("carry") or (),
-        differentiate=said.get("differentiate"),
-        radians=bool(said.get("radians")),
+        time_unit=flags.get("time-unit"),
+        carry=flags.get("carry") or (),
+        differentiate=flags.get("differentiate"),
+        radians=bool(flags.get("radians")),
         free_turns=bool(arm.groups),
     )
 
 
 @dataclass(frozen=True)
 class NativeColumns:
-    """The columns of a file under the names that are looked for, and what was assumed.
+    """The columns of a file under robolin's names, and what was assumed.
 
-    naming: those that say which joint others are about
+    naming: columns that contain joint names
     """
 
     names: tuple[str, ...]
@@ -101,18 +101,18 @@ def canonical_columns(
     where: str,
     texts_of: TextsOf = lambda _: None,
 ) -> NativeColumns:
-    """Every column of a recording by the name it would have in a native file."""
+    """Rename every column of a recording to robolin's name for it."""
     renamed: dict[str, str] = {}
     naming: tuple[str, ...] = ()
     columns, notes = _without_mark(columns, rules)
-    asked = rules.asked(joints)
-    told = [text for text in rules.columns if _left_side(text) != TIME_COLUMN]
-    _require_each_once([_left_side(text) for text in told])
-    if told:
-        for text in told:
-            _add_columns(renamed, text, _columns_of_rule(text, columns, joints, asked, where))
-    elif not _any_native(columns, joints, asked):
-        renamed, naming, note = _detect_layout(columns, joints, asked, texts_of, where)
+    selected = rules.selected_joints(joints)
+    patterns = [text for text in rules.columns if _left_side(text) != TIME_COLUMN]
+    _require_each_once([_left_side(text) for text in patterns])
+    if patterns:
+        for text in patterns:
+            _add_columns(renamed, text, _columns_of_rule(text, columns, joints, selected, where))
+    elif not _any_native(columns, joints, selected):
+        renamed, naming, note = _detect_layout(columns, joints, selected, texts_of, where)
         notes += note
     named = _named_time(rules)
     if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME_COLUMN:
@@ -123,11 +123,11 @@ def canonical_columns(
 
 
 def _without_mark(columns: Sequence[str], rules: ReadOptions) -> tuple[Sequence[str], list[str]]:
-    """The names without the sign of a comment before the first one, unless that is told."""
+    """Strip a comment sign before the first name, unless an option names the column so."""
     first = columns[0] if columns else ""
     plain = first.lstrip("#% ")
-    told = (*(text.partition("=")[2].strip() for text in rules.columns), rules.time)
-    if plain == first or not plain or first in told or plain in columns:
+    specified = (*(text.partition("=")[2].strip() for text in rules.columns), rules.time)
+    if plain == first or not plain or first in specified or plain in columns:
         return columns, []
     return (plain, *columns[1:]), [f"the first column '{first}' is taken as '{plain}'"]
 
@@ -147,7 +147,7 @@ def _quantity(text: str) -> str:
 
 
 def _named_time(rules: ReadOptions) -> str | None:
-    """The column that somebody called the time."""
+    """The column that an option names as the time."""
     named = [
         text.partition("=")[2].strip() for text in rules.columns if _left_side(text) == TIME_COLUMN
     ]
@@ -159,7 +159,7 @@ def _named_time(rules: ReadOptions) -> str | None:
 
 
 def _add_columns(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> None:
-    """Add columns that a rule names, none of which another one has named before."""
+    """Add the columns of a rule, and reject columns that another rule has renamed."""
     for name, native in found.items():
         if renamed.get(name, native) != native:
             message = f"the column '{name}' is '{renamed[name]}' by another rule"
@@ -168,9 +168,9 @@ def _add_columns(renamed: dict[str, str], text: str, found: Mapping[str, str]) -
 
 
 def _columns_of_rule(
-    text: str, columns: Sequence[str], joints: Sequence[str], asked: Sequence[str], where: str
+    text: str, columns: Sequence[str], joints: Sequence[str], selected: Sequence[str], where: str
 ) -> dict[str, str]:
-    """The columns that one rule names."""
+    """The columns that one rule matches."""
     word, equals, pattern = (part.strip() for part in text.partition("="))
     flag = f"--columns={text}"
     joint, slash, quantity = word.rpartition("/")
@@ -179,17 +179,21 @@ def _columns_of_rule(
     if not equals or word not in _WORDS:
         hint = f"QUANTITY is one of {', '.join(_WORDS)}; or JOINT/QUANTITY=COLUMN, or time=COLUMN"
         raise UsageError("this is not QUANTITY=PATTERN", where=flag, hint=hint)
-    if not any(place in pattern for place in _PLACES):
+    if not any(placeholder in pattern for placeholder in _PLACEHOLDERS):
         hint = "for example position=/joint_states/{joint}/position"
-        raise UsageError(f"the pattern has none of {', '.join(_PLACES)}", where=flag, hint=hint)
-    names = {_filled(pattern, joint, i): joint for i, joint in enumerate(joints) if joint in asked}
+        raise UsageError(
+            f"the pattern has none of {', '.join(_PLACEHOLDERS)}", where=flag, hint=hint
+        )
+    names = {
+        _filled(pattern, joint, i): joint for i, joint in enumerate(joints) if joint in selected
+    }
     found = {
         name: column_name(_WORDS[word], joint) for name, joint in names.items() if name in columns
     }
     if not found:
-        wanted = next(iter(names), pattern)
-        hint = did_you_mean(wanted, columns, "look at the first line of the file")
-        raise RobolinError(f"there is no column such as '{wanted}'", where=where, hint=hint)
+        example = next(iter(names), pattern)
+        hint = did_you_mean(example, columns, "look at the first line of the file")
+        raise RobolinError(f"there is no column such as '{example}'", where=where, hint=hint)
     return found
 
 
@@ -201,7 +205,7 @@ def _of_one_joint(
     columns: Sequence[str],
     where: str,
 ) -> str:
-    """The column of one joint, if there are such a joint and such a column."""
+    """The column of one joint; an error if the joint or the column does not exist."""
     if joint not in joints:
         raise UsageError(
             f"there is no joint '{joint}'", where=flag, hint=did_you_mean(joint, list(joints))
@@ -217,11 +221,11 @@ def _filled(pattern: str, joint: str, i: int) -> str:
     return name.replace("{index}", str(i)).replace("{number}", str(i + 1))
 
 
-def _any_native(columns: Sequence[str], joints: Sequence[str], asked: Sequence[str]) -> bool:
-    """Whether a quantity of a joint is called as it is here: then nothing else is looked for."""
+def _any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence[str]) -> bool:
+    """Return whether a column already has robolin's name; then no layout is detected."""
     known = set(columns)
     for i, joint in enumerate(joints):
-        if joint not in asked:
+        if joint not in selected:
             continue
         for short in COLUMN_WORDS:
             spellings = (column_name(short, joint), f"{short}_{joint}", f"{joint}.{short}")
@@ -233,12 +237,12 @@ def _any_native(columns: Sequence[str], joints: Sequence[str], asked: Sequence[s
 def _detect_layout(
     columns: Sequence[str],
     joints: Sequence[str],
-    asked: Sequence[str],
+    selected: Sequence[str],
     texts_of: TextsOf,
     where: str,
 ) -> tuple[dict[str, str], tuple[str, ...], list[str]]:
-    """Columns behind a common prefix, numbered in a list, or called as the joints themselves."""
-    prefixes = list(dict.fromkeys(_prefixes(columns, asked)))
+    """Detect columns with a common prefix, numbered columns, or columns named as the joints."""
+    prefixes = list(dict.fromkeys(_prefixes(columns, selected)))
     if len(prefixes) > 1:
         hint = f"say which: --columns position={prefixes[0]}{{joint}}/position"
         message = f"positions are there more than once: behind {quote_list(prefixes)}"
@@ -246,17 +250,17 @@ def _detect_layout(
     if prefixes:
         (prefix,) = prefixes
         note = f"columns are taken behind the prefix '{prefix}'"
-        return _behind(prefix, columns, asked), (), [note]
-    if lists := listed_columns(columns, joints, texts_of, where, asked):
+        return _behind(prefix, columns, selected), (), [note]
+    if lists := listed_columns(columns, joints, texts_of, where, selected):
         return dict(lists.renamed), lists.naming, [lists.note]
-    if asked and all(joint in columns for joint in asked):
-        positions = {joint: column_name("q", joint) for joint in asked}
+    if selected and all(joint in columns for joint in selected):
+        positions = {joint: column_name("q", joint) for joint in selected}
         return positions, (), ["columns named after joints are taken as positions"]
     return {}, (), []
 
 
 def _prefixes(columns: Sequence[str], joints: Sequence[str]) -> Iterator[str]:
-    """What stands before the position of every joint."""
+    """Yield the prefixes that precede the positions of all joints."""
     known = set(columns)
     for column in columns:
         ending = column_name("q", joints[0]) if joints else ""
@@ -276,13 +280,13 @@ def _behind(prefix: str, columns: Sequence[str], joints: Sequence[str]) -> dict[
 
 
 def _time_column(
-    columns: Sequence[str], renamed: Mapping[str, str], told: str | None, where: str
+    columns: Sequence[str], renamed: Mapping[str, str], named: str | None, where: str
 ) -> str | None:
-    if told is not None:
-        if told not in columns:
-            hint = did_you_mean(told, columns)
-            raise RobolinError(f"there is no column '{told}'", where=where, hint=hint)
-        return told
+    if named is not None:
+        if named not in columns:
+            hint = did_you_mean(named, columns)
+            raise RobolinError(f"there is no column '{named}'", where=where, hint=hint)
+        return named
     if TIME_COLUMN in columns:
         return TIME_COLUMN
     found = [name for name in TIME_NAMES if name in columns and name not in renamed]
@@ -297,15 +301,15 @@ _NAME = "name"
 # position[0], position.0, position0
 _INDEXED = rf"(.*?)({'|'.join([*_SHORT, _NAME])})(\[\d+\]|\.?\d+)"
 
-# columns by what stands before their word and by that word, each by its number
+# columns by prefix and quantity word, each by its index
 Lists = Mapping[tuple[str, str], Mapping[int, str]]
-# what columns say in every row; None if that is not the same
+# returns the constant text of columns; None if rows differ
 TextsOf = Callable[[Sequence[str]], Sequence[str] | None]
 
 
 @dataclass(frozen=True)
 class ListedColumns:
-    """Native names by those of the file, the columns that name joints, and what was assumed."""
+    """Robolin's names by column, the columns that contain joint names, and what was assumed."""
 
     renamed: Mapping[str, str]
     naming: tuple[str, ...]
@@ -317,11 +321,11 @@ def listed_columns(
     joints: Sequence[str],
     texts_of: TextsOf,
     where: str,
-    asked: Sequence[str],
+    selected: Sequence[str],
 ) -> ListedColumns | None:
-    """The columns of lists that have every joint; None where positions are in no such list.
+    """The columns of numbered lists with an entry per joint; None if positions are not in one.
 
-    Lists with names have to have those asked about alone.
+    Lists with joint names need only have the selected joints.
     """
     lists = _lists(columns)
     position = COLUMN_WORDS["q"]
@@ -331,7 +335,7 @@ def listed_columns(
     (prefix,) = prefixes
     naming = lists.get((prefix, _NAME), {})
     if naming:
-        order = _named(lists, prefix, asked, texts_of, where)
+        order = _named(lists, prefix, selected, texts_of, where)
         note = f"joints are named by '{naming[min(naming)]}' …"
     else:
         order = dict(enumerate(joints))
@@ -343,8 +347,8 @@ def listed_columns(
     }
     if position not in {name.rpartition("/")[2] for name in renamed.values()}:
         return None
-    told = ", ".join(order[i] for i in sorted(order))
-    return ListedColumns(renamed, tuple(naming.values()), f"{note}: {told}")
+    joint_list = ", ".join(order[i] for i in sorted(order))
+    return ListedColumns(renamed, tuple(naming.values()), f"{note}: {joint_list}")
 
 
 def _lists(columns: Sequence[str]) -> dict[tuple[str, str], dict[int, str]]:
@@ -358,7 +362,7 @@ def _lists(columns: Sequence[str]) -> dict[tuple[str, str], dict[int, str]]:
 def _useful(
     lists: Lists, prefix: str, order: Mapping[int, str], named: bool
 ) -> list[tuple[tuple[str, str], Mapping[int, str]]]:
-    """The lists with an entry for each joint: behind the same prefix where joints are named,
+    """The lists with an entry for each joint: with the same prefix where joints are named,
     else the only ones of their word, without further entries."""
     found = []
     for (before, word), entries in lists.items():
@@ -372,20 +376,20 @@ def _useful(
 def _named(
     lists: Lists, prefix: str, joints: Sequence[str], texts_of: TextsOf, where: str
 ) -> dict[int, str]:
-    """The joints by their places in the lists, as the file itself names them."""
+    """The joints by their indices in the lists, from the names in the file."""
     naming = lists[prefix, _NAME]
     texts = texts_of([*naming.values()])
     if texts is None:
         first = lists[prefix, COLUMN_WORDS["q"]]
         raise _unreadable(naming[min(naming)], first[min(first)], where)
-    places = {joint: i for i, joint in zip(naming, texts, strict=True)}
+    indices = {joint: i for i, joint in zip(naming, texts, strict=True)}
     for joint in joints:
         if list(texts).count(joint) != 1:
             problem = "no joint" if joint not in texts else "more than one joint"
             message = f"the columns {quote_list([*naming.values()])} name {problem} '{joint}'"
             hint = did_you_mean(joint, list(texts), f"they name {quote_list([*texts])}")
             raise RobolinError(message, where=where, hint=hint)
-    return {places[joint]: joint for joint in joints}
+    return {indices[joint]: joint for joint in joints}
 
 
 def _unreadable(naming: str, column: str, where: str) -> RobolinError:

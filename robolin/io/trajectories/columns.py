@@ -1,7 +1,7 @@
-"""Which column of a file is which quantity of which joint.
+"""Match the columns of a file to quantities and joints.
 
-Joint names may contain '/', '_' and '.', so every spelling is built from the arm's own names and
-looked up; a column name is never taken apart.
+Joint names may contain '/', '_' and '.', so every spelling is built from the robot's joint names
+and looked up; column names are never split.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUATERNION_PARTS = ("qx", "qy", "qz", "qw")
 
 @dataclass(frozen=True)
 class Orientation:
-    """A joint whose angles, at these places in q, come from the quaternion in these columns."""
+    """A joint whose angles, at these indices in q, come from the quaternion in these columns."""
 
     joint: str
     places: tuple[int, ...]
@@ -34,9 +34,9 @@ class Orientation:
 def orientations(
     columns: Sequence[str], joints: Mapping[int, str], where: str
 ) -> tuple[tuple[Orientation, ...], list[RobolinError]]:
-    """The quaternions that a file has of joints, by their places, and what is wrong with them.
+    """Find the quaternions of joints in a file, and problems with them.
 
-    One that is wrong is there without columns: its angles are not missing besides.
+    An invalid quaternion is returned without columns, so that its angles are not reported missing.
     """
     place = {name: i for i, name in joints.items()}
     found, problems = [], []
@@ -86,7 +86,7 @@ def _problem(
 def angles(
     orientation: Orientation, quaternions: Floats, place: Callable[[int], str], gaps: bool
 ) -> Floats:
-    """Roll, pitch and yaw (rows, 3); a row whose quaternion is no turn is NaN if gaps may be."""
+    """Roll, pitch and yaw (rows, 3); an invalid quaternion gives NaN if `gaps` is set."""
     length = np.linalg.norm(quaternions, axis=1)
     off = np.abs(length - 1.0)
     bad = ~(off <= LENGTH_TOLERANCE)
@@ -111,7 +111,7 @@ Meaning = tuple[str, int]
 
 @dataclass(frozen=True)
 class MatchedColumns:
-    """Where each quantity stands: for every joint in the arm's order a column, or None for 0."""
+    """The column index of each quantity for every joint in order; None stands for 0."""
 
     columns: Mapping[str, tuple[int | None, ...]]
     time: int | None
@@ -132,34 +132,33 @@ def match(
 ) -> MatchedColumns:
     """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
 
-    A needed column that is missing is an error.  An optional quantity without any column is left
-    out of the answer; one with some columns is 0 for the other joints, and a note says so.
-    Columns `aside` are of use elsewhere.  Of joints other than `only` nothing is read; numbers of
-    columns count them all the same.  Where velocities and accelerations can be had `by_differences`
-    of positions, a hint says how.
+    A missing column of a needed quantity is an error.  An optional quantity without any column is
+    omitted; one with some columns is 0 for the other joints, and a note reports it.  Columns
+    `aside` are used elsewhere.  Only the joints in `only` are read, but indices count all joints.
+    If `by_differences` could derive velocities and accelerations, a hint explains how.
     """
-    asked = {i: joint for i, joint in enumerate(joints) if only is None or joint in only}
-    wanted = (*needs, *(name for name in optional if name not in needs))
-    # freedoms are called after the joint that has several of them
-    free = "q" in wanted and any(":" in joint for joint in joints)
-    turned, problems = orientations(columns, asked, where) if free else ((), [])
+    selected = {i: joint for i, joint in enumerate(joints) if only is None or joint in only}
+    quantities = (*needs, *(name for name in optional if name not in needs))
+    # names of multi-DoF joints contain a colon
+    free = "q" in quantities and any(":" in joint for joint in joints)
+    turned, problems = orientations(columns, selected, where) if free else ((), [])
     taken = {i for orientation in turned for i in orientation.columns}
     times = [i for i, column in enumerate(columns) if column == "time"]
     left = {i: c for i, c in enumerate(columns) if i not in taken and c != "time"}
-    found, others, unclear = _meant(left, joints, asked, wanted, where)
+    found, others, unclear = _meant(left, joints, selected, quantities, where)
     unused = [columns[i] for i in others if i not in aside]
 
     problems += [*unclear, *_duplicates(columns, [times, *found.values()], where)]
-    told = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
-    problems += _missing(told, asked, needs, unused, where, by_differences)
+    available = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
+    problems += _missing(available, selected, needs, unused, where, by_differences)
     raise_all(problems)
-    given = {name for name, _ in told} if joints else {*wanted}
-    places = {name: _places(name, found, len(joints)) for name in wanted if name in given}
+    present = {name for name, _ in available} if joints else {*quantities}
+    places = {name: _places(name, found, len(joints)) for name in quantities if name in present}
     absent = [
         column_name(name, joint)
         for name in places
-        for i, joint in asked.items()
-        if (name, i) not in told
+        for i, joint in selected.items()
+        if (name, i) not in available
     ]
     return MatchedColumns(
         columns=places,
@@ -172,22 +171,24 @@ def match(
 def _meant(
     columns: Mapping[int, str],
     joints: Sequence[str],
-    asked: Collection[int],
-    wanted: Collection[str],
+    selected: Collection[int],
+    quantities: Collection[str],
     where: str,
 ) -> tuple[dict[Meaning, list[int]], list[int], list[RobolinError]]:
-    """The columns by what they mean, those that mean nothing here, and those that are unclear."""
+    """Columns by quantity and joint, columns without a meaning, and problems of ambiguous ones."""
     spellings = _spellings(joints)
     found: dict[Meaning, list[int]] = {}
     others: list[int] = []
     unclear: list[RobolinError] = []
     for i, column in columns.items():
-        meanings = [m for m in spellings.get(column, ()) if m[0] in wanted]
+        meanings = [m for m in spellings.get(column, ()) if m[0] in quantities]
         if len(meanings) > 1:
             unclear.append(_ambiguous(column, meanings, joints, where))
-        elif meanings and meanings[0][1] in asked:
+        elif meanings and meanings[0][1] in selected:
             found.setdefault(meanings[0], []).append(i)
-        elif not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
+        elif (
+            not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in quantities
+        ):
             unclear.append(_out_of_range(column, numbered, len(joints), where))
         else:
             others.append(i)
@@ -209,10 +210,10 @@ def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:
     return table
 
 
-def asked_columns(
+def columns_of_joints(
     columns: Sequence[str], joints: Sequence[str], only: Collection[str]
 ) -> list[str]:
-    """The columns that tell of no other joints than these."""
+    """The columns that do not belong to other joints than these."""
     spellings = _spellings(joints)
     meanings = {name: [joints[i] for _, i in spellings.get(name, ())] for name in columns}
     return [name for name, found in meanings.items() if not found or {*found} & {*only}]
@@ -263,16 +264,18 @@ def _duplicates(
 
 def _missing(
     found: Collection[Meaning],
-    asked: Mapping[int, str],
+    selected: Mapping[int, str],
     needs: Sequence[str],
     unused: Sequence[str],
     where: str,
     by_differences: bool,
 ) -> list[RobolinError]:
     problems = []
-    positions = bool(asked) and all(("q", i) in found for i in asked)
+    positions = bool(selected) and all(("q", i) in found for i in selected)
     for quantity in needs:
-        names = [column_name(quantity, j) for i, j in asked.items() if (quantity, i) not in found]
+        names = [
+            column_name(quantity, j) for i, j in selected.items() if (quantity, i) not in found
+        ]
         if not names:
             continue
         if (partly := _behind_a_prefix(quantity, names, unused, where)) is not None:
@@ -290,7 +293,7 @@ def _missing(
 def _behind_a_prefix(
     quantity: str, names: Sequence[str], unused: Sequence[str], where: str
 ) -> RobolinError | None:
-    """What is missing where most of the names are there, but behind the same prefix."""
+    """The error if most of the missing names exist with a common prefix, else None."""
     before = [c.removesuffix(name) for name in names for c in unused if c.endswith(f"/{name}")]
     prefix = max(before, key=before.count, default="")
     absent = [name for name in names if f"{prefix}{name}" not in unused]
@@ -305,7 +308,7 @@ def _behind_a_prefix(
 def _rules_behind(
     prefix: str, quantity: str, names: Sequence[str], absent: str, unused: Sequence[str]
 ) -> str:
-    """How to say which column is meant, with the one of no known joint that is most like it."""
+    """A hint with the --columns options, and the most similar column of an unknown joint."""
     word = COLUMN_WORDS[quantity]
     hint = f"--columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN' says which"
     ending, known = f"/{word}", {f"{prefix}{name}" for name in names}
@@ -316,8 +319,8 @@ def _rules_behind(
     }
     if joint := closest_match(absent.removesuffix(ending), others, cutoff=0.75):
         near = others[joint]
-        told = f"did you mean '{prefix}{absent}' by '{near}'? then call it so, or "
-        hint = told + hint.replace("COLUMN' says which", f"{near}'")
+        suggestion = f"did you mean '{prefix}{absent}' by '{near}'? then call it so, or "
+        hint = suggestion + hint.replace("COLUMN' says which", f"{near}'")
     return hint
 
 

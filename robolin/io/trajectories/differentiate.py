@@ -1,7 +1,7 @@
-"""Velocities and accelerations from the positions and times of a recording.
+"""Derive velocities and accelerations from the positions and times of a recording.
 
-central: differences of second order, for rows at any distance (numpy.gradient)
-savgol:  the derivative of the cubic that fits 11 rows best, for rows at one distance (SciPy)
+central: central differences of second order, for any spacing of rows (numpy.gradient)
+savgol:  Savitzky-Golay filter, a cubic fitted to 11 rows, for equidistant rows (SciPy)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from robolin.core.arrays import Floats, Mask
 from robolin.errors import RobolinError
 
 WINDOW, DEGREE = 11, 3
-# how far rows may be from one distance, beside it
+# largest relative deviation of a time step from the mean
 UNEVEN_ROWS = 1e-3
 
 _WORDS = {
@@ -28,7 +28,7 @@ Derivative = Callable[[Floats, int], Floats]
 
 
 def derivation_line(names: Sequence[str], method: str) -> str:
-    """What a contract says of derived quantities."""
+    """The line about derived quantities in a contract."""
     return f"{' and '.join(names)} from positions and time by {_WORDS[method]}"
 
 
@@ -39,10 +39,10 @@ def with_derivatives(
     method: str,
     file: str,
 ) -> dict[str, Floats]:
-    """The columns, and 'qd' and 'qdd' beside them as far as they are named.
+    """The columns with 'qd' and 'qdd' added, if they are in `names`.
 
-    Accelerations are the derivative of velocities that the file has, else the second one of
-    positions.
+    Accelerations are the derivative of velocities if the file has them, else the second
+    derivative of positions.
     """
     fewest = WINDOW if method == "savgol" else 3
     if len(seconds) < fewest:
@@ -53,8 +53,10 @@ def with_derivatives(
     if "qd" in names:
         found["qd"] = derivative(columns["q"], 1)
     if "qdd" in names:
-        given = columns.get("qd")
-        found["qdd"] = derivative(columns["q"], 2) if given is None else derivative(given, 1)
+        velocities = columns.get("qd")
+        found["qdd"] = (
+            derivative(columns["q"], 2) if velocities is None else derivative(velocities, 1)
+        )
     return found
 
 
@@ -91,7 +93,7 @@ def _savgol(seconds: Floats, file: str) -> Derivative:
 
 
 def require_no_gaps(gaps: Mask | None, method: str, file: str) -> None:
-    """Refuse rows without numbers where a curve is to go through them."""
+    """Reject NaN rows if the method fits a curve through them."""
     if method == "savgol" and gaps is not None and gaps.any():
         message = "there are rows without numbers, through which no curve can be fitted"
         hint = "--differentiate central leaves out their neighbours alone"
@@ -101,7 +103,7 @@ def require_no_gaps(gaps: Mask | None, method: str, file: str) -> None:
 def require_no_jumps(
     q: Floats, joints: Sequence[str], turning: Sequence[bool], place: Callable[[int], str]
 ) -> None:
-    """Refuse angles that jump by more than half a turn, which no derivative makes sense of."""
+    """Reject angles that jump by more than half a rotation, which have no useful derivative."""
     jumps = np.abs(np.diff(q, axis=0)) > np.pi
     jumps[:, [not turns for turns in turning]] = False
     if jumps.any():

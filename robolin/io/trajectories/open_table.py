@@ -1,4 +1,4 @@
-"""A file or a folder with a motion as a table, whatever its format."""
+"""Open a trajectory file or folder of any format as a table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from robolin.io.trajectories.column_rules import ReadOptions
 
 _BUFFER = 1 << 20
 
-# what a table of numbers in text may be called besides .csv
+# further extensions of numeric text tables
 TEXT_ENDINGS = (".tsv", ".txt", ".tab")
 
 
@@ -48,26 +48,26 @@ def open_table(
     known: FileIndex | None = None,
     live: bool = False,
 ) -> Iterator[TableFile]:
-    """The table in a file, a recording or a part of one, while it is open.
+    """Open a file, a recording or a part of one as a table.
 
-    known: what has been found out about it before
-    live:  whether rows are wanted as they arrive
+    known: properties known from an earlier scan
+    live:  whether each row is returned as soon as it arrives
     """
     if is_stored(path):
         with _stored_table(path, file, joints, known) as table:
             yield table
         return
-    place, part = split_part(path)
-    opener = recording_opener(place)
+    location, part = split_part(path)
+    opener = recording_opener(location)
     if opener is not None:
         with ExitStack() as stack:
             with read_errors(file):
-                if not os.path.exists(place):
+                if not os.path.exists(location):
                     raise FileError("no such file", where=file, hint="check the path")
-                table = stack.enter_context(opener(place, part, file, joints))
+                table = stack.enter_context(opener(location, part, file, joints))
             yield table
         return
-    _require_no_folder(place, file)
+    _require_no_folder(location, file)
     form = _format(path)
     with _opened(path, file, form) as (stream, regular):
         opened = file_stamp(os.fstat(stream.fileno())) if regular else ""
@@ -78,7 +78,7 @@ def open_table(
 def _stored_table(
     path: str, file: str, joints: Sequence[str], known: FileIndex | None
 ) -> Iterator[TableFile]:
-    """The table in an object, which is the same from the first row to the last."""
+    """Open an object in a store, and check that it is not replaced while it is read."""
     from robolin.io.locations import local_copy
     from robolin.io.stores import objects
     from robolin.io.stores.objects import StorePath
@@ -90,35 +90,35 @@ def _stored_table(
             stream, regular = stack.enter_context(_opened(path, file, form))
             yield _table(form, TableSource(stream, path, file, regular, joints, known))
         else:
-            # what is read here and there has to lie on a disk
+            # random access requires a local file
             here = stack.enter_context(local_copy(StorePath(path)))
             stream = stack.enter_context(open(here, "rb"))
             yield _table(form, TableSource(stream, str(here), file, True, joints, known))
     objects.require_same_version(path, version)
 
 
-def _require_no_folder(place: str, file: str) -> None:
-    """Refuse a folder that is not there, or that no other program wrote as a recording."""
-    if os.path.isdir(place):
+def _require_no_folder(location: str, file: str) -> None:
+    """Reject a folder that does not exist or is not a recording of another program."""
+    if os.path.isdir(location):
         hint = "a bag has metadata.yaml, a LeRobot dataset meta/info.json"
         raise FileError("this folder is no recording", where=file, hint=hint)
-    if place.endswith(("/", os.sep)):
+    if location.endswith(("/", os.sep)):
         raise FileError("no such folder", where=file, hint="check the path")
 
 
 def is_text(path: str) -> bool:
-    """Whether a recording is a table in text, packed or not."""
+    """Return whether a recording is a text table, compressed or not."""
     return not is_other_programs(path) and FORMATS[_format(path)].text
 
 
 def is_other_programs(path: str) -> bool:
-    """Whether a recording is a bag or a dataset, which other programs write."""
+    """Return whether a recording is a bag or a dataset of another program."""
     return not is_stored(path) and recording_opener(split_part(path)[0]) is not None
 
 
 @contextmanager
 def recording_bytes(path: str) -> Iterator[BinaryIO]:
-    """The bytes of a recording as they are digested: those of text unpacked, with commas."""
+    """The bytes of a recording that are hashed: text uncompressed and comma-separated."""
     with read_errors(path), _opened(path, path, _format(path)) as (stream, _):
         yield stream
 
@@ -141,7 +141,7 @@ def _format(path: str) -> str:
 
 
 def _object(path: str) -> BinaryIO:
-    """An object in a store, opened; whoever has files alone needs no store."""
+    """Open an object in a store; imported late, because files do not need the store packages."""
     from robolin.io.stores.objects import open_object
 
     return open_object(path)
@@ -149,10 +149,10 @@ def _object(path: str) -> BinaryIO:
 
 @contextmanager
 def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
-    """The bytes of a file from their beginning, and whether it can be read again as they are."""
+    """The bytes of a file, and whether they can be read again unchanged from its path."""
     if path == "-":
         held = sys.stdin.buffer
-        # without a buffer, so that nothing is locked while a thread waits for more to come
+        # unbuffered, so that no lock is held while a thread waits for input
         yield getattr(held, "raw", held), False
         return
     with ExitStack() as stack:
@@ -192,7 +192,7 @@ def _table(form: str, source: TableSource) -> TableFile:
 
 @contextmanager
 def read_errors(file: str) -> Iterator[None]:
-    """What the system says of a file that cannot be read, as our error."""
+    """Raise errors of the system while a file is read as FileError."""
     try:
         yield
     except OSError as error:
@@ -200,7 +200,7 @@ def read_errors(file: str) -> Iterator[None]:
 
 
 def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) -> dict[str, int]:
-    """Where the columns stand that go along, by their names in the file."""
+    """The indices of the columns to copy to the result, by name."""
     found: dict[str, int] = {}
     for name in rules.carry:
         if name not in names:
@@ -214,31 +214,33 @@ def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) ->
 
 
 def require_units(rules: ReadOptions, where: str) -> None:
-    """Refuse angles in a unit that neither the file nor anybody else said."""
+    """Reject a dataset without a known angle unit, unless an option states it."""
     if not (rules.degrees or rules.radians):
         message = "the dataset does not say in which unit its angles are"
         hint = "--degrees or --radians; what was normalized has to be brought back first"
         raise UsageError(message, where=where, hint=hint)
 
 
-def derivable(names: Sequence[str], wanted: Sequence[str], rules: ReadOptions) -> tuple[str, ...]:
-    """Velocities and accelerations that are wanted and that no column gives."""
+def derivable(
+    names: Sequence[str], quantities: Sequence[str], rules: ReadOptions
+) -> tuple[str, ...]:
+    """Required velocities and accelerations that the file has no columns for."""
     if rules.free_turns:
         message = "velocities of a joint that turns freely are no derivatives of its angles"
         hint = "give columns of velocities"
         raise UsageError(message, where=f"--differentiate={rules.differentiate}", hint=hint)
-    given = {
+    present = {
         short
         for short, word in COLUMN_WORDS.items()
         if any(_means(name, short, word) for name in names)
     }
     # torques determine accelerations
-    missing = ("qd",) if "tau" in given and "tau" in wanted else ("qd", "qdd")
-    return tuple(name for name in missing if name in wanted and name not in given)
+    missing = ("qd",) if "tau" in present and "tau" in quantities else ("qd", "qdd")
+    return tuple(name for name in missing if name in quantities and name not in present)
 
 
 def _means(name: str, short: str, word: str) -> bool:
-    """Whether a column is called as one of this quantity, whatever its joint."""
+    """Return whether a column has a name of this quantity, for any joint."""
     styles = (f"/{word}", f".{short}")
     numbered = name.removeprefix(short)
     return (
@@ -253,16 +255,16 @@ _PACKED_AT_ONCE = 1 << 10
 
 @contextmanager
 def opened_compressed(path: str, stored: BinaryIO | None = None) -> Iterator[BinaryIO]:
-    """The bytes of a compressed file as a stream; damage is an error that says so.
+    """The decompressed bytes of a file as a stream; damage raises FileError.
 
-    stored: the file, open already, where it does not lie on a disk
+    stored: the open object, if the file is in a store
     """
     with _OPENERS[compression(path)](stored or path) as stream:
         yield cast(BinaryIO, _Checked(stream, path))
 
 
 class _Checked(io.RawIOBase):
-    """A stream whose damage is told as what it is."""
+    """A stream that raises errors of decompression as FileError."""
 
     def __init__(self, stream: Any, path: str) -> None:
         self._stream, self._path = stream, path
@@ -301,7 +303,7 @@ def _zstandard(path: str | BinaryIO) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """Frames unpacked one after the other; zstandard's own reader takes a cut for the end."""
+    """Decompresses frame by frame; zstandard's own reader takes a truncated file for complete."""
 
     def __init__(self, path: str | BinaryIO, frame: Callable[[], Any]) -> None:
         self._file = io.FileIO(path) if isinstance(path, str) else path
@@ -317,8 +319,8 @@ class _Zstandard(io.RawIOBase):
         return data
 
     def _unpack(self) -> bool:
-        """Have a little more ready; False at the end of the file."""
-        # little at a time, because it may stand for much
+        """Decompress some more bytes; False at the end of the file."""
+        # small steps, because they may expand to much data
         packed = self._packed or self._file.read(_PACKED_AT_ONCE)
         if not packed and self._current is not None:
             raise EOFError("it ends in the middle")

@@ -1,4 +1,4 @@
-"""Trajectory files in, arrays in the arm's joint order out."""
+"""Read trajectory files into arrays in the robot's joint order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robolin.errors import RobolinError
 from robolin.io.paths import base_name
 from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
 from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, canonical_columns
-from robolin.io.trajectories.columns import MatchedColumns, angles, asked_columns, match
+from robolin.io.trajectories.columns import MatchedColumns, angles, columns_of_joints, match
 from robolin.io.trajectories.differentiate import (
     derivation_line,
     require_no_gaps,
@@ -42,10 +42,10 @@ from robolin.io.trajectories.trajectory import (
     without_numbers,
 )
 
-# how many rows are read at once: many, unless they are wide
+# limits of the rows per chunk, and of the numbers per chunk
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
 
-# what messages call it
+# its name in messages
 _STANDARD_INPUT = "<stdin>"
 _ANGULAR = frozenset({"q", "qd", "qdd"})
 _DEGREE = np.pi / 180.0
@@ -53,11 +53,11 @@ _DEGREE = np.pi / 180.0
 
 @dataclass(frozen=True)
 class TrajectoryStream:
-    """A trajectory file that is open and whose columns are known; its rows come in chunks.
+    """An open trajectory file with known columns; its rows are read in chunks.
 
-    given:   the quantities it has columns for, or that are derived from them
-    notes:   what the reader assumed or left aside, for stderr
-    carried: the columns that go along into the result, by name
+    given:   the quantities that the file has columns for, or that are derived from them
+    notes:   what the reader assumed or ignored, for stderr
+    carried: the columns that are copied to the result, by name
     derived: the quantities among those given that are derivatives
     """
 
@@ -70,12 +70,12 @@ class TrajectoryStream:
     carried: Mapping[str, int] = field(default_factory=dict)
     derived: tuple[str, ...] = ()
     choice: RowSlice = ALL_ROWS
-    # quantities that are missing were to be expected
+    # missing quantities are reported as missing columns
     has_columns = True
 
     @cached_property
     def name(self) -> str:
-        """What results call the file."""
+        """The name of the file in results."""
         return "stdin" if self.file == _STANDARD_INPUT else base_name(self.file)
 
     @property
@@ -88,12 +88,12 @@ class TrajectoryStream:
 
     @property
     def time_unit(self) -> str | None:
-        """What the time counts, if somebody or the file says so."""
+        """The unit of the time from the options or the file, None if unknown."""
         return self.rules.time_unit or self.table.time_unit
 
     @property
     def lines(self) -> dict[str, str]:
-        """What a contract tells of the way the file was read."""
+        """Lines for the contract about how the file was read."""
         lines = {}
         if self.time_unit is not None and self.matched.time is not None:
             lines["time"] = f"counted in {self.time_unit}, passed through as it came"
@@ -109,19 +109,19 @@ class TrajectoryStream:
         return self.table.most_rows()
 
     def inputs(self) -> dict[str, str]:
-        """The file and its digest, once all rows have been read."""
+        """The file and its hash, once all rows have been read."""
         return {self.name: self.table.digest()}
 
     @property
     def rows_at_once(self) -> int:
-        """As many as are read quickly and take little memory."""
+        """A number of rows that is read quickly and needs little memory."""
         width = max(1, sum(map(len, self.matched.columns.values())))
         return min(MOST_ROWS, max(FEWEST_ROWS, NUMBERS_AT_ONCE // width))
 
     def chunks(self, rows: int | None = None, *, gaps: bool = False) -> Iterator[Chunk]:
-        """All rows in order, at most so many at a time.
+        """Yield all rows in order, in chunks of at most `rows` rows.
 
-        gaps: let cells without a finite number through, as NaN
+        gaps: return cells without a finite number as NaN instead of an error
         """
         read = [i for places in self.matched.columns.values() for i in places if i is not None]
         read += [i for each in self.matched.orientations for i in each.columns]
@@ -136,7 +136,7 @@ class TrajectoryStream:
         yield from self._read(read, rows or self.rows_at_once, gaps)
 
     def _read(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
-        """What the file itself has."""
+        """Yield the quantities that the file itself has."""
         empty, before = True, 0
         with read_errors(self.file):
             request = self._request(read, most, gaps)
@@ -151,44 +151,46 @@ class TrajectoryStream:
             raise no_row(self.choice, self.file)
 
     def _meant(self, block: TableBlock, row: int) -> TableBlock:
-        """Those of the rows of a block that are meant; its first row has this number."""
-        all_meant = self.choice.stride == 1 and (self.table.chooses or self.choice == ALL_ROWS)
+        """The selected rows of a block that begins at this row."""
+        all_meant = self.choice.stride == 1 and (
+            self.table.supports_slicing or self.choice == ALL_ROWS
+        )
         return block if all_meant else chosen_rows(self.choice, block, row)
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
-        """The same with velocities and accelerations, for which all rows are read first."""
-        whole = concat_chunks(list(self._read(read, most, gaps)))
-        seconds = increasing_seconds(whole.time, self.time_unit, self.file)
-        yield from split_chunk(self._derived(whole, seconds, gaps), lambda: most)
+        """Yield chunks with velocities and accelerations; all rows are read first."""
+        merged = concat_chunks(list(self._read(read, most, gaps)))
+        seconds = increasing_seconds(merged.time, self.time_unit, self.file)
+        yield from split_chunk(self._derived(merged, seconds, gaps), lambda: most)
 
-    def _derived(self, whole: Chunk, seconds: Floats, gaps: bool) -> Chunk:
+    def _derived(self, merged: Chunk, seconds: Floats, gaps: bool) -> Chunk:
         method = self.rules.differentiate or ""
         if gaps:
-            require_no_gaps(whole.gaps, method, self.file)
-        require_no_jumps(whole.columns["q"], self.joints, self.rules.turning, whole.place)
-        columns = with_derivatives(whole.columns, self.derived, seconds, method, self.file)
+            require_no_gaps(merged.gaps, method, self.file)
+        require_no_jumps(merged.columns["q"], self.joints, self.rules.turning, merged.place)
+        columns = with_derivatives(merged.columns, self.derived, seconds, method, self.file)
         mask = without_numbers(columns.values()) if gaps else None
-        return replace(whole, columns=columns, gaps=mask)
+        return replace(merged, columns=columns, gaps=mask)
 
     def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
-        """Everything that is read, time and what goes along exactly as it stands there."""
+        """The columns to read; time and copied columns without rounding."""
         carried = [i for i in self.carried.values() if i != self.matched.time]
         read = [*dict.fromkeys([*read, *carried])]
-        along = [i for i in carried if self.table.whole(i)]
+        along = [i for i in carried if self.table.is_integer(i)]
         every = ReadRequest(read, rows, gaps, along)
-        if self.table.chooses:
+        if self.table.supports_slicing:
             every = replace(every, first=self.choice.first, stop=self.choice.stop)
         if (time := self.matched.time) is None:
             return every
-        unit = self.table.moments(time)
+        unit = self.table.datetime_unit(time)
         if unit is not None:
-            return replace(every, whole=[time, *along], moments={time: unit})
-        whole = [time] if self.table.whole(time) else []
-        return replace(every, whole=[*whole, *along], unrounded=[time])
+            return replace(every, integers=[time, *along], datetimes={time: unit})
+        integers = [time] if self.table.is_integer(time) else []
+        return replace(every, integers=[*integers, *along], exact=[time])
 
     def _chunk(self, block: TableBlock, request: ReadRequest, before: int) -> Chunk:
-        """Every column of the block where its joint stands."""
-        values, gaps = block.values, request.gaps
+        """Arrange the columns of a block by quantity and joint."""
+        values, gaps = block.values, request.allow_nan
         position = {i: place for place, i in enumerate(request.indices)}
 
         def gathered(places: Sequence[int | None]) -> Floats:
@@ -207,17 +209,17 @@ class TrajectoryStream:
             columns["q"][:, list(each.places)] = angled
         time: Numbers | None = None
         if (i := self.matched.time) is not None:
-            time = block.whole[i] if i in block.whole else gathered([i])[:, 0]
-            if i in request.moments:
-                time = time.view(f"M8[{request.moments[i]}]")
+            time = block.integers[i] if i in block.integers else gathered([i])[:, 0]
+            if i in request.datetimes:
+                time = time.view(f"M8[{request.datetimes[i]}]")
         mask = None
         if gaps:
-            # a gap in what merely goes along leaves the answer as it is
-            asked = [place for i, place in position.items() if i not in self.carried.values()]
-            mask = without_numbers([values[:, asked], *columns.values()])
+            # NaN in a copied column does not affect the result
+            required = [place for i, place in position.items() if i not in self.carried.values()]
+            mask = without_numbers([values[:, required], *columns.values()])
         reach = (before, block.reached)
         carried: dict[str, Numbers] = {
-            name: block.whole[i] if i in block.whole else values[:, position[i]].copy()
+            name: block.integers[i] if i in block.integers else values[:, position[i]].copy()
             for name, i in self.carried.items()
         }
         return Chunk(len(values), columns, time, block.place, mask, reach, carried)
@@ -238,11 +240,11 @@ def open_trajectory(
 
     path:     '-' is CSV on stdin
     needs:    a missing column is an error
-    optional: left out if the file has no such column, 0 for the joints it leaves out
-    rules:    how the recording is meant
-    choice:   which of its rows are meant
-    known:    what has been found out about it before
-    live:     whether rows are wanted as they arrive
+    optional: omitted if the file has no such column, 0 for joints without one
+    rules:    how to read the recording
+    choice:   which of its rows to read
+    known:    properties known from an earlier scan
+    live:     whether each row is returned as soon as it arrives
     """
     file = _STANDARD_INPUT if str(path) == "-" else str(path)
     with open_table(str(path), file, joints, known, live) as table:
@@ -258,17 +260,17 @@ def table_trajectory(
     rules: ReadOptions = AS_IT_IS,
     choice: RowSlice = ALL_ROWS,
 ) -> TrajectoryStream:
-    """A table as a trajectory; `file` is what messages call it."""
+    """Interpret a table as a trajectory; `file` is its name in messages."""
     native = canonical_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
     if not table.units_known:
         require_units(rules, file)
     carried = passthrough_columns(table.names, rules, file) if rules.carry else {}
-    wanted = (*needs, *optional)
+    quantities = (*needs, *optional)
     derived: tuple[str, ...] = ()
     if rules.differentiate is not None:
-        useful = asked_columns(native.names, joints, rules.asked(joints))
-        derived = derivable(useful, wanted, rules)
-    # whatever is derived comes from positions
+        useful = columns_of_joints(native.names, joints, rules.selected_joints(joints))
+        derived = derivable(useful, quantities, rules)
+    # derivatives are computed from positions
     needs = needs if not derived or "q" in needs else ("q", *needs)
     needs = [name for name in needs if name not in derived]
     optional = [name for name in optional if name not in derived]
@@ -281,7 +283,7 @@ def table_trajectory(
 
 
 def _texts_of(table: TableFile, file: str, names: Sequence[str]) -> tuple[str, ...] | None:
-    """What columns say in every row; None where that is not the same."""
+    """The constant text of columns; None if rows differ."""
     with read_errors(file):
         return table.texts([table.names.index(name) for name in names])
 
@@ -295,14 +297,14 @@ def read_trajectory(
     choice: RowSlice = ALL_ROWS,
     known: FileIndex | None = None,
 ) -> Trajectory:
-    """All rows that are meant at once, with None for the quantities the file lacks."""
+    """Read all selected rows into memory, with None for the quantities the file lacks."""
     with open_trajectory(path, joints, needs, optional, rules, choice, known) as stream:
-        whole = concat_chunks(list(stream.chunks()))
+        merged = concat_chunks(list(stream.chunks()))
         digest = stream.table.digest()
     return Trajectory(
-        whole.rows,
-        **whole.columns,
-        time=whole.time,
+        merged.rows,
+        **merged.columns,
+        time=merged.time,
         notes=stream.notes,
         digest=digest,
         time_unit=stream.time_unit,

@@ -1,4 +1,4 @@
-"""A motion, row by row, with every column in the arm's joint order."""
+"""Trajectories and chunks of rows, with every column in the robot's joint order."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 class Trajectory:
     """Positions, velocities, accelerations and efforts, each of shape (rows, n), or None.
 
-    time:   shape (rows,), if the file has it; int64 or datetime64 where all of it is
-    notes:  what the reader assumed or left aside, for stderr
+    time:   shape (rows,), if the file has it; int64 or datetime64 if all values are
+    notes:  what the reader assumed or ignored, for stderr
     digest: SHA-256 of the file
-    time_unit: what the time counts, where that is known
-    lines:  what a contract tells of the way the file was read
+    time_unit: the unit of the time, if known
+    lines:  lines for the contract about how the file was read
     """
 
     rows: int
@@ -40,11 +40,11 @@ class Trajectory:
 
     @property
     def seconds(self) -> Numbers | None:
-        """The time to reckon with: from the first row on, if it is known what it counts."""
+        """Seconds from the first row if the unit of the time is known, else the time itself."""
         return None if self.time is None else from_first_row(self.time, self.time_unit)
 
     def seconds_since(self, times: Numbers | None) -> Numbers | None:
-        """The same from the first of other times on, which are counted as these are."""
+        """Seconds from the first of other times, which have the same unit."""
         if self.time is None or times is None:
             return self.seconds
         return from_first_row(self.time, self.time_unit, times[0])
@@ -52,13 +52,13 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some consecutive rows of a trajectory.
+    """Consecutive rows of a trajectory.
 
     columns: 'q', 'qd', 'qdd', 'tau', as far as the file has them, each of shape (rows, n)
-    place:   where a row of the chunk stands, for messages
-    gaps:    the rows with a cell that is no finite number, where these were let through
-    reach:   from where to where in the file, in the units of the stream's `size`
-    carried: columns that go along into the result, each of shape (rows,)
+    place:   returns the location of a row of the chunk, for messages
+    gaps:    the rows with a cell that is not finite, if these are allowed
+    reach:   start and end in the file, in the units of the stream's `size`
+    carried: columns that are copied to the result, each of shape (rows,)
     """
 
     rows: int
@@ -71,7 +71,7 @@ class Chunk:
 
 
 def split_chunk(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
-    """The chunk in parts of at most so many rows, which may change from part to part."""
+    """Split a chunk into parts of at most `rows()` rows, evaluated for each part."""
     first = 0
     while first < chunk.rows:
         stop = min(first + rows(), chunk.rows)
@@ -94,7 +94,7 @@ def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
 
 
 def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
-    """Consecutive chunks as one."""
+    """Concatenate consecutive chunks."""
     starts = np.cumsum([0, *(chunk.rows for chunk in chunks)])
 
     def place(row: int) -> str:
@@ -124,20 +124,20 @@ def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def without_numbers(tables: Iterable[Floats]) -> Mask:
-    """The rows where one of the tables has no finite number."""
+    """The rows where one of the tables has a number that is not finite."""
     mask: Mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
     return mask
 
 
-# how many of them make a second
+# units per second
 PER_SECOND = {"ns": 10**9, "us": 10**6, "ms": 10**3, "s": 1}
 
 
 def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None) -> Numbers:
-    """Seconds since the first row if it is known what the time counts, else the time itself.
+    """Seconds since the first row if the unit is known, else the time itself.
 
-    unit:  'ns', 'us', 'ms', 's', or None if nobody said
-    first: the time of the first row, where `time` begins later
+    unit:  'ns', 'us', 'ms', 's', or None if unknown
+    first: the time of the first row, if `time` begins later
     """
     if unit is None:
         return time
@@ -146,7 +146,7 @@ def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None
 
 
 def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
-    """Seconds since the first row, each more than the one before."""
+    """Seconds since the first row, checked to be strictly increasing."""
     if time is None:
         hint = "--time COLUMN says which column is the time"
         raise RobolinError("derivatives need a time, and there is none", where=file, hint=hint)
@@ -171,24 +171,24 @@ _TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
 
 @dataclass(frozen=True)
 class RowSlice:
-    """The rows first, first + stride, … below stop, counted from 0; without a stop to the end."""
+    """The rows first, first + stride, … below stop, counted from 0; stop None is the end."""
 
     first: int = 0
     stop: int | None = None
     stride: int = 1
 
     def of(self, before: int, rows: int) -> slice:
-        """Which of so many rows are meant that stand behind `before` others."""
+        """The selected rows among `rows` rows that follow `before` others."""
         stop = rows if self.stop is None else min(rows, self.stop - before)
         start = max(self.first - before, (self.first - before) % self.stride)
         return slice(start, max(start, stop), self.stride)
 
     def count(self, rows: int) -> int:
-        """How many of so many rows are meant."""
+        """The number of selected rows in a file with this many rows."""
         return len(range(*self.of(0, rows).indices(rows)))
 
     def part(self, first: int, rows: int) -> RowSlice:
-        """So many of the rows that are meant, behind the `first` of them."""
+        """The slice of `rows` selected rows after the first `first` of them."""
         begin = self.first + first * self.stride
         end = begin + rows * self.stride
         stop = end if self.stop is None else min(end, self.stop)
@@ -199,7 +199,7 @@ ALL_ROWS = RowSlice()
 
 
 def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
-    """The rows that --rows and --stride say."""
+    """Parse the options --rows and --stride."""
     if rows is None:
         return RowSlice(stride=stride or 1)
     where = f"--rows={rows}"
@@ -215,18 +215,18 @@ def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
 
 
 def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:
-    """Those of the rows of a block that are meant; its first row has this number."""
+    """The selected rows of a block that begins at this row."""
     chosen, place = choice.of(row, len(block.values)), block.place
     return replace(
         block,
         values=block.values[chosen],
-        whole={i: values[chosen] for i, values in block.whole.items()},
+        integers={i: values[chosen] for i, values in block.integers.items()},
         place=lambda some: place(chosen.start + chosen.step * some),
     )
 
 
 def no_row(choice: RowSlice, file: str) -> RobolinError:
-    """A recording has none of the rows that are meant."""
+    """The error for a recording without any of the selected rows."""
     if choice == ALL_ROWS:
         return RobolinError("there is no row below the header", where=file)
     hint = "the first row is 0; --rows and --stride say which are meant"
