@@ -1,1 +1,1 @@
-"""Results for people: terminal tables, plots, HTML reports and notebooks."""
+"""Output for people: terminal tables, plots, HTML reports and notebooks."""

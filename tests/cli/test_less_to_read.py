@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.display.terminal import pager, progress
+from robolin.display.terminal import progress, show
 from robolin.display.terminal.progress import RowProgress
 from tests.cli.command import answered, robolin
 
@@ -94,13 +94,13 @@ def test_long_texts_are_paged_for_a_person(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "80")
     with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
-        assert pager.paged("ä line\n" * 100, terminal)
+        assert show.page_text("ä line\n" * 100, terminal)
         assert (tmp_path / "kept").read_text("utf-8") == "ä line\n" * 100
-        assert not pager.paged("line\n" * 5, terminal)
+        assert not show.page_text("line\n" * 5, terminal)
         with (tmp_path / "file").open("w") as file:
-            assert not pager.paged("line\n" * 100, file)
+            assert not show.page_text("line\n" * 100, file)
         monkeypatch.setenv("PAGER", "cat")
-        assert not pager.paged("line\n" * 100, terminal)
+        assert not show.page_text("line\n" * 100, terminal)
     os.close(ours)
 
 

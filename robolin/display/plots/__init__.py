@@ -1,1 +1,1 @@
-"""Pictures of results: what is drawn, with every extreme kept, and how it is drawn."""
+"""Plots of results: selection of the data, with all extremes kept, and drawing."""

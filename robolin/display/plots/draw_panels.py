@@ -1,4 +1,4 @@
-"""One panel on the axes of matplotlib, in colours that survive grey and colour blindness."""
+"""Draw panels with matplotlib, in colours that work in greyscale and for colour blindness."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# of Okabe and Ito, from dark to bright; dashes tell them apart where colours do not
+# Okabe-Ito palette, from dark to bright; dashes distinguish curves beyond the palette
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 _DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 1)), (0, (1, 2)))
 _LIMIT = "#aa3377"
 _LONGEST_NAME = 40
-# matrices up to this size have their numbers written into them
+# matrices up to this size show their numbers
 _WRITTEN = 8
 _MOST_NAMES = 45
-# in inches: a name beside the next, a letter of one, and what stands around a panel
+# in inches: spacing of names, width of a letter, and margins of a panel
 _NAME, _LETTER, _FRAME = 0.115, 0.045, 1.0
 _FEW_POINTS = 12
 _LEAST_SHARE = 0.05
 _LEAST_SPREAD = 1e-3
-# a curve that changes by less than this share of itself is a level line
+# a curve with a smaller relative change is drawn as constant
 _ROUNDING = 1e-12
 _MARGIN = 0.05
 
 
 def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A name that a picture can show: one line, not too long, and never a hidden one."""
-    shown = printable(text)
-    shown = shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
-    # matplotlib leaves names out that begin with an underscore
-    return f" {shown}" if shown.startswith("_") else shown
+    """A name as plot text: one line, limited length, always visible."""
+    text_shown = printable(text)
+    text_shown = text_shown if len(text_shown) <= longest else f"{text_shown[: longest - 1]}…"
+    # matplotlib hides names that begin with an underscore
+    return f" {text_shown}" if text_shown.startswith("_") else text_shown
 
 
 def min_figure_size(panel: Panel) -> tuple[float, float]:
-    """The least width and height in inches with which no name stands on another."""
+    """Minimum width and height in inches without overlapping names."""
     under: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     match panel:
@@ -94,7 +94,7 @@ def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
     lines = []
     for i, curve in enumerate(panel.curves):
         style: dict[str, Any] = {"color": _COLOURS[i % 8], "linestyle": _DASHES[i % 8]}
-        # what is between a few rows or swept values nobody has computed
+        # with few rows or swept values, show that the points between them are not computed
         marker = "." if len(curve.x) <= _FEW_POINTS else ""
         lines += axes.plot(curve.x, curve.y, marker=marker, **style)
     if panel.log_x:
@@ -110,16 +110,16 @@ def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
 
 
 def _level_rounding(values: Numbers, rounding: Rounding, axes: Axes) -> None:
-    """Show what is only rounding as nothing beside what it comes from, and say how large it is."""
+    """Use the reference scale for curves that are only round-off, and state their size."""
     fine = values[np.isfinite(values)]
     largest = float(np.abs(fine).max(initial=0.0))
     if rounding.covers(largest):
-        axes.set_ylim(-rounding.beside, rounding.beside)
+        axes.set_ylim(-rounding.reference, rounding.reference)
         axes.text(0.02, 0.9, rounding.words(largest), transform=axes.transAxes, fontsize=6)
 
 
 def _level_line(values: Numbers, axes: Axes) -> None:
-    """Show curves that change by rounding alone as the level lines they are."""
+    """Draw curves that change only by round-off as constant lines."""
     fine = values[np.isfinite(values)]
     largest = float(np.abs(fine).max(initial=0.0))
     if len(fine) and 0.0 < float(np.ptp(fine)) < _ROUNDING * largest:
@@ -127,14 +127,14 @@ def _level_line(values: Numbers, axes: Axes) -> None:
 
 
 def _spans_decades(panel: CurvePanel) -> bool:
-    """Whether a scale of powers of ten shows more than a plain one."""
+    """True if a logarithmic scale shows more than a linear one."""
     values = np.concatenate([curve.y for curve in panel.curves])
     values = values[np.isfinite(values)]
     return bool(len(values) and values.min() > 0.0 and values.max() > 10.0 * values.min())
 
 
 def _set_log(set_scale: Any, axis: Any) -> None:
-    """Powers of ten, written plainly."""
+    """Logarithmic scale with plain labels."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     set_scale("log")
@@ -143,12 +143,12 @@ def _set_log(set_scale: Any, axis: Any) -> None:
 
 
 def _draw_limits(panel: CurvePanel, axes: Axes) -> None:
-    """Both limits, and a cross with the margin where the curve comes closest to one.
+    """Draw both limits, and a cross with the margin at the closest approach.
 
-    Limits so far away that the curve would be a flat line beside them are told in words.
+    Limits so far away that the curve would look flat are stated as text.
     """
     limits = [each for each in (panel.bounds.lower, panel.bounds.upper) if isfinite(each)]
-    near = _is_seen_beside(panel.curves[0].y, limits)
+    near = _is_visible_with_limits(panel.curves[0].y, limits)
     for limit in limits if near else ():
         axes.axhline(limit, color=_LIMIT, linestyle=(0, (4, 2)), linewidth=0.8)
     if panel.closest is not None:
@@ -158,8 +158,8 @@ def _draw_limits(panel: CurvePanel, axes: Axes) -> None:
         axes.text(0.02, 0.1, text, transform=axes.transAxes, color=_LIMIT, fontsize=6)
 
 
-def _is_seen_beside(values: Numbers, limits: list[float]) -> bool:
-    """Whether a curve takes up enough of a panel that has the limits as well."""
+def _is_visible_with_limits(values: Numbers, limits: list[float]) -> bool:
+    """True if a curve fills enough of a panel that also shows the limits."""
     fine = values[np.isfinite(values)]
     if not limits or not len(fine):
         return True
@@ -168,29 +168,29 @@ def _is_seen_beside(values: Numbers, limits: list[float]) -> bool:
 
 
 def _draw_bars(panel: BarPanel, axes: Axes) -> None:
-    places = np.arange(len(panel.names))
-    axes.bar(places, panel.values, color=_COLOURS[1], edgecolor="black", linewidth=0.5)
-    for place, bounds in zip(places, panel.bounds, strict=True):
-        _mark_bounds(axes, float(place), bounds)
+    positions = np.arange(len(panel.names))
+    axes.bar(positions, panel.values, color=_COLOURS[1], edgecolor="black", linewidth=0.5)
+    for position, bounds in zip(positions, panel.bounds, strict=True):
+        _mark_bounds(axes, float(position), bounds)
     _level_rounding(panel.values, panel.rounding, axes)
     _name_ticks(axes.xaxis, panel.names, rotation=60)
     axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
     axes.axhline(0.0, color="black", linewidth=0.6)
 
 
-def _mark_bounds(axes: Axes, place: float, bounds: Bounds) -> None:
+def _mark_bounds(axes: Axes, position: float, bounds: Bounds) -> None:
     for limit in (bounds.lower, bounds.upper):
         if isfinite(limit):
-            axes.plot([place - 0.4, place + 0.4], [limit, limit], color=_LIMIT, linewidth=1.2)
+            axes.plot([position - 0.4, position + 0.4], [limit, limit], color=_LIMIT, linewidth=1.2)
 
 
 def _draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
     axes.grid(False)
-    # from dark to bright, so that grey tells the same
+    # from dark to bright, so that greyscale is readable
     image = axes.imshow(panel.values, cmap="cividis", aspect="auto", interpolation="none")
     rounding, largest = panel.rounding, float(np.nanmax(np.abs(panel.values), initial=0.0))
     if rounding.covers(largest):
-        image.set_clim(-rounding.beside, rounding.beside)
+        image.set_clim(-rounding.reference, rounding.reference)
         axes.set_xlabel(rounding.words(largest), fontsize=6)
     bar = figure.colorbar(image, ax=axes)
     bar.set_label(f"[{text_of_name(panel.unit)}]")
@@ -206,10 +206,10 @@ def _draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
 
 
 def _name_ticks(axis: Any, names: tuple[str, ...], rotation: float = 0.0) -> None:
-    """Every name, or every so many-th where there are too many to read."""
+    """Label every tick, or every n-th if there are too many to read."""
     step = -(-len(names) // _MOST_NAMES)
-    places = range(0, len(names), step)
-    axis.set_ticks(list(places), [text_of_name(names[i]) for i in places])
+    ticks = range(0, len(names), step)
+    axis.set_ticks(list(ticks), [text_of_name(names[i]) for i in ticks])
     axis.set_tick_params(labelsize=5, labelrotation=rotation)
 
 
@@ -222,7 +222,7 @@ def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
     _level_scales(flat, axes)
     largest = float(np.nanmax(np.abs(flat), initial=0.0))
     if panel.rounding.covers(largest):
-        axes.set_xlim(-panel.rounding.beside, panel.rounding.beside)
+        axes.set_xlim(-panel.rounding.reference, panel.rounding.reference)
         _level_rounding(np.abs(flat), panel.rounding, axes)
     if panel.x is None:
         axes.scatter(flat.real, flat.imag, marker="x", color=_COLOURS[2], s=25)
@@ -235,7 +235,7 @@ def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
 
 
 def _level_scales(flat: Numbers, axes: Axes) -> None:
-    """Give an axis that all poles stand on the scale of the other, not that of rounding."""
+    """If all poles lie on one axis, use the scale of the other axis for both."""
     across, up = (float(np.nanmax(np.abs(part), initial=0.0)) for part in (flat.real, flat.imag))
     if up < _LEAST_SPREAD * across:
         axes.set_ylim(-across, across)
@@ -243,7 +243,7 @@ def _level_scales(flat: Numbers, axes: Axes) -> None:
         axes.set_xlim(-up, up)
 
 
-# what each format would say of the day and the program
+# metadata of each format that would contain a date or a version
 _LEFT_OUT: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
@@ -251,7 +251,7 @@ _LEFT_OUT: dict[str, dict[str, Any]] = {
 }
 _PANEL = (3.8, 2.6)
 _SETTINGS: dict[str, Any] = {
-    # names are text, whatever they look like
+    # do not parse names as mathematical text
     "text.parse_math": False,
     "text.usetex": False,
     "font.family": "DejaVu Sans",
@@ -261,7 +261,7 @@ _SETTINGS: dict[str, Any] = {
     "grid.alpha": 0.3,
     "lines.linewidth": 1.0,
     "legend.fontsize": 6,
-    # the same text and the same marks in every file
+    # fixed text and ids in every file
     "svg.fonttype": "none",
     "svg.hashsalt": "robolin",
     "path.simplify": False,
@@ -269,12 +269,12 @@ _SETTINGS: dict[str, Any] = {
 
 
 def figure_of(result: Result, only: Sequence[str] = ()) -> Figure:
-    """The result, or these arrays of it, as a figure."""
+    """Plot the result, or these arrays of it."""
     return drawn_panels(panels_of(result, only), f"{result.verb}: {_source(result)}")
 
 
 def drawn_panels(panels: Sequence[Panel], title: str) -> Figure:
-    """Panels side by side under one title."""
+    """Panels in a grid under one title."""
     _require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -296,7 +296,7 @@ def drawn_panels(panels: Sequence[Panel], title: str) -> Figure:
 
 
 def picture_bytes(figure: Figure, form: str) -> bytes:
-    """The figure as an svg, png or pdf file; no date, no version, no random name in it."""
+    """The plot as an svg, png or pdf file without date, version or random ids."""
     stream = BytesIO()
     with _drawing():
         figure.savefig(stream, format=form, metadata=_LEFT_OUT[form])
@@ -305,7 +305,7 @@ def picture_bytes(figure: Figure, form: str) -> bytes:
 
 @contextmanager
 def _drawing() -> Iterator[None]:
-    """Our settings, whatever a user's own are; letters that no font has are drawn as boxes."""
+    """Apply fixed settings instead of the user's; glyphs missing from the font become boxes."""
     from matplotlib import rc_context, rcParamsDefault
 
     with warnings.catch_warnings():

@@ -1,7 +1,7 @@
-"""What is drawn of a result, as plain data: curves, bars, matrices and points in the plane.
+"""Plot data: curves, bars, matrices and points in the complex plane.
 
-Every number is one of the result's own, but for times of dates, which count from the first, and
-the condition of a mass matrix, which is worked out here.
+All numbers are copied from the result, except times of dates, which count from the first row,
+and the condition number of a mass matrix, which is computed here.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from robolin.core.natural_scales import (
     rounding_share,
 )
 
-# torques cut off at a limit come back within a few roundings of it
+# saturated torques equal their limit only up to round-off
 _ROUNDING = 1e-12
 _SIZES = {"qd": "velocity limit", "tau": "effort limit"}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The range of one curve; infinite where there is no limit."""
+    """The range of one curve; infinite without a limit."""
 
     lower: float = -inf
     upper: float = inf
 
     @property
     def given(self) -> bool:
-        """Whether there is a limit at all."""
+        """True if there is a limit."""
         return isfinite(self.lower) or isfinite(self.upper)
 
 
@@ -44,9 +44,9 @@ NO_BOUNDS = Bounds()
 
 @dataclass(frozen=True)
 class ClosestPoint:
-    """Where a curve comes closest to a limit, or goes furthest beyond it.
+    """The point where a curve is closest to a limit, or exceeds it most.
 
-    margin: what is left; negative beyond the limit
+    margin: distance to the limit; negative beyond it
     """
 
     row: int
@@ -56,7 +56,7 @@ class ClosestPoint:
 
     @property
     def words(self) -> str:
-        """How much is left, or how far it is exceeded; what is rounding is neither."""
+        """The margin, or the amount of excess, as text; round-off counts as neither."""
         if abs(self.margin) <= _ROUNDING * abs(self.limit):
             return "at the limit"
         word = "EXCEEDED by" if self.margin < 0.0 else "margin"
@@ -64,21 +64,21 @@ class ClosestPoint:
 
 
 def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> Bounds:
-    """The limits of a joint's position, velocity or effort in the figures of a model.
+    """Limits of a joint's position, velocity or effort in a model.
 
     model:    `Result.model` or `Arm.figures`
     quantity: 'q', 'qd' or 'tau'; nothing else has limits
     """
-    figures = (model or {}).get("joints", {}).get(joint, {})
-    if quantity == "q" and figures.get("type") != "continuous":
-        return Bounds(figures.get("lower limit", -inf), figures.get("upper limit", inf))
-    size = figures.get(_SIZES.get(quantity, ""), inf)
-    lower = figures.get(f"lower {_SIZES.get(quantity, '')}", -size)
+    parameters = (model or {}).get("joints", {}).get(joint, {})
+    if quantity == "q" and parameters.get("type") != "continuous":
+        return Bounds(parameters.get("lower limit", -inf), parameters.get("upper limit", inf))
+    size = parameters.get(_SIZES.get(quantity, ""), inf)
+    lower = parameters.get(f"lower {_SIZES.get(quantity, '')}", -size)
     return Bounds(lower, size)
 
 
 def closest_approach(values: Numbers, bounds: Bounds) -> ClosestPoint | None:
-    """Where values (rows,) are closest to their limits; None without limits or numbers."""
+    """Closest approach of values (rows,) to their limits; None without limits or numbers."""
     margins = np.minimum(values - bounds.lower, bounds.upper - values)
     row = int(np.argmin(np.where(np.isnan(margins), inf, margins)))
     if not isfinite(margins[row]):
@@ -91,31 +91,31 @@ def closest_approach(values: Numbers, bounds: Bounds) -> ClosestPoint | None:
 
 @dataclass(frozen=True)
 class Rounding:
-    """What of the numbers of a panel is nothing but rounding.
+    """Threshold below which numbers of a panel are only round-off.
 
-    beside: the size of the numbers that they were computed with
-    share:  what is smaller than this share of it is rounding
+    reference: magnitude of the numbers that enter the computation
+    share:     fraction of it below which a value is round-off
     """
 
-    beside: float = 0.0
+    reference: float = 0.0
     share: float = 0.0
 
     def covers(self, largest: float) -> bool:
-        """Whether a number of this size is rounding; an exact zero is none."""
-        return 0.0 < largest < self.share * self.beside
+        """True if a number of this size is round-off; an exact zero is not."""
+        return 0.0 < largest < self.share * self.reference
 
     def words(self, largest: float) -> str:
-        """How large it is, and beside what."""
-        return f"~0: rounding, at most {largest:.2g} beside {self.beside:.4g}"
+        """The size of the round-off and its reference, as text."""
+        return f"~0: rounding, at most {largest:.2g} beside {self.reference:.4g}"
 
 
 NO_ROUNDING = Rounding()
-# what tables show as ~0
+# shown as ~0 in tables
 _NOISE = 1e-15
 
 
 def array_rounding(name: str, unit: str, values: Numbers, scales: NaturalScales) -> Rounding:
-    """What is rounding beside the largest value of an array, or beside its natural scale."""
+    """Round-off relative to the largest value of an array, or to its natural scale."""
     largest, natural, share = _largest(values), scales.of_unit(unit), rounding_share(name)
     if share * natural > _NOISE * largest:
         return Rounding(natural, share)
@@ -128,7 +128,7 @@ def motion_scales(
     qd: Numbers | None,
     qdd: Numbers | None,
 ) -> NaturalScales:
-    """The natural scales of a model; without gravity, those of its motion where it is known."""
+    """Natural scales of a model; without gravity, those of its motion if known."""
     scales = natural_scales(model, contract_gravity(contract))
     return scales if scales.gravity else scales.in_motion(_largest(qd), _largest(qdd))
 
@@ -142,7 +142,7 @@ def _largest(values: Numbers | None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One line: y over the panel's x, at the rows that are kept."""
+    """One line: y over x, at the selected rows."""
 
     name: str
     x: Numbers
@@ -151,7 +151,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class CurvePanel:
-    """Curves over time, rows or frequencies; limits and the closest approach where one has them."""
+    """Curves over time, rows or frequencies, with limits and closest approach if there are any."""
 
     title: str
     x_label: str
@@ -191,7 +191,7 @@ class MatrixPanel:
 
 @dataclass(frozen=True, eq=False)
 class PlanePanel:
-    """Complex numbers, such as poles; in rows along a motion where x says when."""
+    """Complex numbers, such as poles; in rows over x along a motion."""
 
     title: str
     unit: str
@@ -204,18 +204,18 @@ class PlanePanel:
 Panel = CurvePanel | BarPanel | MatrixPanel | PlanePanel
 
 
-# about as many as a screen has columns
+# about the number of pixel columns of a screen
 MOST_POINTS = 2000
 
 
 def decimate_keep_extremes(values: Numbers, most: int = MOST_POINTS) -> Numbers:
-    """The rows to draw, ascending: at most so many, with the extremes of every stretch of rows.
+    """Indices of the rows to draw, ascending, with the extremes of every block of rows.
 
-    What is drawn are rows of the data themselves, so every number in a picture is one of them.
-    A stretch in which a number is missing keeps one such row, so that the gap is seen too.
+    Only rows of the data are drawn, so every number in a plot is one of them.  A block with NaN
+    keeps one such row, so that the gap is visible.
 
-    values: (rows,) or (rows, curves); several curves are drawn over the same rows
-    most:   how many rows there may be; more only where two per curve do not fit into it
+    values: (rows,) or (rows, curves); all curves use the same rows
+    most:   maximum number of rows, unless two per curve need more
     """
     rows = len(values)
     if rows <= most:
@@ -237,7 +237,7 @@ def decimate_keep_extremes(values: Numbers, most: int = MOST_POINTS) -> Numbers:
 
 
 def _highest(curves: Floats, starts: Numbers, size: int) -> Numbers:
-    """In every stretch, the row in which each curve is highest: (stretches, curves)."""
+    """Row of the maximum of each curve in every block: (blocks, curves)."""
     rows, count = curves.shape
     filled = np.full((len(starts) * size, count), -np.inf)
     filled[:rows] = np.where(np.isnan(curves), -np.inf, curves)

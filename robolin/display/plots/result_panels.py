@@ -1,4 +1,4 @@
-"""Which panels show a result: small multiples of curves, bars, heat maps and planes."""
+"""Choose the panels of a result: curves, bars, heat maps and complex planes."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS, answering_verb
 
 _CURVES_TOGETHER = 8
-# more joints than this share panels, and then have no room for limits
+# above this number, joints share panels, without limits
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
-# two computations of the same differ by many roundings of what they began with
+# two computations of the same value differ by many roundings of their inputs
 _NOISE_OF_DIFFERENCES = 1e-12
 
 
 def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
-    """The panels that show these arrays, or those of the verb that are looked at first."""
-    known = [array.name for array in result.arrays]
+    """Panels of these arrays, or of the main arrays of the command."""
+    available = [array.name for array in result.arrays]
     for name in only:
-        if name not in known:
-            hint = f"arrays here are {', '.join(known)}"
+        if name not in available:
+            hint = f"arrays here are {', '.join(available)}"
             raise UsageError(f"there is no array '{name}'", hint=hint)
     verb = answering_verb(result.verb)
-    wanted = tuple(only) or (verb and verb.default_plot_arrays) or known
+    names = tuple(only) or (verb and verb.default_plot_arrays) or available
     axis = _Axis(result)
-    chosen = [array for array in result.arrays if array.name in wanted]
+    chosen = [array for array in result.arrays if array.name in names]
     panels = tuple(
         panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
     )
     if len(panels) > MOST_PANELS:
-        hint = f"choose some (--only NAME, plot(NAME)): {', '.join(known)}"
+        hint = f"choose some (--only NAME, plot(NAME)): {', '.join(available)}"
         raise UsageError(f"{len(panels)} panels are too many for one picture", hint=hint)
     if not panels:
         raise UsageError("there is nothing to draw: one number has no picture")
@@ -64,12 +64,12 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
 
 
 def _without_scalars(arrays: Sequence[Array]) -> Iterator[Array]:
-    """Arrays of a state that are more than one number; everything along a motion."""
+    """Arrays of one state with more than one number; all arrays along a motion."""
     yield from (array for array in arrays if array.rank or array.batch is not None)
 
 
 class _Axis:
-    """What curves are drawn over: frequencies, times or rows."""
+    """The x axis of curves: frequencies, times or rows."""
 
     def __init__(self, result: Result) -> None:
         self.log = "omega" in result and result.batch is not None
@@ -112,7 +112,7 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
 
 
 def _rounding(array: Array, result: Result) -> Rounding:
-    """What is rounding beside the values of the array, or beside the two of a difference."""
+    """Round-off relative to the values of the array, or of the two terms of a difference."""
     if result.compared is not None:
         return Rounding(result.compared[array.name], _NOISE_OF_DIFFERENCES)
     known = dict(result.stored()) if result.batch is not None else {}
@@ -121,7 +121,7 @@ def _rounding(array: Array, result: Result) -> Rounding:
 
 
 def _bounds(array: Array, result: Result) -> tuple[Bounds, ...]:
-    """The limits of every joint; a difference of two results has none."""
+    """Limits of every joint; none for a difference of two results."""
     model = result.model if result.compared is None else None
     return tuple(joint_bounds(model, array.name, name) for name in array.labels[0])
 
@@ -141,15 +141,15 @@ def _slices(title: str, array: Array, values: Numbers, rounding: Rounding) -> It
     """A matrix, or the first matrices of an array with more axes."""
     rows, columns, *along = array.labels
     sizes = np.abs(values) if values.dtype.kind == "c" else values
-    places = list(product(*(range(len(names)) for names in along)))
-    for place in places[:_SLICES]:
-        by = "".join(f", {names[i]}" for names, i in zip(along, place, strict=True))
-        at: Any = (slice(None), slice(None), *place)
+    indices = list(product(*(range(len(names)) for names in along)))
+    for index in indices[:_SLICES]:
+        by = "".join(f", {names[i]}" for names, i in zip(along, index, strict=True))
+        at: Any = (slice(None), slice(None), *index)
         yield MatrixPanel(f"{title}{by}", array.unit, rows, columns, sizes[at], rounding)
 
 
 def _joint_curves(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
-    """One panel per joint where it has limits, else several curves to a panel."""
+    """One panel per joint if it has limits, otherwise several curves per panel."""
     names, bounds, rounding = array.labels[0], _bounds(array, result), _rounding(array, result)
     units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
     if len(names) <= _OWN_PANELS and any(each.given for each in bounds):
@@ -199,7 +199,7 @@ def _curves(
 
 
 def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:
-    """For every input, how each output answers: size and angle over frequencies, or over time."""
+    """Response of each output to each input: magnitude and phase, or a curve over time."""
     outputs, inputs = array.labels
     for i, name in enumerate(inputs):
         values = array.values[:, :, i]
@@ -216,7 +216,7 @@ def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]
 
 
 def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
-    """Matrices at the first, the middle and the last row; of mass matrices also the condition."""
+    """Matrices at the first, middle and last row; for mass matrices also the condition number."""
     rows = array.batch or 0
     if array.name == "mass_matrix" and result.compared is None:
         condition = np.linalg.cond(array.values)[:, None]

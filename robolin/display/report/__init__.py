@@ -1,1 +1,1 @@
-"""One page about an arm and its motion that opens by itself: drawn, plotted and told."""
+"""Self-contained HTML reports about robots and their motion."""

@@ -1,4 +1,4 @@
-"""The part of a page that shows arms: drawn side by side, with their joints and links."""
+"""Report section with the robots: drawings side by side, joints and links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robolin.core.arrays import Floats
 from robolin.core.rotations import apply
 from robolin.description.inspection import link_table
 from robolin.display.report.arm_shape import (
-    closure_places,
+    closure_positions,
     equivalent_box,
     link_poses,
     segment_ends,
@@ -39,26 +39,26 @@ _LINK = ("link", "joint", "mass", "x", "y", "z", "box x", "box y", "box z")
 
 
 def arm_section(arms: Sequence[ReportedArm]) -> str:
-    """Every arm drawn, then their tables."""
+    """Drawings of all robots, then their tables."""
     drawings = "\n".join(_drawing(i, each) for i, each in enumerate(arms))
     tables = [element("div", *_tables(each, len(arms) > 1)) for each in arms]
     return f'<div class="side">\n{drawings}\n</div>\n<div class="side">\n{markup(*tables)}\n</div>'
 
 
-def _drawing(number: int, told: ReportedArm) -> str:
-    name = escape(shown_name(told.name))
+def _drawing(number: int, reported: ReportedArm) -> str:
+    name = escape(shown_name(reported.name))
     return filled(
         "arm.html",
         number=str(number),
         name=name,
         label=f"The arm {name}",
-        drawing=markup(drawn_arm(told.arm, told.first_pose)),
+        drawing=markup(drawn_arm(reported.arm, reported.first_pose)),
     )
 
 
-def _tables(told: ReportedArm, several: bool) -> list[Element]:
-    of = f" of {shown_name(told.name)}" if several else ""
-    arm = told.arm
+def _tables(reported: ReportedArm, several: bool) -> list[Element]:
+    of = f" of {shown_name(reported.name)}" if several else ""
+    arm = reported.arm
     moving = float_sum(link.inertia.mass for link in arm.links)
     gravity = ", ".join(map(figure_cell, arm.gravity))
     mass = f"{figure_cell(moving)} kg move; gravity is {gravity} m/s²."
@@ -86,13 +86,13 @@ def _joints(arm: Arm, of: str) -> PageTable:
 
 
 def _friction(joint: Joint) -> str:
-    """One number, or one for each direction."""
+    """Friction as one number, or one per direction."""
     positive, negative = map(figure_cell, joint.friction_sides)
     return positive if joint.friction_negative is None else f"+{positive} -{negative}"
 
 
 def _links(arm: Arm, of: str) -> PageTable:
-    """Masses, centres of mass in link axes, and the sides of the box with the same inertia."""
+    """Masses, centres of mass in link axes, and the sides of the box of equal inertia."""
     rows = []
     for row in link_table(arm):
         box = equivalent_box(arm.link(row["number"]).inertia)
@@ -103,13 +103,13 @@ def _links(arm: Arm, of: str) -> PageTable:
     return PageTable(title, _LINK, rows, frozenset(_LINK[2:]))
 
 
-# the same view as the page opens with
+# the initial view of the page
 YAW, PITCH = 0.6, 0.35
 _WIDTH, _HEIGHT, _ROOM = 640.0, 480.0, 40.0
 
 
 def drawn_arm(arm: Arm, q: Floats) -> Element:
-    """An SVG picture of the arm at positions (n,)."""
+    """SVG drawing of the robot at positions (n,)."""
     poses = link_poses(arm, q)
     segments, axes = _segments(arm, poses), _axes(arm, poses)
     heavy = [i for i, link in enumerate(arm.links) if link.inertia.mass > 0.0]
@@ -125,39 +125,39 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
     )
     for kind, lines in (("segment", segments), ("axis", axes)):
         picture.extend(_line(kind, *flat.places(line)) for line in lines)
-    for ends in closure_places(arm, poses):
+    for ends in closure_positions(arm, poses):
         first, second = flat.places(np.array(ends))
         picture.append(_line("gap", first, second))
-        picture.extend(_ring(place) for place in (first, second))
+        picture.extend(_ring(point) for point in (first, second))
     masses = [arm.links[i].inertia.mass for i in heavy]
-    for place, mass in zip(flat.places(centres), masses, strict=True):
-        picture.append(_ball(place, (mass / max(masses)) ** (1.0 / 3.0)))
+    for point, mass in zip(flat.places(centres), masses, strict=True):
+        picture.append(_ball(point, (mass / max(masses)) ** (1.0 / 3.0)))
     return picture
 
 
 def _segments(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
-    """Every line as its two ends."""
-    found = [np.array([[0.0, 0.0, 0.0], end]) for end in segment_ends(arm, -1)]
+    """End points of every line."""
+    segments = [np.array([[0.0, 0.0, 0.0], end]) for end in segment_ends(arm, -1)]
     for i, pose in enumerate(poses):
-        found += [np.array([pose.translation, apply(pose, end)]) for end in segment_ends(arm, i)]
-    return found
+        segments += [np.array([pose.translation, apply(pose, end)]) for end in segment_ends(arm, i)]
+    return segments
 
 
 def _axes(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
-    """The axes of joints as short lines through them."""
+    """Joint axes as short lines."""
     origins = np.array([pose.translation for pose in poses])
     length = 0.04 * float(np.ptp(origins, axis=0).max() or 1.0)
-    found = []
+    lines = []
     for i, pose in enumerate(poses):
         if len(arm.links) - i not in arm.virtual_links:
             x, y, z = arm.links[i].joint.axis
             ends = ((-length * x, -length * y, -length * z), (length * x, length * y, length * z))
-            found.append(np.array([apply(pose, end) for end in ends]))
-    return found
+            lines.append(np.array([apply(pose, end) for end in ends]))
+    return lines
 
 
 class _Fitted:
-    """Points in space to places on the drawing, into which all the given points fit."""
+    """Projection from space to the drawing, scaled so that all given points fit."""
 
     def __init__(self, axes: Floats, points: Floats) -> None:
         self._axes = axes
@@ -173,20 +173,20 @@ class _Fitted:
         return flat + np.array([_WIDTH, _HEIGHT]) / 2.0
 
     def _seen(self, points: Floats) -> Floats:
-        """Turned about the vertical, then tilted: right and up on the drawing."""
+        """Rotate about the vertical, then tilt: right and up on the drawing."""
         x, y, z = self._axes @ points.T
         across, near = np.cos(YAW) * y - np.sin(YAW) * x, np.cos(YAW) * x + np.sin(YAW) * y
         return np.stack([across, np.cos(PITCH) * z - np.sin(PITCH) * near], axis=1)
 
 
 def _line(kind: str, start: Floats, end: Floats) -> Element:
-    places = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
-    return element("line", class_=kind, **{key: f"{x:.1f}" for key, x in places.items()})
+    coordinates = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    return element("line", class_=kind, **{key: f"{x:.1f}" for key, x in coordinates.items()})
 
 
-def _ring(place: Floats) -> Element:
-    return element("circle", cx=f"{place[0]:.1f}", cy=f"{place[1]:.1f}", r="7", class_="closure")
+def _ring(point: Floats) -> Element:
+    return element("circle", cx=f"{point[0]:.1f}", cy=f"{point[1]:.1f}", r="7", class_="closure")
 
 
-def _ball(place: Floats, size: float) -> Element:
-    return element("circle", cx=f"{place[0]:.1f}", cy=f"{place[1]:.1f}", r=f"{3 + 9 * size:.1f}")
+def _ball(point: Floats, size: float) -> Element:
+    return element("circle", cx=f"{point[0]:.1f}", cy=f"{point[1]:.1f}", r=f"{3 + 9 * size:.1f}")

@@ -1,7 +1,7 @@
-"""What is drawn of an arm: lines from joint to joint, axes, centres of mass and boxes.
+"""Geometry of a drawn robot: lines between joints, axes, centres of mass and boxes.
 
-The page moves these by itself, so it is told where every joint sits and how it moves; the numbers
-are those of the `Arm`.
+The page animates the drawing itself, so it needs the position and the motion of every joint; the
+numbers are those of the `Arm`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from robolin.dynamics.algebra.scalar import float_sum
 
 
 def link_poses(arm: Arm, q: Floats) -> list[Pose]:
-    """Where every link is at positions (n,), base to tip, in the root's axes."""
+    """Pose of every link at positions (n,), base to tip, in the root's axes."""
     poses: list[Pose] = []
     for i, link in enumerate(arm.links):
-        parent = drawn_place(arm, link.parent)
+        parent = drawn_index(arm, link.parent)
         inboard = HERE if parent < 0 else poses[parent]
         seat = compose(inboard, link.joint.pose)
         poses.append(compose(seat, _moved(link.joint, _position(arm, i, q))))
@@ -32,7 +32,7 @@ def link_poses(arm: Arm, q: Floats) -> list[Pose]:
 
 
 def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
-    """What a page needs to draw the arm in any pose."""
+    """Data that a page needs to draw the robot in any pose."""
     return {
         "packed": {name: numbers.add(values) for name, values in _packed(arm).items()},
         "base": [float32_digits(end) for end in _segment_ends(arm, arm.base)],
@@ -47,14 +47,14 @@ def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
 
 
 def float32_digits(values: Iterable[float]) -> list[float]:
-    """Numbers with the digits of a float32, which is all that a drawing shows."""
+    """Numbers with float32 precision, sufficient for a drawing."""
     return [int(x) if x == int(x) else x for x in (float(f"{value:.7g}") for value in values)]
 
 
 def viewing_axes(arm: Arm) -> Floats:
-    """Axes (3, 3) to look at the arm along, as rows: towards the viewer, right, and up.
+    """Viewing axes (3, 3), as rows: towards the viewer, right, and up.
 
-    Up is against gravity, and z comes towards the viewer where it is not that itself.
+    Up is opposite to gravity; z points towards the viewer unless it is vertical.
     """
     pull = np.array(arm.gravity)
     size = float(np.linalg.norm(pull))
@@ -67,26 +67,26 @@ def viewing_axes(arm: Arm) -> Floats:
 
 
 def segment_ends(arm: Arm, index: int) -> list[Vector3]:
-    """Where the lines that are drawn of a link lead to, in its own axes; -1 is the base."""
+    """End points of the lines of a link, in its own axes; -1 is the base."""
     return _segment_ends(arm, arm.base if index < 0 else len(arm.links) - index)
 
 
 def drawn_closure_ends(arm: Arm) -> list[Frame]:
-    """Both ends of every closure."""
+    """Both frames of every loop closure."""
     return [end for loop in arm.loops for end in (loop.first, loop.second)]
 
 
-def closure_places(arm: Arm, poses: Sequence[Pose]) -> list[tuple[Vector3, Vector3]]:
-    """Where the two ends of every closure are."""
-    places = []
+def closure_positions(arm: Arm, poses: Sequence[Pose]) -> list[tuple[Vector3, Vector3]]:
+    """Positions of both frames of every loop closure."""
+    positions = []
     for end in drawn_closure_ends(arm):
-        link = drawn_place(arm, end.link)
-        places.append(apply(HERE if link < 0 else poses[link], end.pose.translation))
-    return list(zip(places[::2], places[1::2], strict=True))
+        link = drawn_index(arm, end.link)
+        positions.append(apply(HERE if link < 0 else poses[link], end.pose.translation))
+    return list(zip(positions[::2], positions[1::2], strict=True))
 
 
-def drawn_place(arm: Arm, number: int) -> int:
-    """The place from base to tip of a link that is counted from the tip; -1 for the base."""
+def drawn_index(arm: Arm, number: int) -> int:
+    """Index from base to tip of a link counted from the tip; -1 for the base."""
     return len(arm.links) - number
 
 
@@ -97,7 +97,7 @@ def _position(arm: Arm, index: int, q: Floats) -> float:
 
 
 def _moved(joint: Joint, value: float) -> Pose:
-    """How a joint at this position turns or shifts its link."""
+    """Pose change of a joint at this position."""
     if joint.turns:
         return Pose(rotation_about(joint.axis, value))
     x, y, z = joint.axis
@@ -105,7 +105,7 @@ def _moved(joint: Joint, value: float) -> Pose:
 
 
 def _segment_ends(arm: Arm, number: int) -> list[Vector3]:
-    """To every joint and closure on a link; where none is, to its frames, or to its centre."""
+    """Ends at every joint and closure of a link; else at its frames, or at its centre of mass."""
     ends = [link.joint.pose.translation for link in arm.links if link.parent == number]
     ends += [end.pose.translation for end in drawn_closure_ends(arm) if end.link == number]
     if number in arm.virtual_links or (number == arm.base and ends):
@@ -126,7 +126,7 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
     return {
         "name": shown_name(link.name),
         "joint": shown_name(joint.name),
-        "parent": drawn_place(arm, link.parent),
+        "parent": drawn_index(arm, link.parent),
         "place": arm.coordinates[len(arm.links) - 1 - index],
         "ratio": mimic.ratio if mimic else 1.0,
         "offset": mimic.offset if mimic else 0.0,
@@ -138,10 +138,10 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
 
 
 def _packed(arm: Arm) -> dict[str, Floats]:
-    """What is as long for every link as for any other, a row for each."""
+    """Arrays with one row per link."""
     links = arm.links
     boxes = [equivalent_box(link.inertia) for link in links]
-    found = {
+    arrays = {
         "rotation": [link.joint.pose.rotation for link in links],
         "translation": [link.joint.pose.translation for link in links],
         "axis": [link.joint.axis for link in links],
@@ -149,19 +149,19 @@ def _packed(arm: Arm) -> dict[str, Floats]:
         "half": [(0.0,) * 3 if box is None else tuple(box.half) for box in boxes],
         "sides": [(0.0,) * 9 if box is None else tuple(box.axes.ravel()) for box in boxes],
     }
-    return {name: np.array(rows, np.float64) for name, rows in found.items()}
+    return {name: np.array(rows, np.float64) for name, rows in arrays.items()}
 
 
 def _end(arm: Arm, end: Frame) -> dict[str, Any]:
-    return {"link": drawn_place(arm, end.link), "at": float32_digits(end.pose.translation)}
+    return {"link": drawn_index(arm, end.link), "at": float32_digits(end.pose.translation)}
 
 
 def _size(arm: Arm) -> float:
-    """How far the arm reaches at the most, slides aside, to fit it into a picture."""
+    """Maximum reach of the robot without prismatic travel, to scale the drawing."""
     reach: dict[int, float] = {}
     longest = 0.0
     for i, link in enumerate(arm.links):
-        start = reach.get(drawn_place(arm, link.parent), 0.0)
+        start = reach.get(drawn_index(arm, link.parent), 0.0)
         reach[i] = start + float(np.linalg.norm(link.joint.pose.translation))
         tips = [float(np.linalg.norm(end)) for end in segment_ends(arm, i)]
         longest = max(longest, reach[i] + max(tips, default=0.0))
@@ -177,7 +177,7 @@ class EquivalentBox:
 
 
 def equivalent_box(body: Inertia) -> EquivalentBox | None:
-    """The box of a body; None where it has no mass, or moments that no body has.
+    """Box with the inertia of a body; None without mass or for impossible moments.
 
     A box with half lengths a, b, c has the moment m (b² + c²)/3 about its first axis, so that
     a² = 3 (I₂ + I₃ - I₁)/(2 m).
@@ -188,9 +188,9 @@ def equivalent_box(body: Inertia) -> EquivalentBox | None:
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if not np.isfinite(tensor).all():
         return None
-    moments, axes = np.linalg.eigh(tensor)
-    squares = 1.5 * (moments.sum() - 2.0 * moments) / body.mass
-    # a rod has one half length of 0, up to rounding
+    principal, axes = np.linalg.eigh(tensor)
+    squares = 1.5 * (principal.sum() - 2.0 * principal) / body.mass
+    # a rod has one half length of 0, up to round-off
     if (squares < -1e-9 * abs(squares).max()).any():
         return None
     return EquivalentBox(np.sqrt(np.maximum(squares, 0.0)), axes)

@@ -1,4 +1,4 @@
-"""The part of a page about the linear model: open-loop poles, matrices at an instant."""
+"""Report section with the linear model: open-loop poles, and matrices at one time."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from robolin.display.report.reported_arm import ReportedArm
 from robolin.display.report.reported_motion import ReportedModel, ReportedMotion, states_of
 from robolin.errors import RobolinError
 
-# a matrix with more states than this does not fit a page that has no program
+# larger matrices do not fit on a page without scripts
 MOST_STATES = 24
 
 
 def model_section(arms: Sequence[ReportedArm], figures: PageFigures) -> tuple[str, list[Any]]:
-    """The models of all arms, and what the program needs of each."""
-    parts, told = [], []
+    """Models of all robots, and the script data of each."""
+    parts, data = [], []
     for each in arms:
         if isinstance(each.model, RobolinError) or isinstance(each.motion, RobolinError):
             why = each.model if isinstance(each.model, RobolinError) else each.motion
             assert isinstance(why, RobolinError), "one of them is missing"
             parts.append(markup(paragraph(refusal(each.name, why))))
             continue
-        told.append(_numbers(each.model, each.motion, figures))
-        parts.append(_part(each.name, each.model, each.motion, figures, told))
-    return "\n".join(parts), told
+        data.append(_numbers(each.model, each.motion, figures))
+        parts.append(_part(each.name, each.model, each.motion, figures, data))
+    return "\n".join(parts), data
 
 
 def _numbers(model: ReportedModel, motion: ReportedMotion, figures: PageFigures) -> dict[str, Any]:
-    """Times, poles and matrices, each array by its place on the page."""
+    """Times, poles and matrices, as indices of the page's arrays."""
     matrices, numbers = states_of(model), figures.numbers
     return {
         "times": numbers.add(motion.time[model.rows]),
@@ -65,9 +65,9 @@ def _part(
     model: ReportedModel,
     motion: ReportedMotion,
     figures: PageFigures,
-    told: list[Any],
+    data: list[Any],
 ) -> str:
-    own = told[-1]
+    own = data[-1]
     figures.drawn.append(
         {
             "x": own["times"],
@@ -81,7 +81,7 @@ def _part(
     caption = f"Real parts of all open-loop poles at {len(model.rows)} of {motion.rows} rows."
     return filled(
         "model.html",
-        number=str(len(told) - 1),
+        number=str(len(data) - 1),
         name=escape(shown_name(name)),
         summary=markup(paragraph(_summary(model))),
         figure=str(len(figures.drawn) - 1),
@@ -92,36 +92,36 @@ def _part(
 
 
 def _reach(model: ReportedModel) -> dict[str, float]:
-    """The scale of the figure, where real parts are nothing but rounding of the poles."""
+    """Scale of the plot, if the real parts of the poles are only round-off."""
     rounding = Rounding(float(np.abs(model.poles).max(initial=0.0)), ROUNDING)
     covered = rounding.covers(float(np.abs(model.poles.real).max(initial=0.0)))
-    return {"reach": rounding.beside} if covered else {}
+    return {"reach": rounding.reference} if covered else {}
 
 
 def _summary(model: ReportedModel) -> str:
-    """The stability of the open loop; a controller that made the motion is not part of it."""
+    """Stability of the open loop; a controller of the motion is not included."""
     growing = (model.stability == UNSTABLE).sum(axis=-1)
     fastest = float(model.poles.real.max())
     most = int(growing.max())
     if most:
-        found = (
+        text = (
             f"up to {most} of {model.poles.shape[-1]} poles grow, in "
             f"{int((growing > 0).sum())} of {len(growing)} instants; the fastest at {fastest:.4g}/s"
         )
     else:
-        found = f"no pole grows at any instant; the largest real part is {fastest:.4g}/s"
+        text = f"no pole grows at any instant; the largest real part is {fastest:.4g}/s"
     return (
-        f"Open loop, the arm with its torques held at those of the motion: {found}. Feedback is "
+        f"Open loop, the arm with its torques held at those of the motion: {text}. Feedback is "
         "not included: with the gains of a regulator, `robolin lqr` lists the closed-loop poles."
     )
 
 
 def _matrices(model: ReportedModel) -> str:
-    """A and B of the first instant; the program puts those of others in their place."""
+    """A and B at the first time; the script shows those at other times."""
     system = model.model
     if len(system.states) > MOST_STATES:
-        told = f"A and B have {len(system.states)} rows: `robolin state-space` writes them."
-        return markup(paragraph(told))
+        text = f"A and B have {len(system.states)} rows: `robolin state-space` writes them."
+        return markup(paragraph(text))
     columns = [*system.states, *system.inputs]
     header = ("d/dt of", *map(shown_name, columns))
     first = np.concatenate([system.A[0], system.B[0]], axis=-1)

@@ -1,4 +1,4 @@
-"""The part of a page about the motion: margins, the chosen instant, torques and condition."""
+"""Report section with the motion: margins, values at one time, torques and condition number."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "margin %")
 
 
 def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
-    """Everything about the motion; arms whose torques are not known say why."""
+    """All about the motion; robots without torques show the reason."""
     parts: list[Element] = []
     known = [each for each in arms if not isinstance(each.motion, RobolinError)]
     for each in arms:
@@ -55,20 +55,20 @@ def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
 
 
 def refusal(name: str, error: RobolinError) -> str:
-    """Why there is nothing to show of an arm, and what helps."""
+    """The reason why nothing is shown for a robot, and the hint."""
     hint = f" ({cell_text(error.hint)})" if error.hint else ""
     return f"{shown_name(name)}: {cell_text(error.message)}{hint}."
 
 
-def _motion_of(told: ReportedArm) -> ReportedMotion:
-    assert not isinstance(told.motion, RobolinError), "only arms with torques come here"
-    return told.motion
+def _motion_of(reported: ReportedArm) -> ReportedMotion:
+    assert not isinstance(reported.motion, RobolinError), "only arms with torques come here"
+    return reported.motion
 
 
-def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
-    motion, arm = _motion_of(told), told.arm
-    of = f" of {shown_name(told.name)}" if several else ""
-    shown: list[Element] = list(closure_words(told, motion))
+def _tables(reported: ReportedArm, number: int, several: bool) -> list[Element]:
+    motion, arm = _motion_of(reported), reported.arm
+    of = f" of {shown_name(reported.name)}" if several else ""
+    shown: list[Element] = list(closure_paragraphs(reported, motion))
     if motion.margins.margins:
         rows = [_margin(each) for each in motion.margins.margins]
         worst = sum(each.exceeded for each in motion.margins.margins)
@@ -105,12 +105,12 @@ def _margin(margin: Margin) -> tuple[str, ...]:
 
 
 def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
-    """One figure per joint with the torques of every arm that has it, and its limits."""
+    """One plot per joint with the torques of every robot that has it, and its limits."""
     if not arms or _motion_of(arms[0]).rows < 2:
         return
     motion = _motion_of(arms[0])
-    for place, joint in enumerate(arms[0].arm.joints):
-        curves = {_label(arms, 0): motion.values["tau"][:, place]}
+    for index, joint in enumerate(arms[0].arm.joints):
+        curves = {_label(arms, 0): motion.values["tau"][:, index]}
         for i, other in enumerate(arms[1:], start=1):
             if joint.name in other.arm.joint_names:
                 column = other.arm.joint_names.index(joint.name)
@@ -134,7 +134,7 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
 
 
 def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
-    """cond(𝓜) of all arms in one figure; inertia of one motion alone has none to speak of."""
+    """cond(𝓜) of all robots in one plot; omitted for a single DoF."""
     if not arms or _motion_of(arms[0]).rows < 2:
         return
     if all((_motion_of(each).condition == 1.0).all() for each in arms):
@@ -147,7 +147,7 @@ def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[E
 
 
 def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
-    """The limits of a joint's torque in both directions, those of all arms."""
+    """Torque limits of a joint in both directions, of all robots."""
     return sorted(
         {
             effort
@@ -171,12 +171,12 @@ def _unit(joint: Joint) -> str:
     return joint_unit("effort", joint.turns)
 
 
-# forces come of a solution whose terms cancel, of which rounding leaves far less than this
+# relative round-off of forces, which are a solution with cancelling terms
 FORCE_ROUNDING = 1e-10
 
 
-def closure_words(told: ReportedArm, motion: ReportedMotion) -> Iterator[Element]:
-    """Which torques these are, how many motions are free, and how open the closures stand."""
+def closure_paragraphs(reported: ReportedArm, motion: ReportedMotion) -> Iterator[Element]:
+    """Kind of torques, number of free motions, and constraint violation."""
     closures = motion.closures
     if closures is None:
         return
@@ -187,50 +187,48 @@ def closure_words(told: ReportedArm, motion: ReportedMotion) -> Iterator[Element
             "Joints of closed loops can share torques in many ways. These are those of the open "
             "tree, with a motor at every joint, so that closures bear nothing."
         )
-    yield paragraph(_openness(told, closures))
+    yield paragraph(_violation(reported, closures))
     if motion.rows > 1:
-        idle = [closures.names[i] for i in np.flatnonzero(~_borne(motion, closures))]
+        idle = [closures.names[i] for i in np.flatnonzero(~_significant_forces(motion, closures))]
         if idle:
             yield paragraph(f"Nothing but rounding: {', '.join(map(shown_name, idle))}.")
     else:
         title = "What the closures bear: force on the first frame, in world axes"
         rows = [
-            (shown_name(name), figure_cell(float(force)), _closures_section_unit(name))
+            (shown_name(name), figure_cell(float(force)), _force_unit(name))
             for name, force in zip(closures.names, closures.forces[0], strict=True)
         ]
         yield table(PageTable(title, ("closure", "force", "unit"), rows, frozenset({"force"})))
 
 
-def _openness(told: ReportedArm, closures: ReportedClosures) -> str:
-    """How many equations are independent, and how far they are from being met."""
+def _violation(reported: ReportedArm, closures: ReportedClosures) -> str:
+    """Number of independent constraint equations, and their violation."""
     ranks = np.unique(closures.rank)
-    kept = " to ".join(str(rank) for rank in dict.fromkeys((ranks[0], ranks[-1])))
-    free = " to ".join(str(told.arm.n - rank) for rank in dict.fromkeys((ranks[-1], ranks[0])))
+    independent = " to ".join(str(rank) for rank in dict.fromkeys((ranks[0], ranks[-1])))
+    free = " to ".join(str(reported.arm.n - rank) for rank in dict.fromkeys((ranks[-1], ranks[0])))
     worst = np.nan_to_num(closures.open_by)
     row = int(np.argmax(worst))
     return (
-        f"{pluralize(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations "
-        f"are independent, which leaves {free} of {told.arm.n} motions free; they stand open by at "
-        f"most {worst[row]:.2g} m or rad, in row {row + 1}."
+        f"{pluralize(len(reported.arm.loops), 'closure')}: {independent} of "
+        f"{len(closures.names)} equations are independent, which leaves {free} of {reported.arm.n} "
+        f"motions free; they stand open by at most {worst[row]:.2g} m or rad, in row {row + 1}."
     )
 
 
 def closure_figures(arms: Sequence[ReportedMotion], figures: PageFigures) -> Iterator[Element]:
-    """One figure for every force that is more than rounding."""
+    """One plot for every constraint force above round-off."""
     for motion in arms:
         if motion.closures is not None and motion.rows > 1:
-            for i in np.flatnonzero(_borne(motion, motion.closures)):
+            for i in np.flatnonzero(_significant_forces(motion, motion.closures)):
                 name, force = motion.closures.names[i], motion.closures.forces[:, i]
-                told = f": what the closure bears, in {_closures_section_unit(name)}; "
-                caption: list[Element | str] = [element("bdi", shown_name(name)), told]
+                bears = f": what the closure bears, in {_force_unit(name)}; "
+                caption: list[Element | str] = [element("bdi", shown_name(name)), bears]
                 curves = {"value": force}
-                yield curve_figure(
-                    motion.time, curves, caption, figures, unit=_closures_section_unit(name)
-                )
+                yield curve_figure(motion.time, curves, caption, figures, unit=_force_unit(name))
 
 
-def _borne(motion: ReportedMotion, closures: ReportedClosures) -> Numbers:
-    """(equations,): whether a force is more than what rounding leaves of all forces and torques."""
+def _significant_forces(motion: ReportedMotion, closures: ReportedClosures) -> Numbers:
+    """(equations,): True if a force exceeds the round-off of all forces and torques."""
     sizes = np.abs(np.nan_to_num(closures.forces)).max(axis=0)
     weight = motion.scales.of_unit(joint_unit("effort", turns=False))
     largest = max(sizes.max(), np.abs(np.nan_to_num(motion.values["tau"])).max(), weight)
@@ -238,6 +236,6 @@ def _borne(motion: ReportedMotion, closures: ReportedClosures) -> Numbers:
     return borne
 
 
-def _closures_section_unit(name: str) -> str:
-    """Equations end in the component of a force or a moment."""
+def _force_unit(name: str) -> str:
+    """Unit of an equation from its component: force or moment."""
     return joint_unit("effort", turns=not name.rpartition("/")[2].startswith("f"))

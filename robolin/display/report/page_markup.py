@@ -1,4 +1,4 @@
-"""Parts of a page as elements, escaped by the standard library and by nothing else."""
+"""HTML elements of a page; escaping is left to the standard library."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from robolin.core.arrays import Floats, Numbers
 from robolin.core.text import printable, range_text
 from robolin.display.plots.panels import NO_ROUNDING, Rounding, decimate_keep_extremes
 
-# a longer name would push everything else off the page
+# a longer name would break the layout
 LONGEST_NAME = 80
 _HEAD, _TAIL = 55, 20
 
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of texts; the columns named in `numbers` stand to the right.
+    """A table of texts; the columns named in `numbers` are right-aligned.
 
-    key: by which the page finds the table again, '' for none
+    key: identifier of the table for scripts, '' for none
     """
 
     title: str
@@ -38,8 +38,8 @@ class PageTable:
 
 
 def shown_name(name: str) -> str:
-    """A name as the page shows it: nothing that steers or breaks, and no longer than fits."""
-    # what is cut off need not be spelt out
+    """A name for the page: without control characters, and of limited length."""
+    # shorten before escaping
     text = printable(name[: 4 * LONGEST_NAME])
     if len(name) <= 4 * LONGEST_NAME and len(text) <= LONGEST_NAME:
         return text
@@ -47,25 +47,25 @@ def shown_name(name: str) -> str:
 
 
 def figure_cell(value: float | None, digits: int = 6) -> str:
-    """A number as tables show it, nothing where there is none."""
+    """A number as a table cell, empty for None."""
     return "" if value is None else f"{value:.{digits}g}"
 
 
 def range_cell(value: float | list[float] | None) -> str:
-    """A limit as tables show it: one number, or its two ends."""
+    """A limit as a table cell: one number, or its two ends."""
     return "" if value is None else range_text(value)
 
 
 def element(tag: str, *children: Element | str, **attributes: str) -> Element:
-    """An element; `class_` is its class, and an attribute with `_` has a hyphen there."""
-    named = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
-    made = Element(tag, named)
+    """An element; `class_` is its class, and `_` in other attributes becomes a hyphen."""
+    names = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
+    node = Element(tag, names)
     for child in children:
         if isinstance(child, str):
-            _append_text(made, child)
+            _append_text(node, child)
         else:
-            made.append(child)
-    return made
+            node.append(child)
+    return node
 
 
 def _append_text(parent: Element, text: str) -> None:
@@ -76,27 +76,27 @@ def _append_text(parent: Element, text: str) -> None:
 
 
 def markup(*parts: Element) -> str:
-    """The elements as text of a page."""
+    """The elements as HTML text."""
     return "\n".join(tostring(part, encoding="unicode", method="html") for part in parts)
 
 
 def table(shown: PageTable) -> Element:
-    """A table with a caption, in a box that scrolls by itself and can be reached by keyboard."""
+    """A table with a caption, in a scrollable box that the keyboard can focus."""
     right = [name in shown.numbers for name in shown.header]
     mostly = sum(right) * 2 > len(right) - 1
-    # what most columns are goes without saying, which saves a third of a large table
+    # the most common alignment is the default, which saves a third of a large table
     odd = {"class_": "w" if mostly else "number"}
     marks = [{} if each == mostly else odd for each in right]
     caption = element("caption", shown.title)
     head = element("thead", element("tr", *map(_heading, shown.header, marks)))
     rows = [element("tr", *_cells(row, marks)) for row in shown.rows]
-    found = element("table", caption, head, element("tbody", *rows))
+    node = element("table", caption, head, element("tbody", *rows))
     if mostly:
-        found.set("class", "numbers")
+        node.set("class", "numbers")
     if shown.key:
-        found.set("data-key", shown.key)
+        node.set("data-key", shown.key)
     label = f"Table: {shown.title}"
-    return element("div", found, class_="table", tabindex="0", role="region", aria_label=label)
+    return element("div", node, class_="table", tabindex="0", role="region", aria_label=label)
 
 
 def _heading(name: str, mark: Mapping[str, str]) -> Element:
@@ -104,7 +104,7 @@ def _heading(name: str, mark: Mapping[str, str]) -> Element:
 
 
 def _cells(row: Sequence[str], marks: Sequence[Mapping[str, str]]) -> Iterable[Element]:
-    """The cells of a row, of which the first names it, as browsers tell by its place."""
+    """Cells of a row; the first is its heading, which browsers infer from its position."""
     yield element("th", row[0])
     for text, mark in zip(row[1:], marks[1:], strict=True):
         yield element("td", text, **mark)
@@ -117,13 +117,13 @@ def paragraph(text: str, class_: str = "") -> Element:
 
 @dataclass
 class PageNumbers:
-    """The arrays of a page; whatever shows one names it by its place here."""
+    """The arrays of a page, referenced by index."""
 
     texts: list[str] = field(default_factory=list)
     count: int = 0
 
     def add(self, values: Numbers) -> int:
-        """Keep an array, row by row, and tell its place."""
+        """Add an array in row order and return its index."""
         plain = np.ascontiguousarray(values, dtype="<f4")
         self.texts.append(b64encode(plain.tobytes()).decode("ascii"))
         self.count += plain.size
@@ -135,7 +135,7 @@ _LONGEST = 400
 
 
 def contract_table(names: Sequence[str], contracts: Sequence[Mapping[str, Any]]) -> Element:
-    """One column for each, where one is silent an empty cell."""
+    """One column per contract; missing entries are empty cells."""
     keys = list(dict.fromkeys(key for each in contracts for key in each))
     header = ("about", *map(shown_name, names)) if len(names) > 1 else ("about", "says")
     rows = [(shown_name(key), *(cell_text(each.get(key)) for each in contracts)) for key in keys]
@@ -143,9 +143,9 @@ def contract_table(names: Sequence[str], contracts: Sequence[Mapping[str, Any]])
 
 
 def cell_text(value: Any) -> str:
-    """What a contract says as a cell shows it, cut where it would fill the page."""
-    shown = printable(_words(value)[: 2 * _LONGEST])
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    """A contract value as a table cell, shortened if it would fill the page."""
+    text = printable(_words(value)[: 2 * _LONGEST])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _words(value: Any) -> str:
@@ -160,13 +160,13 @@ def _words(value: Any) -> str:
 
 @dataclass
 class PageFigures:
-    """The curves of a page: what the program draws, and what stands where they will be."""
+    """Curves of a page: data for the script, and placeholders in the HTML."""
 
     numbers: PageNumbers
     drawn: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, x: Floats, series: dict[str, Floats], **more: Any) -> int:
-        """Keep curves over one axis, and tell their place."""
+        """Add curves over one axis and return their index."""
         curves = [{"label": label, "y": self.numbers.add(y)} for label, y in series.items()]
         self.drawn.append({"x": self.numbers.add(x), "series": curves, **more})
         return len(self.drawn) - 1
@@ -181,22 +181,22 @@ def curve_figure(
     rounding: Rounding = NO_ROUNDING,
     **more: Any,
 ) -> Element:
-    """Curves with as many rows as can be seen, and their extremes in words.
+    """Curves with as many rows as visible, and their extremes as text.
 
-    Curves that are nothing but rounding are drawn on the scale that they are rounding of.
+    Curves that are only round-off are drawn on their reference scale.
     """
     sizes = [np.abs(y[np.isfinite(y)]).max(initial=0.0) for y in curves.values()]
     largest = float(max(sizes, default=0.0))
     if rounding.covers(largest):
-        more["reach"] = rounding.beside
+        more["reach"] = rounding.reference
     rows = decimate_keep_extremes(np.stack(list(curves.values()), axis=1))
     number = figures.add(time[rows], {k: y[rows] for k, y in curves.items()}, **more)
-    told = "; ".join(_extremes(label, y) for label, y in curves.items())
+    text = "; ".join(_extremes(label, y) for label, y in curves.items())
     if rounding.covers(largest):
-        told = rounding.words(largest)
+        text = rounding.words(largest)
     return element(
         "figure",
-        element("figcaption", *caption, told),
+        element("figcaption", *caption, text),
         element("div", class_="curves"),
         class_="plot",
         data_figure=str(number),
@@ -222,38 +222,38 @@ _PROGRAMS = ("arm_view.js", "curves.js", "page.js")
 
 @cache
 def page_file_text(name: str) -> str:
-    """A file of the page as it is."""
+    """Content of a file of the page."""
     return (_FOLDER / name).read_text("utf-8")
 
 
 def filled(file: str, /, **values: str) -> str:
-    """A piece of the page with its places filled by what is markup already."""
+    """A template of the page with its fields replaced by HTML."""
     return Template(page_file_text(file)).substitute(values)
 
 
 def page_style() -> str:
-    """All rules of how the page looks."""
+    """All style sheets of the page."""
     return "\n".join(_dense(page_file_text(name)) for name in _STYLES)
 
 
 def curve_library() -> str:
-    """The library that draws curves, with its licence."""
+    """The plotting library, with its licence."""
     return f"/*\n{page_file_text('uPlot-LICENSE.txt')}\n*/\n{page_file_text('uPlot.iife.min.js')}"
 
 
 def page_program() -> str:
-    """What moves the page."""
+    """The script of the page."""
     return '"use strict";\n' + "\n".join(_dense(page_file_text(name)) for name in _PROGRAMS)
 
 
 def _dense(text: str) -> str:
-    """A program or a style without its indents and lines of comment, which browsers do not need."""
+    """A script or a style sheet without indentation and comment lines."""
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def content_policy(style_text: str, *programs: str) -> str:
-    """Only these very texts run, and nothing is ever asked of anybody."""
+    """Content security policy: only these scripts and styles, no network access."""
     scripts = " ".join(map(_digest, programs))
     return (
         f"default-src 'none'; script-src {scripts}; style-src {_digest(style_text)}; "

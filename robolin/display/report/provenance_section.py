@@ -1,4 +1,4 @@
-"""The parts of a page that say what its numbers include and how far they can be trusted."""
+"""Report sections with model assumptions, findings, verification and model changes."""
 
 from __future__ import annotations
 
@@ -34,72 +34,73 @@ _MOST_FINDINGS = 200
 
 
 def contract_section(arms: Sequence[ReportedArm]) -> str:
-    """What every result on the page includes, side by side."""
+    """Model assumptions of all robots, side by side."""
     return markup(contract_table([each.name for each in arms], [_contract(a) for a in arms]))
 
 
 def findings_section(arms: Sequence[ReportedArm]) -> str:
-    """What `validate` found in the files."""
+    """Findings of `validate`."""
     return markup(*(part for each in arms for part in _findings(each)))
 
 
 def verify_section(arms: Sequence[ReportedArm]) -> str:
-    """What `verify` says of the arms."""
+    """Results of `verify`."""
     return markup(*(part for each in arms for part in _verified(each)))
 
 
-def _contract(told: ReportedArm) -> dict[str, Any]:
-    motion = {} if isinstance(told.motion, RobolinError) else told.motion.contract
-    inputs = {} if isinstance(told.motion, RobolinError) else told.motion.inputs
+def _contract(reported: ReportedArm) -> dict[str, Any]:
+    motion = {} if isinstance(reported.motion, RobolinError) else reported.motion.contract
+    inputs = {} if isinstance(reported.motion, RobolinError) else reported.motion.inputs
     files = {f"SHA-256 of {shown_name(name)}": digest for name, digest in inputs.items()}
-    return {**told.arm.contract, **motion, **files}
+    return {**reported.arm.contract, **motion, **files}
 
 
-def _findings(told: ReportedArm) -> Iterator[Element]:
-    name = shown_name(told.name)
-    if told.findings is None:
+def _findings(reported: ReportedArm) -> Iterator[Element]:
+    name = shown_name(reported.name)
+    if reported.findings is None:
         yield paragraph(f"{name}: there is no file to look at.")
         return
-    if not told.findings:
+    if not reported.findings:
         yield element("p", f"{name}: ", element("span", "nothing found", class_="good"))
         return
-    rows = [_finding(shared_finding(each, base_name)) for each in told.findings[:_MOST_FINDINGS]]
-    more = len(told.findings) - len(rows)
-    title = f"{pluralize(len(told.findings), 'finding')} in {name}"
+    first = reported.findings[:_MOST_FINDINGS]
+    rows = [_finding(shared_finding(each, base_name)) for each in first]
+    more = len(reported.findings) - len(rows)
+    title = f"{pluralize(len(reported.findings), 'finding')} in {name}"
     yield table(PageTable(title, ("finding", "level", "where", "what", "hint"), rows))
     if more:
         yield paragraph(f"{more} more: `robolin validate` lists them all.")
 
 
-def _finding(found: Finding) -> tuple[str, ...]:
+def _finding(finding: Finding) -> tuple[str, ...]:
     return (
-        found.id,
-        found.level,
-        cell_text(str(found.place)),
-        cell_text(found.message),
-        cell_text(found.hint),
+        finding.id,
+        finding.level,
+        cell_text(str(finding.place)),
+        cell_text(finding.message),
+        cell_text(finding.hint),
     )
 
 
-def _verified(told: ReportedArm) -> Iterator[Element]:
-    name, found = shown_name(told.name), told.verified
-    if found is None:
+def _verified(reported: ReportedArm) -> Iterator[Element]:
+    name, verification = shown_name(reported.name), reported.verified
+    if verification is None:
         yield paragraph(f"{name}: not asked.")
         return
-    verdict = "passed" if found.passed else "failed"
-    word = element("span", verdict, class_="good" if found.passed else "bad")
-    states = pluralize(len(found.condition), "state")
+    verdict = "passed" if verification.passed else "failed"
+    word = element("span", verdict, class_="good" if verification.passed else "bad")
+    states = pluralize(len(verification.condition), "state")
     yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
-    yield from (paragraph(cell_text(defect), "bad") for defect in found.defects)
+    yield from (paragraph(cell_text(defect), "bad") for defect in verification.defects)
     header = ("check", "verdict", "error", "bound")
-    rows = list(_checks(found))
+    rows = list(_checks(verification))
     title = f"Checks of {name}, the nearest to their bounds first"
     shown = table(PageTable(title, header, rows, frozenset(header[2:])))
     yield element("details", element("summary", pluralize(len(rows), "check")), shown)
 
 
-def _checks(found: Verification) -> Iterator[tuple[str, ...]]:
-    for check in sorted(found.checks, key=lambda each: -each.share):
+def _checks(verification: Verification) -> Iterator[tuple[str, ...]]:
+    for check in sorted(verification.checks, key=lambda each: -each.share):
         error = "" if check.error is None else f"{check.error:.1e}"
         bound = "" if check.bound is None else f"{check.bound:.1e}"
         yield f"{check.family}: {check.name}", check.verdict, error, bound
@@ -110,7 +111,7 @@ _MOST_CHANGES = 300
 
 
 def changes_section(first: ReportedArm, second: ReportedArm) -> str:
-    """What differs between the models, then between their torques."""
+    """Differences between the models, then between their torques."""
     changes = model_changes(first.arm.figures, second.arm.figures)
     rows = [
         (
@@ -139,7 +140,7 @@ def changes_section(first: ReportedArm, second: ReportedArm) -> str:
 
 
 def _torques(first: ReportedArm, second: ReportedArm) -> Iterator[tuple[str, ...]]:
-    """Joints that both arms have, where the torques of the same row differ most."""
+    """For joints of both robots, the row with the largest torque difference."""
     if isinstance(first.motion, RobolinError) or isinstance(second.motion, RobolinError):
         return
     old, new = first.motion.values["tau"], second.motion.values["tau"]
@@ -152,7 +153,7 @@ def _torques(first: ReportedArm, second: ReportedArm) -> Iterator[tuple[str, ...
         change = pair[1] - pair[0]
         share = percent(change / peak) if peak else ""
         unit = joint_unit("effort", joint.turns)
-        told = (
+        text = (
             distinguishing_digits(*pair) if change else (figure_cell(pair[0]), figure_cell(pair[1]))
         )
-        yield shown_name(joint.name), str(row + 1), *told, unit, f"{change:+.3g}", share
+        yield shown_name(joint.name), str(row + 1), *text, unit, f"{change:+.3g}", share

@@ -1,4 +1,4 @@
-"""A page put together: its sections, its numbers, and the program that moves it."""
+"""Assemble a page: sections, numbers and script."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError
 from robolin.version import __version__
 
-# how many instants the slider stops at
+# number of slider positions
 MOST_FRAMES = 600
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: its anchor, its heading, and its markup."""
+    """Part of a page: anchor, heading and HTML."""
 
     key: str
     heading: str
@@ -54,9 +54,9 @@ class Section:
 
 
 def report_page(arms: Sequence[ReportedArm]) -> str:
-    """The page about one arm, or about two side by side."""
+    """Report page about one robot, or about two side by side."""
     figures = PageFigures(PageNumbers())
-    models, told = model_section(arms, figures)
+    models, model_data = model_section(arms, figures)
     sections = [Section("arm", "The arm" if len(arms) == 1 else "The arms", arm_section(arms))]
     if len(arms) == 2:
         sections.append(Section("changes", "What differs", changes_section(*arms)))
@@ -67,7 +67,7 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
         Section("findings", "What validate found", findings_section(arms)),
         Section("verify", "What verify says", verify_section(arms)),
     ]
-    data = _data(arms, figures) | {"models": told}
+    data = _data(arms, figures) | {"models": model_data}
     title = " and ".join(shown_name(each.name) for each in arms)
     return assembled_page(title, _summary(arms), sections, data, _frames(arms))
 
@@ -75,7 +75,7 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
 def assembled_page(
     title: str, summary: str, sections: Sequence[Section], data: dict[str, Any], frames: int
 ) -> str:
-    """Everything in one text, with a policy that fits it."""
+    """The page as one HTML text with a matching content security policy."""
     style_text, library, own = page_style(), curve_library(), page_program()
     parts = [
         filled("section.html", key=each.key, heading=each.heading, content=each.content)
@@ -99,7 +99,7 @@ def assembled_page(
 
 
 def _json(data: dict[str, Any]) -> str:
-    """The data as JSON in which nothing can end the script it stands in."""
+    """JSON text that cannot close its script element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -109,7 +109,7 @@ def _motions(arms: Sequence[ReportedArm]) -> list[ReportedMotion]:
 
 
 def _frame_rows(arms: Sequence[ReportedArm]) -> Any:
-    """The rows that the slider stops at: spread evenly, and every telling one."""
+    """Rows of the slider: evenly spaced, plus every notable row."""
     motions = _motions(arms)
     if not motions:
         return np.zeros(1, np.int64)
@@ -123,7 +123,7 @@ def _frames(arms: Sequence[ReportedArm]) -> int:
 
 def _data(arms: Sequence[ReportedArm], figures: PageFigures) -> dict[str, Any]:
     rows, numbers, motions = _frame_rows(arms), figures.numbers, _motions(arms)
-    told = [_arm(each, rows, numbers) for each in arms]
+    arm_data = [_arm(each, rows, numbers) for each in arms]
     frames = None
     if motions:
         times = numbers.add(motions[0].time[rows])
@@ -132,23 +132,23 @@ def _data(arms: Sequence[ReportedArm], figures: PageFigures) -> dict[str, Any]:
     return {
         "clock": clock,
         "frames": frames,
-        "arms": told,
+        "arms": arm_data,
         "figures": figures.drawn,
         "count": numbers.count,
         "arrays": numbers.texts,
     }
 
 
-def _arm(told: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
-    """What is drawn of an arm, and its positions, velocities and torques at every frame."""
-    if isinstance(told.motion, RobolinError):
-        values = [told.first_pose[None, :]]
+def _arm(reported: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
+    """Drawing of a robot, and its positions, velocities and torques at every slider position."""
+    if isinstance(reported.motion, RobolinError):
+        values = [reported.first_pose[None, :]]
     else:
-        values = [told.motion.values[name][rows] for name in ("q", "qd", "tau")]
+        values = [reported.motion.values[name][rows] for name in ("q", "qd", "tau")]
     return {
-        "name": shown_name(told.name),
-        "shape": shape(told.arm, numbers),
-        "joints": told.arm.n,
+        "name": shown_name(reported.name),
+        "shape": shape(reported.arm, numbers),
+        "joints": reported.arm.n,
         "values": [numbers.add(each) for each in values],
     }
 

@@ -1,4 +1,4 @@
-"""What a page tells about one arm: description, findings, motion, linear model and evidence."""
+"""Data of a page about one robot: description, findings, motion, linear model, verification."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from robolin.queries.values import Values
 
 @dataclass(frozen=True, eq=False)
 class ReportedArm:
-    """An arm with everything that is told about it.
+    """A robot with all data of its report.
 
-    name:     by which the page calls it
-    findings: what `validate` says; None where there is no file to look at
-    motion:   its motion, or why there are no torques
-    model:    its linear models, or why there are none
-    verified: what `verify` says; None if it was not asked
+    name:     name on the page
+    findings: from `validate`; None without a file
+    motion:   its motion, or the reason why there are no torques
+    model:    its linear models, or the reason why they are missing
+    verified: from `verify`; None if it was not requested
     """
 
     name: str
@@ -59,7 +59,7 @@ class ReportedArm:
 
     @property
     def first_pose(self) -> Floats:
-        """The positions that the arm is first drawn at, zeros where there are none."""
+        """Initial positions of the drawing; zeros without a motion."""
         if isinstance(self.motion, RobolinError):
             return np.zeros(self.arm.n)
         first: Floats = np.nan_to_num(self.motion.values["q"][0])
@@ -68,10 +68,10 @@ class ReportedArm:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a page is to tell beside what it always does.
+    """Options of a report.
 
-    verify_states: how many states `verify` looks at; 0 leaves it out
-    close:         joints that stay while others bring the arm onto its closures, or 'least'
+    verify_states: number of states for `verify`; 0 to skip it
+    close:         joints that stay fixed when the loops are closed, or 'least'
     """
 
     states: States
@@ -83,7 +83,7 @@ class ReportOptions:
 def reported_arm(
     name: str, arm: Arm, findings: Sequence[Finding] | None, options: ReportOptions
 ) -> ReportedArm:
-    """Work out everything that is told about an arm."""
+    """Compute all data of a robot's report."""
     motion = _motion(arm, options)
     if isinstance(motion, RobolinError):
         model: ReportedModel | RobolinError = motion
@@ -95,7 +95,7 @@ def reported_arm(
 
 
 def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
-    """The motion; loops that stand open where nobody said how they are closed are still drawn."""
+    """The motion; robots with open loops and no `close` option are still drawn."""
     states, close = options.states, options.close
     LoopOptions(close=close).require_useful(arm)
     if not arm.loops:
@@ -108,28 +108,28 @@ def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
         raise
 
 
-# one part of an answer: values by name, and the times
+# one part of a result: values by name, and the times
 AnswerPart = tuple[dict[str, Floats], Numbers | None]
 
 
 def closed_motion(
     arm: Arm, states: States, close: str | None, notify: MessageCallback
 ) -> ReportedMotion:
-    """Torques as given, else those of the open tree; and what the closures bear under them."""
+    """Given torques, otherwise those of the open tree, and the resulting constraint forces."""
     approach, parts = ClosestApproach(arm), []
 
     def watch(values: Values, result: Result) -> None:
         parts.append(_part(arm, values, result))
-        found = parts[-1][0]
-        approach.add(found["q"], found["qd"], found["tau"], result.time)
+        arrays = parts[-1][0]
+        approach.add(arrays["q"], arrays["qd"], arrays["tau"], result.time)
 
     question = Question("linearize-forward", close=close)
     with answer_stream(arm, question, states, notify=notify, watch=watch) as stream:
         for _ in stream.parts:
             pass
         ending = stream.ending(sum(len(values["q"]) for values, _ in parts))
-    values, given = _joined(parts)
-    time, clock = seconds_from_first(given, len(values["q"]))
+    values, times = _joined(parts)
+    time, clock = seconds_from_first(times, len(values["q"]))
     forces, rank = values.pop("lam"), values.pop("rank")[:, 0].astype(np.int64)
     margins = approach.found()
     condition, gap = _free_inertia(arm, values["q"])
@@ -141,15 +141,15 @@ def closed_motion(
     )
 
 
-def _part(arm: Arm, given: Values, result: Result) -> AnswerPart:
-    """Copies, for the next part may come in the same memory."""
+def _part(arm: Arm, values: Values, result: Result) -> AnswerPart:
+    """Copies, since the next part may reuse the memory."""
     rows = np.atleast_2d(result["qdd"]).shape
     motion = {
-        name: np.array(np.broadcast_to(np.atleast_2d(given.get(name, np.zeros(arm.n))), rows))
+        name: np.array(np.broadcast_to(np.atleast_2d(values.get(name, np.zeros(arm.n))), rows))
         for name in MOTION_QUANTITIES
     }
-    if "tau" in given:
-        tau = np.array(np.broadcast_to(np.atleast_2d(given["tau"]), rows))
+    if "tau" in values:
+        tau = np.array(np.broadcast_to(np.atleast_2d(values["tau"]), rows))
     else:
         tau = inverse(without_closures(arm), motion["q"], motion["qd"], motion["qdd"])
     motion |= {"qdd": np.array(np.atleast_2d(result["qdd"])), "tau": tau}
@@ -165,13 +165,13 @@ def _joined(parts: Sequence[AnswerPart]) -> tuple[dict[str, Floats], Numbers | N
 
 
 def _free_inertia(arm: Arm, q: Floats) -> tuple[Floats, Floats]:
-    """The condition of Nᵀ𝓜N, N the motions that closures leave free, and how open they stand."""
+    """Condition number of Nᵀ𝓜N, N spanning the free motions, and the constraint violation."""
     condition, gap = (np.full(len(q), np.nan) for _ in range(2))
     fine = np.flatnonzero(np.isfinite(q).all(axis=1))
     if len(fine):
-        found = loop_constraints(arm, q[fine])
-        gap[fine] = np.abs(found.open_by).max(axis=-1)
-        _, sizes, across = np.linalg.svd(found.jacobian)
+        constraints = loop_constraints(arm, q[fine])
+        gap[fine] = np.abs(constraints.open_by).max(axis=-1)
+        _, sizes, across = np.linalg.svd(constraints.jacobian)
         M = mass_matrix(without_closures(arm), q[fine])
         ranks = (sizes > DEPENDENT_WITHIN * sizes.max(axis=-1, keepdims=True)).sum(axis=-1)
         for rank in np.unique(ranks[ranks < arm.n]):

@@ -1,4 +1,4 @@
-"""The motion a page is about: every row of it, its torques, margins and the condition of 𝓜."""
+"""Motion of a report: all rows, torques, margins and the condition number of 𝓜."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MOTION_QUANTITIES = ("q", "qd", "qdd")
 
 @dataclass(frozen=True, eq=False)
 class ReportedClosures:
-    """What the closures of loops bear and how well they are met, row by row.
+    """Constraint forces and constraint violation of closed loops, row by row.
 
     names:   of the equations, closure and component
     forces:  (rows, equations) in N, and N·m for moments
-    open_by: (rows,) in m or rad, of the equation that is met worst
-    rank:    (rows,) how many equations are independent
+    open_by: (rows,) in m or rad, largest violation of an equation
+    rank:    (rows,) number of independent equations
     """
 
     names: tuple[str, ...]
@@ -45,15 +45,15 @@ class ReportedClosures:
 
 @dataclass(frozen=True, eq=False)
 class ReportedMotion:
-    """Rows of a motion, or the one state there is.
+    """Rows of a motion, or a single state.
 
-    time:      (rows,) in s from the first row, or the number of the row
-    clock:     what the time axis is called
+    time:      (rows,) in s from the first row, or row numbers
+    clock:     label of the time axis
     values:    q, qd, qdd and tau, each (rows, n)
-    condition: cond(𝓜) of every row, with closed loops that of the inertia of free motions
-    contract:  what the torques include
-    scales:    natural scales of the arm in this motion
-    closures:  what closed loops bear, None where there are none
+    condition: cond(𝓜) of every row; for closed loops of the inertia of free motions
+    contract:  model assumptions of the torques
+    scales:    natural scales of the robot in this motion
+    closures:  constraint forces, None without closed loops
     """
 
     time: Floats
@@ -72,11 +72,11 @@ class ReportedMotion:
 
 
 def reported_motion(arm: Arm, states: States, notify: MessageCallback) -> ReportedMotion:
-    """Torques of all rows, kept in memory with the state they belong to."""
+    """Compute the torques of all rows, with the states they belong to."""
     approach, parts = ClosestApproach(arm), []
 
     def watch(values: Values, part: Result) -> None:
-        # copies, for the next part may come in the same memory
+        # copy: the next part may reuse the memory
         tau = np.array(np.atleast_2d(part.arrays[0].values))
         zero = np.zeros(arm.n)
         motion = {
@@ -101,7 +101,7 @@ def reported_motion(arm: Arm, states: States, notify: MessageCallback) -> Report
 
 
 def seconds_from_first(time: Numbers | None, rows: int) -> tuple[Floats, str]:
-    """Times from the first one on, so that float32 tells neighbours apart, and their name."""
+    """Times relative to the first, so that float32 resolves them, and their label."""
     if time is None:
         return np.arange(1.0, rows + 1.0), "row"
     if time.dtype.kind == "M":
@@ -112,25 +112,25 @@ def seconds_from_first(time: Numbers | None, rows: int) -> tuple[Floats, str]:
 
 
 def _conditions(arm: Arm, q: Floats) -> Floats:
-    """The largest eigenvalue of 𝓜 beside the smallest, NaN where there is no telling."""
-    found = np.full(len(q), np.nan)
+    """Ratio of largest to smallest eigenvalue of 𝓜, NaN if undefined."""
+    ratios = np.full(len(q), np.nan)
     fine = np.isfinite(q).all(axis=1)
     if fine.any():
-        found[fine] = condition_of(mass_matrix(arm, q[fine]))
-    return found
+        ratios[fine] = condition_of(mass_matrix(arm, q[fine]))
+    return ratios
 
 
 def condition_of(M: Floats) -> Floats:
-    """The condition of inertias (rows, d, d)."""
+    """Condition number of inertias (rows, d, d)."""
     values = np.linalg.eigvalsh(M)
-    # rounding alone can make the smallest one 0 or negative, and then there is no telling
+    # round-off can make the smallest eigenvalue 0 or negative: the ratio is undefined
     low = np.where(values[:, 0] > 0.0, values[:, 0], np.nan)
-    found: Floats = values[:, -1] / low
-    return found
+    ratio: Floats = values[:, -1] / low
+    return ratio
 
 
 def notable_rows(motion: ReportedMotion) -> list[int]:
-    """The rows worth a look: nearest to a limit, largest torque, worst condition."""
+    """Notable rows: nearest to a limit, largest torque, worst condition number."""
     tau, condition = motion.values["tau"], motion.condition
     rows = [margin.row for margin in motion.margins.margins]
     rows += [int(row) for row in np.argmax(np.nan_to_num(np.abs(tau)), axis=0)]
@@ -138,7 +138,7 @@ def notable_rows(motion: ReportedMotion) -> list[int]:
 
 
 MOST_POLES = 240
-# so many numbers of A and B together
+# maximum number of entries of A and B together
 MOST_PAGE_NUMBERS, FEWEST_MODELS = 20_000, 12
 
 
@@ -146,10 +146,10 @@ MOST_PAGE_NUMBERS, FEWEST_MODELS = 20_000, 12
 class ReportedModel:
     """Linear models at some rows of a motion.
 
-    rows:   (instants,) the rows of the motion that the models are about
+    rows:   (instants,) rows of the motion
     poles:  (instants, N) complex, in 1/s
-    stable: (instants,) how many of them are stable, and how many are not, below
-    chosen: the instants whose matrices are kept
+    stable: (instants,) number of stable poles, and of the others, below
+    chosen: instants whose matrices are stored
     """
 
     rows: Numbers
@@ -162,13 +162,13 @@ class ReportedModel:
 def reported_model(
     arm: Arm, motion: ReportedMotion, telling: Sequence[int]
 ) -> ReportedModel | RobolinError:
-    """Models at rows spread over the motion, the telling ones among them; or why there are none."""
+    """Models at evenly spaced and notable rows of a motion, or the reason for none."""
     fine = np.flatnonzero(np.isfinite(motion.values["tau"]).all(axis=1))
-    wanted = np.flatnonzero(np.isin(fine, telling))
-    rows = fine[spread_rows(len(fine), MOST_POLES, wanted)]
+    preferred = np.flatnonzero(np.isin(fine, telling))
+    rows = fine[spread_rows(len(fine), MOST_POLES, preferred)]
     q, qd, qdd, tau = (motion.values[name][rows] for name in ("q", "qd", "qdd", "tau"))
     try:
-        # of a tree accelerations give the torques, which closed loops share among them
+        # accelerations determine the torques of a tree, but not of closed loops
         model = _model(arm, q, qd, *((None, tau) if arm.loops else (qdd, "hold")))
         poles = model.poles()
     except RobolinError as error:
@@ -180,7 +180,7 @@ def reported_model(
 
 
 def _model(arm: Arm, q: Floats, qd: Floats, qdd: Floats | None, tau: Floats | str) -> StateSpace:
-    """The models with the described motors; with all, where a passive joint would need one."""
+    """Models with the described motors; all joints are actuated if a passive one needs torque."""
     try:
         return state_space(arm, q, qd, qdd, tau)
     except RobolinError:
@@ -189,13 +189,13 @@ def _model(arm: Arm, q: Floats, qd: Floats, qdd: Floats | None, tau: Floats | st
         return state_space(arm, q, qd, qdd, tau, actuated=ALL_JOINTS)
 
 
-def spread_rows(rows: int, most: int, wanted: Numbers) -> Numbers:
-    """At most so many rows, evenly spread, with as many of the wanted ones as there is room for."""
+def spread_rows(rows: int, most: int, preferred: Numbers) -> Numbers:
+    """At most `most` rows, evenly spaced, including up to half as many preferred rows."""
     if rows <= most:
         return np.arange(rows)
-    wanted = np.unique(wanted)[: most // 2]
-    even = np.linspace(0, rows - 1, most - len(wanted)).round().astype(np.int64)
-    return np.unique(np.concatenate([even, wanted]))
+    preferred = np.unique(preferred)[: most // 2]
+    even = np.linspace(0, rows - 1, most - len(preferred)).round().astype(np.int64)
+    return np.unique(np.concatenate([even, preferred]))
 
 
 def states_of(model: ReportedModel) -> Floats:

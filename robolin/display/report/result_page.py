@@ -1,4 +1,4 @@
-"""A page about stored results: their numbers over time, and what differs between two of them."""
+"""Report about stored results: their values over time, and the differences of two results."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from robolin.display.report.report_page import MOST_FRAMES, Section, assembled_p
 from robolin.display.report.reported_motion import seconds_from_first, spread_rows
 from robolin.io.stored import StoredFile, open_stored
 
-# more than anybody looks at; a page that draws them all would be slow to open
+# more curves would make the page slow to open
 MOST_FIGURES = 60
 _MOST_ENTRIES = 500
 
 
 def result_page(results: Sequence[ReportedResult], comparison: Comparison | None) -> str:
-    """The page about one stored result, or about two side by side."""
+    """Report page about one stored result, or about two side by side."""
     figures = PageFigures(PageNumbers())
     sections = []
     if comparison is not None:
@@ -65,24 +65,24 @@ def result_page(results: Sequence[ReportedResult], comparison: Comparison | None
 
 
 def compared_files(first: str, second: str) -> Comparison:
-    """What differs between two stored results, number by number."""
+    """Compare two stored results number by number."""
     with open_stored(first) as stored, open_stored(second) as other:
         return compare_with_stored(other.result_stream(), stored, Tolerances({}))
 
 
 def _summary(results: Sequence[ReportedResult]) -> str:
-    told = (
+    text = (
         f"{shown_name(each.name)}: {each.verb}, "
         f"{pluralize(each.rows, 'row') if each.rows is not None else 'one state'}, "
         f"{pluralize(len(each.columns), 'column')}"
         for each in results
     )
-    return "; ".join(told) + "."
+    return "; ".join(text) + "."
 
 
 def _differences(comparison: Comparison) -> str:
-    said = (*comparison.structure, *map(str, comparison.changes), *comparison.notes)
-    parts = [paragraph(shown_name(line)) for line in said]
+    sentences = (*comparison.structure, *map(str, comparison.changes), *comparison.notes)
+    parts = [paragraph(shown_name(line)) for line in sentences]
     if not comparison.beyond:
         parts.append(paragraph("No number differs.", "good"))
         return markup(*parts)
@@ -128,13 +128,13 @@ def _unit(results: Sequence[ReportedResult], name: str) -> str:
 
 
 def _curves(results: Sequence[ReportedResult], figures: PageFigures) -> str:
-    """One figure per column; both results in one where they have the same times."""
+    """One plot per column; both results in one plot if their times agree."""
     parts = list(_figures(results, figures))
     known = {name for each in results for name in each.columns}
     shown: list[Element] = [element("div", *parts, class_="plots")]
     if len(known) > MOST_FIGURES:
-        told = f"The first {len(parts)} figures; the results have {len(known)} columns."
-        shown.insert(0, paragraph(told, "note"))
+        text = f"The first {len(parts)} figures; the results have {len(known)} columns."
+        shown.insert(0, paragraph(text, "note"))
     return markup(*shown)
 
 
@@ -183,13 +183,13 @@ def _data(result: ReportedResult, rows: Any, figures: PageFigures) -> dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class ReportedResult:
-    """A result by columns of one number per row.
+    """A result as columns with one number per row.
 
-    columns: name -> (rows,), one row where there is one state
+    columns: name -> (rows,), one row for a single state
     units:   of the columns
-    limits:  of those columns whose joints have some
-    rounding: what of each column is nothing but rounding
-    time:    (rows,), with what the axis is called; numbers of rows where there are no times
+    limits:  of the columns whose joints have limits
+    rounding: round-off threshold of each column
+    time:    (rows,), with the axis label in `clock`; row numbers without a time
     """
 
     name: str
@@ -205,7 +205,7 @@ class ReportedResult:
 
 
 def reported_result(name: str, path: str) -> ReportedResult:
-    """Read a stored result; one that is not as it was written is refused."""
+    """Read a stored result; a corrupt file is rejected."""
     with open_stored(path) as stored:
         blocks = list(stored.blocks())
     rows = stored.meta["rows"]
@@ -226,7 +226,7 @@ def reported_result(name: str, path: str) -> ReportedResult:
 def _rounding(
     stored: StoredFile, values: Mapping[str, Any], units: Mapping[str, str]
 ) -> dict[str, Rounding]:
-    """What is rounding in every column, beside its array and the natural scales of the model."""
+    """Round-off of every column, relative to its array and the natural scales of the model."""
     meta = stored.meta
     scales = motion_scales(meta["model"], meta["contract"], values.get("qd"), values.get("qdd"))
     return {
@@ -238,7 +238,7 @@ def _rounding(
 
 
 def _limits(stored: StoredFile) -> dict[str, Bounds]:
-    """What the model says of positions, velocities and torques, by the name of their column."""
+    """Limits of positions, velocities and torques, by column name."""
     return {
         column: bounds
         for entry in stored.entries
@@ -251,7 +251,7 @@ def _limits(stored: StoredFile) -> dict[str, Bounds]:
 def _columns(
     stored: StoredFile, values: Mapping[str, Any]
 ) -> tuple[dict[str, Floats], dict[str, str]]:
-    """Every number of a row by its name in a table; complex ones have two columns."""
+    """Every number of a row by its column name; complex numbers have two columns."""
     columns: dict[str, Floats] = {}
     units: dict[str, str] = {}
     slides = slides_in(stored.meta["model"])

@@ -1,4 +1,4 @@
-"""Findings without folders of this machine, for documents that are passed on."""
+"""Findings without absolute paths, for documents that leave this machine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from robolin.description.model import Finding
 from robolin.io.paths import shared_name, shared_text
 
 
-def shared_finding(found: Finding, name: Callable[[str], str] = shared_name) -> Finding:
-    """The finding with another name for its file, in its message and hint too."""
-    place = found.place
+def shared_finding(finding: Finding, name: Callable[[str], str] = shared_name) -> Finding:
+    """The finding with another name for its file, also in its message and hint."""
+    location = finding.place
     return replace(
-        found,
-        place=replace(place, file=name(place.file)),
-        message=shared_text(found.message, [place.file], name),
-        hint=shared_text(found.hint, [place.file], name),
+        finding,
+        place=replace(location, file=name(location.file)),
+        message=shared_text(finding.message, [location.file], name),
+        hint=shared_text(finding.hint, [location.file], name),
     )

@@ -1,1 +1,1 @@
-"""Tables, numbers and progress for people."""
+"""Terminal output: tables, numbers and progress."""

@@ -1,4 +1,4 @@
-"""Tables of words and numbers that fit a terminal: words are wrapped, numbers never cut."""
+"""Tables that fit the terminal width: words are wrapped, numbers are never cut."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from robolin.core.text import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-# between columns: one blank beside each, and the one of the box
+# column spacing: one blank on each side, and the border
 _GAP = 3
 _STROKES = " │├└─"
 
 
 @dataclass(frozen=True)
 class ColumnBlock:
-    """Some columns of a table, by their places, and how wide each is drawn."""
+    """Some columns of a table: indices and widths."""
 
     places: tuple[int, ...]
     widths: tuple[int, ...]
 
     @property
     def width(self) -> int:
-        """How many columns of a terminal it takes."""
+        """Total width in terminal columns."""
         return sum(self.widths) + _GAP * (len(self.widths) - 1)
 
 
@@ -36,24 +36,24 @@ def column_blocks(
     keys: int,
     width: int,
 ) -> Iterator[ColumnBlock]:
-    """The columns in groups that fit the width, each beginning with the first `keys` columns.
+    """Split the columns into blocks that fit the width; each repeats the first `keys` columns.
 
-    A block is wider only where its keys and one column more do not fit.
+    A block is wider only if its keys and one more column do not fit.
     """
     from rich.cells import cell_len
 
     columns = [[printable(text) for text in column] for column in zip(header, *rows, strict=True)]
     full = [max(map(cell_len, column)) for column in columns]
     least = _least_widths(header, columns, full, numbers, keys, width)
-    key_places = tuple(range(keys))
-    places = key_places
+    key_columns = tuple(range(keys))
+    columns_so_far = key_columns
     for i in range(keys, len(header)):
-        wider = (*places, i)
-        if len(places) > keys and _taken([least[j] for j in wider]) > width:
-            yield _block(places, full, least, width)
-            wider = (*key_places, i)
-        places = wider
-    yield _block(places, full, least, width)
+        wider = (*columns_so_far, i)
+        if len(columns_so_far) > keys and _total_width([least[j] for j in wider]) > width:
+            yield _block(columns_so_far, full, least, width)
+            wider = (*key_columns, i)
+        columns_so_far = wider
+    yield _block(columns_so_far, full, least, width)
 
 
 def _least_widths(
@@ -64,36 +64,36 @@ def _least_widths(
     keys: int,
     width: int,
 ) -> list[int]:
-    """What each column needs at the least: a number its digits, words the longest of them."""
+    """Minimum width of each column: a number's digits, or the longest word."""
     least = [
         full[i] if name in numbers else max(map(_longest_word, columns[i]))
         for i, name in enumerate(header)
     ]
-    # what tells rows apart stays whole, unless it takes most of the room
-    if _taken(full[:keys]) <= width // 2:
+    # key columns are not wrapped, unless they take most of the width
+    if _total_width(full[:keys]) <= width // 2:
         least[:keys] = full[:keys]
     else:
         least[:keys] = [min(full[i], width // 3) for i in range(keys)]
-    # a word that does not fit beside the keys is broken; a number never is
-    room = max(1, width - _taken([*least[:keys], 0]))
+    # a word that does not fit next to the keys is broken; a number never is
+    room = max(1, width - _total_width([*least[:keys], 0]))
     for i in range(keys, len(header)):
         if header[i] not in numbers:
             least[i] = min(least[i], room)
     return least
 
 
-def _block(places: tuple[int, ...], full: list[int], least: list[int], width: int) -> ColumnBlock:
-    """The columns with their widest ones narrowed until all fit, none below its least."""
-    widths = {i: full[i] for i in places}
-    while _taken(list(widths.values())) > width:
+def _block(columns: tuple[int, ...], full: list[int], least: list[int], width: int) -> ColumnBlock:
+    """Narrow the widest columns until all fit, but none below its minimum width."""
+    widths = {i: full[i] for i in columns}
+    while _total_width(list(widths.values())) > width:
         widest = max(widths, key=lambda i: (widths[i] - least[i] > 0, widths[i]))
         if widths[widest] <= least[widest]:
             break
         widths[widest] -= 1
-    return ColumnBlock(places, tuple(widths.values()))
+    return ColumnBlock(columns, tuple(widths.values()))
 
 
-def _taken(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
@@ -109,7 +109,7 @@ def drawn_block(
     rows: Sequence[Sequence[str]],
     numbers: Collection[str],
 ) -> Table:
-    """The block as a table of rich; a column of numbers stands to the right."""
+    """The block as a rich table; columns of numbers are right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -129,7 +129,7 @@ def drawn_block(
 
 
 def wrapped(line: str, width: int) -> list[str]:
-    """A line broken between words, what hangs over under its beginning, at most half way in."""
+    """Wrap a line between words; continuation lines are indented to its text, at most half way."""
     import textwrap
 
     if len(line) <= width:

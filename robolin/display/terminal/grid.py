@@ -1,4 +1,4 @@
-"""One table of numbers before it is drawn, cut into groups of columns that fit the terminal."""
+"""A table of numbers before it is drawn, split into column groups that fit the terminal."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 GAP = 2
-# a blank at which no line is broken
+# non-breaking space
 TIE = "\0"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One table before it is drawn: cells[row][column] under named columns beside named rows."""
+    """A table before it is drawn: cells[row][column] with row and column names."""
 
     title: str
     corner: str
@@ -30,7 +30,7 @@ class Grid:
 
 
 def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
-    """The grid cut into groups of columns that fit, each with all row names."""
+    """Split the columns into groups that fit; each has all row names."""
     if width is None or grid_width(grid) <= width:
         yield grid
         return
@@ -40,9 +40,9 @@ def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
 
 
 def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
-    """The grid with numbers for headings where that makes fewer tables of it, and their legend.
+    """Number the column headings if that needs fewer tables; returns the grid and a legend.
 
-    Rows of the same names bear the numbers beside these, and are all the legend there needs to be.
+    If rows have the same names, the numbers next to them are the legend.
     """
     if width is None or grid_width(grid) <= width or not grid.columns:
         return grid, ""
@@ -52,18 +52,18 @@ def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
     rows, legend = grid.rows, ", ".join(text.strip().replace(" ", TIE, 1) for text in beside)
     if rows == grid.columns:
         rows, legend = tuple(beside), ""
-    found = replace(grid, rows=rows, columns=numbers)
-    return (found, legend) if _cost(found, width) < _cost(grid, width) else (grid, "")
+    renamed = replace(grid, rows=rows, columns=numbers)
+    return (renamed, legend) if _cost(renamed, width) < _cost(grid, width) else (grid, "")
 
 
 def _cost(grid: Grid, width: int) -> tuple[bool, int]:
-    """Whether the grid does not fit even in pieces, and how many of them there are."""
+    """Sort key: True if a single column does not fit, then the number of pieces."""
     pieces = list(split_grid(grid, width))
     return max(map(grid_width, pieces)) > width, len(pieces)
 
 
 def _columns_per_table(widths: list[int], room: int) -> int:
-    """As many columns as fit, spread evenly over the tables they need."""
+    """Number of columns per table, spread evenly over the tables."""
     count = len(widths)
 
     def fits(size: int) -> bool:
@@ -88,7 +88,7 @@ def _columns(grid: Grid, first: int, stop: int) -> Grid:
 
 
 def grid_width(grid: Grid) -> int:
-    """How many columns of a terminal the grid takes."""
+    """Width of the grid in terminal columns."""
     return _label_width(grid) + sum(_column_widths(grid))
 
 
@@ -105,18 +105,18 @@ def _column_widths(grid: Grid) -> list[int]:
 
 
 def _widest(texts: Sequence[str]) -> int:
-    """How many columns of a terminal the widest text takes."""
+    """Width of the widest text in terminal columns."""
     from rich.cells import cell_len
 
     together = "".join(texts)
     if together.isascii() and together.isprintable():
-        # as most are: one letter is one column
+        # fast path: one letter per column
         return max(map(len, texts), default=0)
     return max(cell_len(printable(text)) for text in texts)
 
 
 def drawn_grid(grid: Grid) -> Text:
-    """The grid as lines: names in colour, and numbers to the right under theirs."""
+    """The grid as lines: coloured names, right-aligned numbers."""
     from rich.text import Text
 
     label, widths = _label_width(grid), _column_widths(grid)

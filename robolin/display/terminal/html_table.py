@@ -1,4 +1,4 @@
-"""Results as a notebook shows them: the tables of a terminal as HTML, names escaped."""
+"""Results in notebooks: the terminal tables as HTML, with escaped names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from robolin.core.results.result import Result
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.table import grids_of
 
-# further numbers are counted, not shown: a notebook keeps every one of them in its file
+# further numbers are omitted, since a notebook stores all its output
 _MOST_CELLS = 5_000
 
 
 def html_of(result: Result, precision: int = 6) -> str:
-    """The arrays as tables with names and units, of many rows the first, and the contract."""
+    """The arrays as HTML tables with names and units, the first rows only, and the contract."""
     tables, cells, left = [], 0, 0
     for grid in grids_of(result, precision, result.batch or 0):
         cells += len(grid.rows) * len(grid.columns)

@@ -1,4 +1,4 @@
-"""How far a long trajectory has come, on stderr: a bar for who watches, else a line at times."""
+"""Progress of long computations on stderr: a bar in a terminal, otherwise log lines."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# what is done sooner needs no bar
+# seconds before a bar appears
 _PATIENCE = 0.5
-# seconds between the lines of a log
+# seconds between two log lines
 _LOGGED_EVERY = 30.0
 
 
 class RowProgress:
-    """A bar with the share of the file, rows, rows per second and the time left.
+    """A bar with the fraction of the file, rows, rows per second and the time left.
 
-    shown: whether to draw a bar
-    log:   is told how far it has come, now and then, where there is no bar
+    shown: draw a bar
+    log:   called with a progress line from time to time, without a bar
     """
 
     def __init__(self, shown: bool, log: Callable[[str], None] | None = None) -> None:
@@ -39,31 +39,31 @@ class RowProgress:
             self._bar.stop()
 
     def begin(self, size: int | None) -> None:
-        """Rows are about to come; `size` is how far `reached` will get, if anybody knows."""
+        """Start; `size` is the final value of `reached`, if known."""
         self._size, self._start = size, now()
 
     def add(self, rows: int, reached: int) -> None:
-        """So many more rows are done, and the file is done up to `reached`."""
+        """Count finished rows; the file is processed up to `reached`."""
         self._rows += rows
         elapsed = now() - self._start
         if not self._shown:
-            self._tell(elapsed, reached)
+            self._write_log(elapsed, reached)
             return
         if self._bar is None:
             if elapsed < _PATIENCE:
                 return
             self._bar = _bar(self._size)
-        self._bar.update(self._bar.task_ids[0], completed=reached, said=self._said(elapsed))
+        self._bar.update(self._bar.task_ids[0], completed=reached, rate=self._rate_text(elapsed))
 
-    def _said(self, elapsed: float) -> str:
+    def _rate_text(self, elapsed: float) -> str:
         return f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"
 
-    def _tell(self, elapsed: float, reached: int) -> None:
-        """A line for a log, the next one not soon."""
+    def _write_log(self, elapsed: float, reached: int) -> None:
+        """Write a log line and schedule the next one."""
         if self._log is None or elapsed - self._logged < _LOGGED_EVERY:
             return
         self._logged = elapsed
-        text = self._said(elapsed)
+        text = self._rate_text(elapsed)
         if self._size and reached:
             left = elapsed * max(self._size / reached - 1.0, 0.0)
             text += f", {min(reached / self._size, 1.0):.0%}, about {left:,.0f} s left"
@@ -71,7 +71,6 @@ class RowProgress:
 
 
 def stderr_is_terminal() -> bool:
-    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -88,11 +87,11 @@ def _bar(size: int | None) -> Progress:
     bar = Progress(
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[said]}"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         console=Console(file=sys.stderr),
         transient=True,
     )
-    bar.add_task("", total=size, said="")
+    bar.add_task("", total=size, rate="")
     bar.start()
     return bar

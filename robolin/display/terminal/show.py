@@ -1,4 +1,4 @@
-"""The one door out: a result goes to a file, a pipe or a terminal in the form that fits it."""
+"""Write a result to a file, a pipe or a terminal in a suitable format."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def write_result(
     color: str,
     stream: TextIO,
 ) -> None:
-    """Write the answer to `path`, or to `stream` if there is none.
+    """Write the result to `path`, or to `stream` without a path.
 
-    The extension of the path picks the format.  Without a path it is `fmt`, or else a table on a
-    terminal and CSV into anything else.  The parts of a stream are taken as they come, by whoever
-    made them found to be finite as far as they should be.
+    The extension of the path sets the format.  Without a path it is `fmt`, or else a table on a
+    terminal and CSV otherwise.  Parts of a stream are consumed in order; the producer has already
+    checked that they are finite.
     """
     if isinstance(answer, Result):
         require_finite(answer)
@@ -59,7 +59,7 @@ def _write_file(result: ResultStream, path: str, form: str, precision: int) -> N
 
 
 def _table(result: ResultStream, width: int | None, color: bool, precision: int) -> str:
-    # files of numbers need nothing of this
+    # import here: numeric output files do not need tables
     from robolin.display.terminal.table import render_table
 
     top, rows = head_rows(result)
@@ -74,7 +74,7 @@ def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
         stream.write(text)
     else:
         stream.flush()
-        # a terminal gets what it can show, a pipe the same bytes everywhere
+        # on a terminal replace characters it cannot encode; a pipe gets UTF-8 everywhere
         encoding = (stream.encoding or "utf-8") if terminal else "utf-8"
         buffer.write(text.encode(encoding, errors="replace"))
     stream.flush()
@@ -90,7 +90,7 @@ SHOWN = 10
 
 
 def head_rows(result: ResultStream) -> tuple[Result, int | None]:
-    """The first rows, and how many there were altogether; None for one state."""
+    """The first rows, and the total number of rows; None for a single state."""
     held: list[Result] = []
     rows = 0
     for part in result.parts:
@@ -106,14 +106,14 @@ def head_rows(result: ResultStream) -> tuple[Result, int | None]:
 def _joined(parts: list[Result]) -> Result:
     first = parts[0]
     stored = [dict(part.stored()) for part in parts]
-    # copies, so that the other rows of the parts need not be kept
+    # copies, so that the other rows of the parts can be freed
     values = {name: np.concatenate([part[name] for part in stored]) for name in stored[0]}
     arrays = tuple(replace(array, values=values[array.name]) for array in first.arrays)
     return replace(first, arrays=arrays, time=values.get("time"))
 
 
 def sample_rows(result: Result) -> Result:
-    """Some rows, evenly spread from the first to the last."""
+    """Evenly spaced rows from the first to the last."""
     total = result.batch or 0
     if total <= SHOWN:
         return result
@@ -124,13 +124,13 @@ def sample_rows(result: Result) -> Result:
     return replace(result, arrays=arrays, time=time, contract={**result.contract, **shown})
 
 
-# quit if it fits after all, keep colours, leave the text on the screen
+# less: quit if the text fits, keep colours, leave the text on the screen
 _LESS = "FRX"
 
 
 def page_text(text: str, stream: TextIO) -> bool:
-    """Show the text page by page; False where nobody turns pages, or it fits on the screen."""
-    if not _somebody_watches(stream):
+    """Show the text in a pager; False without a terminal, or if the text fits on the screen."""
+    if not _is_interactive(stream):
         return False
     if text.count("\n") < shutil.get_terminal_size().lines:
         return False
@@ -148,7 +148,7 @@ def page_text(text: str, stream: TextIO) -> bool:
         )
     except OSError:
         return False
-    # Ctrl-C is for the pager as long as it runs
+    # the pager handles Ctrl-C while it runs
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with suppress(OSError):
@@ -159,23 +159,23 @@ def page_text(text: str, stream: TextIO) -> bool:
     return True
 
 
-def _somebody_watches(stream: TextIO) -> bool:
+def _is_interactive(stream: TextIO) -> bool:
     if os.environ.get("TERM") == "dumb" or sys.stdin is None or not sys.stdin.isatty():
         return False
     try:
-        # streams that stand in for a terminal have none behind them
+        # replacement streams have no file descriptor
         return stream.isatty() and os.isatty(stream.fileno())
     except OSError:
         return False
 
 
 def _program() -> list[str]:
-    """What PAGER says, else less; nothing for an empty PAGER or cat."""
+    """The command of PAGER, else less; empty for an empty PAGER or cat."""
     import shlex
 
-    given = os.environ.get("ROBOLIN_PAGER", os.environ.get("PAGER", "less"))
+    command = os.environ.get("ROBOLIN_PAGER", os.environ.get("PAGER", "less"))
     try:
-        words = shlex.split(given)
+        words = shlex.split(command)
     except ValueError:
         return []
     return words if words != ["cat"] and words and shutil.which(words[0]) else []

@@ -1,4 +1,4 @@
-"""Tables for people: joint names on both axes, units in the titles, the contract above."""
+"""Text tables of results: joint names on both axes, units in titles, contract above."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _MATRIX_ROWS = 2
-# the letters of the axes behind those of a matrix
+# letters of the axes after those of a matrix
 _SLICED = "klmnop"
 _ROUNDING_NOTE = f"{ROUNDED_ZERO}: rounding, less than 1e-15 of the largest entry of its table"
 
@@ -45,16 +45,16 @@ def render_table(
     precision: int = 6,
     rows: int | None = None,
 ) -> str:
-    """The result as text; columns that do not fit into the width go into further tables.
+    """The result as text; columns that do not fit the width continue in further tables.
 
     Without a width nothing is split, as for a pipe.
 
-    rows: how many there are, if the result holds only the first ones
+    rows: total number of rows, if the result holds only the first ones
     """
     total = result.batch if rows is None else rows
     pieces, legends = _fitting(grids_of(result, precision, total or 0), console_width)
     needed = max(map(grid_width, pieces), default=0)
-    # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
+    # the terminal wraps names wider than itself: no cell is cut
     console = console_of(max(needed, console_width or 10_000), color)
     if result.contract:
         console.print(_contract_block(result.contract))
@@ -75,7 +75,7 @@ def render_table(
 
 
 def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list[str]]:
-    """All tables in pieces that fit, and the legends of those whose headings became numbers."""
+    """All tables in pieces that fit, and legends for numbered headings."""
     pieces: list[Grid] = []
     legends: dict[str, None] = {}
     for grid in grids:
@@ -87,8 +87,8 @@ def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list
 
 
 def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
-    """Every array as the tables that show it; of many rows, the first."""
-    # the values of a sweep are what its rows are called
+    """Every array as tables; for many rows, the first ones."""
+    # the values of a sweep become its row names
     shown = result.arrays[1:] if is_swept(result.verb) else result.arrays
     for labels, group in groupby(shown, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
@@ -108,7 +108,7 @@ def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
 def _side_by_side(
     arrays: Sequence[Array], labels: tuple[tuple[str, ...], ...], result: Result, precision: int
 ) -> Grid:
-    """Vectors over the same joints as the columns of one table; scalars as a single row."""
+    """Vectors over the same joints as columns of one table; scalars as a single row."""
     batch = labels == () and result.batch is not None
     shown = [array.values.ravel()[: SHOWN if batch else None] for array in arrays]
     columns = [_texts(values.tolist(), precision) for values in shown]
@@ -123,7 +123,7 @@ def _side_by_side(
 
 
 def _with_units(array: Array, result: Result, precision: int) -> Grid:
-    """A vector whose entries have units of their own, beside these."""
+    """A vector whose entries have different units, with a unit column."""
     units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
     return Grid(
         title="",
@@ -135,7 +135,7 @@ def _with_units(array: Array, result: Result, precision: int) -> Grid:
 
 
 def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
-    """A vector that changes from row to row: one line per row, one column per joint."""
+    """A vector per row: one line per row, one column per joint."""
     return Grid(
         title=_titled(array),
         corner=_row_corner(result),
@@ -146,7 +146,7 @@ def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
 
 
 def _matrices(array: Array, result: Result, precision: int, total: int) -> Iterator[Grid]:
-    # beside the names of the rows
+    # next to the row names
     kind = array.axis_kind(0)
     title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
@@ -161,7 +161,7 @@ def _matrices(array: Array, result: Result, precision: int, total: int) -> Itera
 
 
 def _derived(array: Array) -> str:
-    """What each slice of an array with more than two axes is, in symbols, if it has one."""
+    """Symbol of each slice of an array with more than two axes, if there is one."""
     known = QUANTITIES.get(array.name)
     if array.rank <= 2 or known is None:
         return ""
@@ -174,22 +174,22 @@ def _derived(array: Array) -> str:
 def _slices(
     title: str, values: Any, labels: tuple[tuple[str, ...], ...], precision: int, corner: str
 ) -> Iterator[Grid]:
-    """A matrix as one table; its derivatives, along the further axes, as one table each."""
+    """A matrix as one table; slices along further axes as one table each."""
     rows, columns, *along = labels
-    for place in product(*(range(len(names)) for names in along)):
-        by = [f"{_SLICED[i]} = {along[i][at]}" for i, at in enumerate(place)]
-        cells = _matrix_cells(values[(..., *place)].tolist(), precision)
+    for index in product(*(range(len(names)) for names in along)):
+        by = [f"{_SLICED[i]} = {along[i][at]}" for i, at in enumerate(index)]
+        cells = _matrix_cells(values[(..., *index)].tolist(), precision)
         yield Grid(", ".join([title, *by]), corner, rows, columns, cells)
 
 
 def _matrix_cells(rows: list[list[float]], precision: int) -> tuple[tuple[str, ...], ...]:
-    """All entries in the same format, so that a table can be compared by eye."""
+    """All entries in the same format, so that they can be compared."""
     texts = iter(_texts([value for row in rows for value in row], precision))
     return tuple(tuple(next(texts) for _ in row) for row in rows)
 
 
 def _texts(values: Sequence[float | complex], precision: int) -> list[str]:
-    """Numbers of one kind in the same format; whole ones in all their digits."""
+    """Numbers of one kind in the same format; integers with all digits."""
     if any(isinstance(value, complex) for value in values):
         return aligned_complex([complex(value) for value in values], precision)
     if all(isinstance(value, int) for value in values):
@@ -198,7 +198,7 @@ def _texts(values: Sequence[float | complex], precision: int) -> list[str]:
 
 
 def _corner(array: Array, result: Result) -> str:
-    """What the rows of a table of vectors are."""
+    """Heading of the row names in a table of vectors."""
     if array.rank == 0:
         return ""
     return array.axis_kind(0) or ("joint" if array.labels == (result.joints,) else "")
@@ -216,8 +216,8 @@ def _row_names(result: Result) -> tuple[str, ...]:
         return tuple(str(row + 1) for row in range(count))
     if result.time.dtype.kind == "M":
         return tuple(format_datetimes(result.time[:count]))
-    moments = result.time[:count].tolist()
-    return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in moments)
+    times = result.time[:count].tolist()
+    return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in times)
 
 
 def _row_corner(result: Result) -> str:
@@ -247,14 +247,14 @@ def _contract_block(contract: Mapping[str, Any]) -> Table:
     return block
 
 
-# below this a number in a table of others is written with its power of ten
+# smaller numbers in a table are written with an exponent
 _SMALLEST_PLAIN = 1e-4
 
 
 def aligned(values: Sequence[float], precision: int) -> list[str]:
-    """The numbers as texts of one width, each with `precision` digits, so that points align.
+    """Numbers as text of equal width with `precision` digits and aligned decimal points.
 
-    Exact zeros are a bare 0, and what is only rounding beside the largest is `~0`.
+    Exact zeros are `0`; round-off relative to the largest is `~0`.
     """
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     if largest and not 1e-3 <= largest < 10.0 ** max(precision, 6):
@@ -265,7 +265,7 @@ def aligned(values: Sequence[float], precision: int) -> list[str]:
 
 
 def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
-    """Complex numbers as texts of one width, real parts under each other and imaginary ones too."""
+    """Complex numbers as text of equal width, with aligned real and imaginary parts."""
     real = aligned([value.real for value in values], precision)
     imaginary = aligned([abs(value.imag) for value in values], precision)
     signs = ["-" if copysign(1.0, value.imag) < 0.0 else "+" for value in values]
@@ -274,14 +274,14 @@ def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
 
 
 def _plain(value: float, largest: float, precision: int) -> str:
-    """A number with so many significant digits; a power of ten only where it is very small."""
+    """A number with `precision` significant digits; an exponent only if it is very small."""
     if value == 0.0:
         return "0"
     if is_rounding(value, largest):
         return ROUNDED_ZERO
     if abs(value) < _SMALLEST_PLAIN or not isfinite(value):
         return f"{value:.{precision - 1}e}"
-    # the digits are counted after rounding: 9.9996 is 10.00
+    # count digits after rounding: 9.9996 is 10.00
     power = int(f"{value:.{precision - 1}e}".partition("e")[2])
     return f"{value:.{max(precision - 1 - power, 0)}f}"
 
@@ -291,7 +291,7 @@ def _has_point(text: str) -> bool:
 
 
 def _point_aligned(text: str, behind: int) -> str:
-    """The text with blanks where others have digits behind the point."""
+    """Pad the text with blanks to align the decimal point."""
     if "e" in text:
         return text
     return text + " " * (behind - (len(text) - text.index(".") if "." in text else 0))
@@ -300,7 +300,7 @@ def _point_aligned(text: str, behind: int) -> str:
 def _scientific(value: float, largest: float, precision: int) -> str:
     if value == 0.0 or is_rounding(value, largest):
         text = ROUNDED_ZERO if value else "0"
-        # under the digit before the point
+        # aligned with the digit before the point
         return text + " " * (len(f"{1.0:.{precision - 1}e}") - 1)
     return f"{value:.{precision - 1}e}"
 
@@ -312,7 +312,7 @@ def _equally_wide(texts: Iterable[str]) -> list[str]:
 
 
 def console_of(width: int, color: bool) -> Console:
-    """A console of this width that takes nothing in its input for markup."""
+    """A console of this width that does not interpret markup."""
     from rich.console import Console
 
     return Console(
@@ -329,7 +329,7 @@ def console_of(width: int, color: bool) -> Console:
 
 
 def drawn_on(console: Console) -> str:
-    """All that was printed on the console so far."""
+    """Everything printed on the console so far."""
     written = console.file
     assert isinstance(written, StringIO)
     return written.getvalue()

@@ -1,4 +1,4 @@
-"""Panels drawn with block characters: a quick look that needs nothing but a terminal."""
+"""Text plots with block characters, for terminals."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _SHADES = " ░▒▓█"
 _NAME = 24
 _ROUNDING = 1e-12
-# more curves than this have a line each
+# above this number, curves have one line each
 _TALL_CURVES = 3
 
 
 def text_plot(panels: tuple[Panel, ...], width: int) -> str:
-    """Every panel as lines of at most this width."""
+    """All panels as lines of at most this width."""
     drawn = ([_cut(line, width).rstrip() for line in _lines(panel, width)] for panel in panels)
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in drawn)
 
 
 def _cut(line: str, width: int) -> str:
-    """Names may be longer than a terminal is wide."""
+    """Shorten a line, since names may be wider than the terminal."""
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
@@ -58,25 +58,25 @@ def _title(*words: str) -> str:
 
 
 def _number(value: float, rounding: Rounding) -> str:
-    """Four digits, and what is only rounding as tables show it."""
+    """Four digits; round-off as in tables."""
     return ROUNDED_ZERO if rounding.covers(abs(value)) else f"{value:.4g}"
 
 
 def _extremes(curve: Curve, rounding: Rounding) -> list[str]:
-    """The least and the greatest number of a curve; nothing if it has none."""
+    """Minimum and maximum of a curve as text; empty without finite numbers."""
     known = curve.y[np.isfinite(curve.y)]
     ends = (known.min(), known.max()) if len(known) else ()
     return [_number(float(end), rounding) for end in ends]
 
 
 def _level(values: Numbers, rounding: Rounding) -> Numbers:
-    """The numbers, all of them 0 where they are nothing but rounding."""
+    """The numbers, or zeros if they are only round-off."""
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     return values * 0.0 if rounding.covers(largest) else values
 
 
 def _summary_lines(panel: CurvePanel, width: int) -> list[str]:
-    """Every curve as one line of blocks, behind its name and how far it goes."""
+    """Every curve as one line of blocks, after its name and range."""
     names = [printable(in_short(curve.name)) for curve in panel.curves]
     room = min(max(map(len, names)), _NAME)
     lines = [_title(panel.title, f"[{panel.y_label}]")]
@@ -92,12 +92,12 @@ def _summary_lines(panel: CurvePanel, width: int) -> list[str]:
 
 
 def _under(panel: CurvePanel, curve: Curve) -> str:
-    """From where to where, and of what."""
+    """Range of the x axis and the unit."""
     return f"{float(curve.x[0]):.4g} to {float(curve.x[-1]):.4g}, {panel.x_label}"
 
 
 def _curve(panel: CurvePanel, curve: Curve, width: int) -> list[str]:
-    """A curve as columns that reach from the lowest to the highest number of each stretch."""
+    """A curve as columns from the minimum to the maximum of each block of rows."""
     title = panel.title if len(panel.curves) == 1 else f"{panel.title}, {curve.name}"
     ends = _extremes(curve, panel.rounding)
     if not ends:
@@ -114,10 +114,10 @@ def _curve(panel: CurvePanel, curve: Curve, width: int) -> list[str]:
 
 
 def _filled(x: Numbers, y: Numbers, columns: int, height: int) -> list[str]:
-    """Lines of blocks: in every column, all between the extremes of its stretch."""
+    """Lines of blocks; each column is filled between the extremes of its rows."""
     known = y[np.isfinite(y)]
     low, high = float(known.min()), float(known.max())
-    # what changes by rounding alone is a line
+    # a curve that changes only by round-off is a line
     span = high - low if high - low > _ROUNDING * max(abs(low), abs(high)) else 1.0
     reach = float(x[-1] - x[0]) or 1.0
     at = np.minimum(((x - x[0]) / reach * columns).astype(int), columns - 1)
@@ -127,7 +127,7 @@ def _filled(x: Numbers, y: Numbers, columns: int, height: int) -> list[str]:
         inside = y[at == column]
         inside = inside[np.isfinite(inside)]
         if not len(inside):
-            # a line goes on where the data are sparse
+            # connect points where data are sparse
             inside = np.array([] if previous is None else [previous])
         if not len(inside):
             continue
@@ -140,7 +140,7 @@ def _filled(x: Numbers, y: Numbers, columns: int, height: int) -> list[str]:
 
 
 def _bars(panel: BarPanel, width: int) -> list[str]:
-    """One bar per name, with how much of its limit it takes where it has one."""
+    """One bar per name, with the used fraction of its limit if there is one."""
     names = [printable(in_short(name)) for name in panel.names]
     room = min(max(map(len, names)), _NAME)
     largest = _reach(panel.values, panel.rounding)
@@ -155,7 +155,7 @@ def _bars(panel: BarPanel, width: int) -> list[str]:
 
 
 def _matrix(panel: MatrixPanel, width: int) -> list[str]:
-    """Shades of every entry beside the largest, signs shown by - before a shade."""
+    """Shades of all entries relative to the largest; negative ones have a minus sign."""
     largest = _reach(panel.values, panel.rounding)
     names = [printable(in_short(name)) for name in panel.rows]
     room = min(max(map(len, names)), _NAME)
@@ -170,9 +170,9 @@ def _matrix(panel: MatrixPanel, width: int) -> list[str]:
 
 
 def _reach(values: Numbers, rounding: Rounding) -> float:
-    """The largest size, or what the numbers were computed with where they are only rounding."""
+    """Largest magnitude, or the reference magnitude if the numbers are only round-off."""
     largest = float(np.nanmax(np.abs(values), initial=0.0))
-    return rounding.beside if rounding.covers(largest) else largest or 1.0
+    return rounding.reference if rounding.covers(largest) else largest or 1.0
 
 
 def _shade(value: float, largest: float) -> str:
@@ -182,7 +182,7 @@ def _shade(value: float, largest: float) -> str:
 
 
 def _plane(panel: PlanePanel, width: int) -> list[str]:
-    """Points of the complex plane as crosses on a grid, axes through 0."""
+    """Points of the complex plane as crosses on a grid, with axes through 0."""
     flat = np.asarray(panel.values).ravel()
     columns, rows = min(width - 2, 61), 15
     reach_x, reach_y = (_reach(part, panel.rounding) for part in (flat.real, flat.imag))

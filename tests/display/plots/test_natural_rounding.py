@@ -45,7 +45,7 @@ def test_torques_of_a_free_fall_are_zero(name: str) -> None:
     assert all(covered(panel) or nothing for panel, nothing in zip(panels, zero, strict=True))
     held = np.abs(robolin.inverse(arm, STARTS[name])).max()
     for panel in panels:
-        assert panel.rounding.beside >= held
+        assert panel.rounding.reference >= held
     assert "e-1" not in text_plot(panels, 80)
 
 
@@ -103,4 +103,4 @@ def test_one_state_is_judged_as_rows_are() -> None:
     (panel,) = panels_of(result)
     assert isinstance(panel, BarPanel)
     assert panel.rounding.covers(float(np.abs(panel.values).max()))
-    assert panel.rounding.beside == pytest.approx(49.05)
+    assert panel.rounding.reference == pytest.approx(49.05)

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import Pose
-from robolin.display.report.arm_shape import closure_places, link_poses
+from robolin.display.report.arm_shape import closure_positions, link_poses
 from robolin.display.report.report_page import report_page
 from robolin.queries.states import States
 from tests.cli.command import answered
@@ -80,7 +80,7 @@ def test_the_arm_is_drawn_closed(name: str) -> None:
     """Bones lead to the closures, whose two ends are one place."""
     arm = robolin.load(name)
     shown = told(arm, States())
-    [(first, second)] = closure_places(arm, link_poses(arm, shown.first_pose))
+    [(first, second)] = closure_positions(arm, link_poses(arm, shown.first_pose))
     # 1e-12: sums of a few lengths of about 1 m
     assert np.allclose(first, second, rtol=0.0, atol=1e-12)
     page = report_page([shown])
