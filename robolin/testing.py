@@ -160,23 +160,23 @@ def _failure(path: Path, comparison: Comparison, updated: bool) -> str:
 def _arrays(result: Any, known: Mapping[str, ArrayMeta]) -> dict[str, Numbers]:
     """Return the arrays of a result by name."""
     if isinstance(result, Result):
-        found: Mapping[str, Any] = dict(result.stored())
+        arrays: Mapping[str, Any] = dict(result.stored())
     elif isinstance(result, Mapping):
-        found = result
+        arrays = result
     elif is_dataclass(result) and not isinstance(result, type):
         stored = [field.name for field in fields(result) if field.metadata.get("stored", True)]
-        found = {name: getattr(result, name) for name in stored}
+        arrays = {name: getattr(result, name) for name in stored}
         # optional arrays that were not computed
-        found = {name: value for name, value in found.items() if value is not None}
+        arrays = {name: value for name, value in arrays.items() if value is not None}
     else:
         names = [name for name in known if name != "time"]
         if len(names) != 1:
             hint = 'give it as {"tau": array}'
             raise UsageError("an array by itself has no name to be stored under", hint=hint)
-        found = {names[0]: result}
-    if not set(found) - {"time"}:
+        arrays = {names[0]: result}
+    if not set(arrays) - {"time"}:
         raise UsageError("there is no array to be stored", hint='give some as {"tau": array}')
-    return {name: _numbers(name, value) for name, value in found.items()}
+    return {name: _numbers(name, value) for name, value in arrays.items()}
 
 
 def _numbers(name: str, value: Any) -> Numbers:

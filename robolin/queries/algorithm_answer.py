@@ -233,18 +233,18 @@ def arrays_of(
     for algorithm in algorithms.names:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
             values["qdd"] = run("forward", values)["qdd"]
-        found = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
-        values |= {name: found[name] for name in ("qdd", "tau") if name in found}
+        computed = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
+        values |= {name: computed[name] for name in ("qdd", "tau") if name in computed}
         if algorithms.joined:
-            found = earlier = {**earlier, **found}
+            computed = earlier = {**earlier, **computed}
             if algorithm != algorithms.names[-1]:
                 continue
         own = algorithms.named
-        named = own(arm, found) if own else algorithm_arrays(arm, algorithm, found)
+        named = own(arm, computed) if own else algorithm_arrays(arm, algorithm, computed)
         arrays |= {array.name: array for array in named}
         if arm.loops and algorithm not in KINEMATIC:
-            more = closed_arrays(arm, algorithms.loops, values, found)
-            arrays |= {array.name: array for array in more}
+            loop_arrays = closed_arrays(arm, algorithms.loops, values, computed)
+            arrays |= {array.name: array for array in loop_arrays}
     return tuple(arrays.values()), values
 
 
@@ -279,9 +279,9 @@ def contract_lines(
     return {**lines, **_algorithm_lines(algorithms, arm)}
 
 
-def condition(found: Values) -> float:
+def condition(computed: Values) -> float:
     """Return the largest condition number of the mass matrices."""
-    matrices = found["mass_matrix"]
+    matrices = computed["mass_matrix"]
     fine = np.isfinite(matrices).all(axis=(-2, -1))
     return float(np.max(np.linalg.cond(matrices[fine]), initial=0.0))
 

@@ -119,11 +119,11 @@ def answer_stream(
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     query, given = coerce_query_and_states(question, states)
-    with run_query(arm, query, given, settings) as found:
-        if isinstance(found, Result):
-            require_finite(found)
-            found = stream_of_one_part(found)
-        yield found
+    with run_query(arm, query, given, settings) as output:
+        if isinstance(output, Result):
+            require_finite(output)
+            output = stream_of_one_part(output)
+        yield output
 
 
 def coerce_query_and_states(

@@ -74,126 +74,126 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
     """Read gains for this arm; with `any_figures`, only the joint names must match."""
     name = display_name(path)
     with open_stored(path) as stored:
-        found = concat_parts(stored.result_stream())
+        result = concat_parts(stored.result_stream())
     with open_bytes(Path(path)) as stream:
         digest = hashlib.sha256(stream.read()).hexdigest()
-    _require_gains(found, name)
-    require_joints(arm, found, name)
-    differ = model_differences(arm, found)
+    _require_gains(result, name)
+    require_joints(arm, result, name)
+    differ = model_differences(arm, result)
     if differ and not any_figures:
-        raise gains_mismatch_error(arm, found, differ, name)
-    _require_rows(found, name)
-    integrals = _integrals(found)
+        raise gains_mismatch_error(arm, result, differ, name)
+    _require_rows(result, name)
+    integrals = _integrals(result)
     law = FeedbackControl(
-        K=found["K"],
-        q=found["q"],
-        qd=found["qd"],
-        tau=found["tau"],
-        actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
-        time=None if found.time is None else seconds_of(found.time, name),
-        basis=dict(found.stored()).get("basis"),
-        P=found["P"],
-        integrals=_integral_rates(arm, found, integrals) if integrals else None,
-        dt=None if "time-varying" in found.options else _sample_time(found),
+        K=result["K"],
+        q=result["q"],
+        qd=result["qd"],
+        tau=result["tau"],
+        actuated=[label.removesuffix("/effort") for label in _labels(result, "K")[0]],
+        time=None if result.time is None else seconds_of(result.time, name),
+        basis=dict(result.stored()).get("basis"),
+        P=result["P"],
+        integrals=_integral_rates(arm, result, integrals) if integrals else None,
+        dt=None if "time-varying" in result.options else _sample_time(result),
     )
-    weights = stored_weights(arm, found, integrals, not differ)
+    weights = stored_weights(arm, result, integrals, not differ)
     if weights is not None:
-        law = replace(law, Q=weights.Q, R=weights.R, N=weights.N, cost_dt=_sample_time(found))
+        law = replace(law, Q=weights.Q, R=weights.R, N=weights.N, cost_dt=_sample_time(result))
     return StoredFeedback(law, name, digest, differ)
 
 
-def _require_gains(found: Result, name: str) -> None:
+def _require_gains(result: Result, name: str) -> None:
     """Reject results of other commands, and models with states that the arm does not have."""
-    if found.verb != "lqr" or "K" not in found:
+    if result.verb != "lqr" or "K" not in result:
         hint = "`robolin lqr ARM -o gains.npz` stores gains"
-        raise RobolinError(f"this is a result of {found.verb}, not of lqr", where=name, hint=hint)
-    method = found.options.get("discretize", "zoh")
+        raise RobolinError(f"this is a result of {result.verb}, not of lqr", where=name, hint=hint)
+    method = result.options.get("discretize", "zoh")
     if method not in ("zoh", "euler"):
         message = f"the states of a model by {method} are not those of the arm alone"
         raise RobolinError(message, where=name, hint="find gains with --discretize zoh")
 
 
-def _require_rows(found: Result, name: str) -> None:
+def _require_rows(result: Result, name: str) -> None:
     """Reject rows without gains or time stamps, and gains along closed-loop trajectories."""
-    if (absent := np.flatnonzero(np.isnan(found["K"]).reshape(found.batch or 1, -1)[:, 0])).size:
+    if (absent := np.flatnonzero(np.isnan(result["K"]).reshape(result.batch or 1, -1)[:, 0])).size:
         more = f", nor have {len(absent) - 1} others" if len(absent) > 1 else ""
         message = f"row {int(absent[0]) + 1} has no gains{more}"
         hint = "find gains for rows that all have an answer"
         raise RobolinError(message, where=name, hint=hint)
-    if found.batch is not None and found.time is None:
+    if result.batch is not None and result.time is None:
         hint = "the motion they were found along needs a column 'time'"
         raise RobolinError("the gains do not tell when they count", where=name, hint=hint)
-    if found.batch is not None and "basis" in found:
+    if result.batch is not None and "basis" in result:
         message = "a motion with closed loops changes its coordinates from row to row"
         raise RobolinError(message, where=name, hint="find gains for one state")
 
 
-def _sample_time(found: Result) -> float | None:
+def _sample_time(result: Result) -> float | None:
     """Time in s for which torques are held; None for continuous-time gains."""
-    return float(found.options["dt"]) if "dt" in found.options else None
+    return float(result.options["dt"]) if "dt" in result.options else None
 
 
-def _integrals(found: Result) -> list[str]:
+def _integrals(result: Result) -> list[str]:
     """Outputs with integral feedback."""
-    states = _labels(found, "K")[1]
+    states = _labels(result, "K")[1]
     return [
         label.removesuffix(INTEGRAL_SUFFIX) for label in states if label.endswith(INTEGRAL_SUFFIX)
     ]
 
 
-def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:
+def _integral_rates(arm: Arm, result: Result, outputs: list[str]) -> Numbers:
     """Rates of the integrals per state: C - D K of the integrated outputs."""
     from robolin.control.linear_model import state_space
 
     model = state_space(
         arm,
-        found["q"],
-        found["qd"],
-        tau=found["tau"],
-        actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
+        result["q"],
+        result["qd"],
+        tau=result["tau"],
+        actuated=[label.removesuffix("/effort") for label in _labels(result, "K")[0]],
         outputs=outputs,
-        reference=str(found.options.get("reference", "world")),
+        reference=str(result.options.get("reference", "world")),
     )
     padded = np.concatenate(
         [model.C, np.zeros((*model.batch, len(outputs), len(outputs)))], axis=-1
     )
-    rates: Numbers = padded - model.D @ found["K"]
+    rates: Numbers = padded - model.D @ result["K"]
     return rates
 
 
-def _labels(found: Result, name: str) -> tuple[tuple[str, ...], ...]:
-    return next(array.labels for array in found.arrays if array.name == name)
+def _labels(result: Result, name: str) -> tuple[tuple[str, ...], ...]:
+    return next(array.labels for array in result.arrays if array.name == name)
 
 
-def require_joints(arm: Arm, found: Result, name: str) -> None:
+def require_joints(arm: Arm, result: Result, name: str) -> None:
     """Reject gains for other joints."""
-    if found.joints != arm.joint_names:
+    if result.joints != arm.joint_names:
         hint = f"'{arm.name}' has {', '.join(arm.joint_names)}"
-        joints = ", ".join(found.joints)
-        message = f"the gains are for another arm{_named(arm, found)}, with the joints {joints}"
+        joints = ", ".join(result.joints)
+        message = f"the gains are for another arm{_named(arm, result)}, with the joints {joints}"
         raise RobolinError(message, where=name, hint=hint)
 
 
-def model_differences(arm: Arm, found: Result) -> list[str]:
+def model_differences(arm: Arm, result: Result) -> list[str]:
     """List the differences between the arm and the model of a result, as text."""
     here = DescribedArm(to_json_types(arm.contract), to_json_types(arm.figures))
     return figure_differences(
-        here, DescribedArm(to_json_types(found.contract), to_json_types(found.model))
+        here, DescribedArm(to_json_types(result.contract), to_json_types(result.model))
     )
 
 
-def gains_mismatch_error(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
+def gains_mismatch_error(arm: Arm, result: Result, differ: list[str], name: str) -> RobolinError:
     """Return the error for gains computed for other model parameters."""
     return RobolinError(
-        f"the gains are for another arm{_named(arm, found)}: {in_words(differ)}",
+        f"the gains are for another arm{_named(arm, result)}: {in_words(differ)}",
         where=name,
         hint="find them anew, or run them as they are with --other-figures",
     )
 
 
-def _named(arm: Arm, found: Result) -> str:
+def _named(arm: Arm, result: Result) -> str:
     """Name of the other arm for a message; '' if both names are equal."""
-    name = str((found.model or {}).get("arm", {}).get("name", ""))
+    name = str((result.model or {}).get("arm", {}).get("name", ""))
     return f", '{name}'" if name and name != arm.name else ""
 
 
@@ -203,7 +203,9 @@ WEIGHING = ("weight", "effort", "bryson")
 _UNKNOWN = 1e-2
 
 
-def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool) -> Weights | None:
+def stored_weights(
+    arm: Arm, result: Result, integrals: list[str], same_arm: bool
+) -> Weights | None:
     """Return the stored cost weights, or compute them from the options of the result.
 
     None if they depend on limits, which another arm may not have.
@@ -212,16 +214,16 @@ def stored_weights(arm: Arm, found: Result, integrals: list[str], same_arm: bool
     from robolin.control.riccati import with_integrals
     from robolin.control.weights import Weights, weights_of
 
-    if "Q" in found:
-        Q, R = found["Q"], found["R"]
+    if "Q" in result:
+        Q, R = result["Q"], result["R"]
         return Weights(Q, R, np.zeros((len(Q), len(R))))
-    options = {label: found.options[label] for label in WEIGHING if label in found.options}
+    options = {label: result.options[label] for label in WEIGHING if label in result.options}
     question = Question("lqr", **options)
     if question.asked("bryson") and not same_arm:
         return None
-    inputs = next(array.labels for array in found.arrays if array.name == "K")[0]
+    inputs = next(array.labels for array in result.arrays if array.name == "K")[0]
     actuated = [label.removesuffix("/effort") for label in inputs]
-    q, qd, tau = (found[name][0] for name in ("q", "qd", "tau"))
+    q, qd, tau = (result[name][0] for name in ("q", "qd", "tau"))
     outputs = integrals or ("q",)
     model = state_space(arm, q, qd, tau=tau, actuated=actuated, outputs=outputs)
     model = with_integrals(model, integrals)
@@ -233,7 +235,7 @@ def cost_text(
     context: QueryContext,
     stored: StoredFeedback,
     motion: Simulation,
-    again: Callable[[Schedule], Simulation],
+    simulate_again: Callable[[Schedule], Simulation],
     schedule: Schedule,
 ) -> str:
     """Describe the simulated cost and the cost that the gains predict; '' if unknown.
@@ -242,7 +244,7 @@ def cost_text(
         context: receives a note
         stored: gains and cost weights
         motion: trajectory simulated with these gains
-        again: simulates the same trajectory with another step size
+        simulate_again: simulates the same trajectory with another step size
         schedule: time steps of the trajectory
     """
     if motion.q.ndim > 2 or stored.law.Q is None:
@@ -250,20 +252,20 @@ def cost_text(
     from robolin.control.closed_loop import law_cost
 
     try:
-        found = law_cost(context.arm, stored.law, motion)
+        cost = law_cost(context.arm, stored.law, motion)
     except UsageError as error:
         context.note(f"the cost is not known: {error.message}")
         return ""
-    other = _by_other_steps(again, schedule)
-    total, left = found.spent + found.left, found.left
-    total_error, left_error = (
-        abs(float(total - other.spent - other.left)) if other else _UNKNOWN * abs(float(total)),
-        abs(float(left - other.left)) if other else _UNKNOWN * abs(float(left)),
+    check = _by_other_steps(simulate_again, schedule)
+    total, remaining = cost.spent + cost.left, cost.left
+    total_error, remaining_error = (
+        abs(float(total - check.spent - check.left)) if check else _UNKNOWN * abs(float(total)),
+        abs(float(remaining - check.left)) if check else _UNKNOWN * abs(float(remaining)),
     )
     parts = (
         f"{known_digits(float(total), total_error, 8)}, of which "
-        f"{known_digits(float(left), left_error, 3)} after its end",
-        f"xᵀPx at the beginning is {float(found.predicted):.8g}",
+        f"{known_digits(float(remaining), remaining_error, 3)} after its end",
+        f"xᵀPx at the beginning is {float(cost.predicted):.8g}",
     )
     text = "; ".join(parts)
     context.settings.notify("summary", f"cost {text}")
@@ -271,12 +273,12 @@ def cost_text(
 
 
 def _by_other_steps(
-    again: Callable[[Schedule], Simulation], schedule: Schedule
+    simulate_again: Callable[[Schedule], Simulation], schedule: Schedule
 ) -> FeedbackCost | None:
     """Compute the cost with longer steps, or with shorter ones if that fails."""
     for factor in (2.0, 0.5):
         try:
-            cost = again(schedule.with_steps(factor)).cost
+            cost = simulate_again(schedule.with_steps(factor)).cost
         except RobolinError:
             continue
         if cost is not None:

@@ -80,12 +80,12 @@ def _operational(context: QueryContext, arm: Arm) -> str:
     return "operational-space" if requested and spans else "operational-space-inverse"
 
 
-def _in_world_axes(arm: Arm, found: Values) -> Iterable[Array]:
-    return named_arrays(arm, {name: FRAME_SHAPES[name] for name in found}, found)
+def _in_world_axes(arm: Arm, computed: Values) -> Iterable[Array]:
+    return named_arrays(arm, {name: FRAME_SHAPES[name] for name in computed}, computed)
 
 
-def _in_frame_axes(arm: Arm, found: Values) -> Iterable[Array]:
-    return _in_world_axes(arm, in_frame_axes(found))
+def _in_frame_axes(arm: Arm, computed: Values) -> Iterable[Array]:
+    return _in_world_axes(arm, in_frame_axes(computed))
 
 
 def answer_momentum(context: QueryContext) -> Result | ResultStream:

@@ -66,8 +66,8 @@ def _without_quaternions(
             message = f"'{joint}' has both a quaternion and {', '.join(both)}"
             raise typed.wrong(message, "keep one of them: they say the same")
         rpy = _rpy(typed, joint, [entries[name] for name in names])
-        kept = {name: value for name, value in entries.items() if name not in names}
-        entries = {**kept, **dict(zip(angles, rpy, strict=True))}
+        others = {name: value for name, value in entries.items() if name not in names}
+        entries = {**others, **dict(zip(angles, rpy, strict=True))}
     return entries
 
 

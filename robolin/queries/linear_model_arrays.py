@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
 
-# singular names of the axes, for tables and files
+# names of the model axes in tables and files
 _KINDS = {"model state": "state", "joint": ""}
 # arrays whose name belongs to another quantity
 _QUANTITIES = {"D": "feedthrough"}

@@ -132,7 +132,9 @@ def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str,
     return vars(close_change(arm, q, qd, values["dq"], values["dqd"], loops.held(arm)))
 
 
-def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -> Iterator[Array]:
+def closed_arrays(
+    arm: Arm, loops: LoopOptions, values: Values, computed: Values
+) -> Iterator[Array]:
     """Yield the projected state, the constraint forces and the rank of the constraints."""
     from robolin.evaluation.loops.closure_arrays import row_names
 
@@ -143,14 +145,14 @@ def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -
             if name in values:
                 unit, word = unit_of(name, kinds), COLUMN_WORDS.get(name)
                 yield Array(name, values[name], (joints,), unit, word)
-    if "lam" not in found:
+    if "lam" not in computed:
         return
     points = all(loop.kind == "point" for loop in arm.loops)
     units = {CLOSURE: joint_unit("effort", turns=False)} if points else {}
-    yield Array("lam", found["lam"], (rows,), unit_of("lam", kinds, units))
+    yield Array("lam", computed["lam"], (rows,), unit_of("lam", kinds, units))
     for name in FORCE_DERIVATIVES:
-        if name in found:
-            yield Array(name, found[name], (rows, joints), unit_of(name, kinds, units))
-    yield Array("rank", np.asarray(found["rank"]), (), unit_of("rank", kinds))
-    kept = np.asarray(found["kept"], dtype=float)
+        if name in computed:
+            yield Array(name, computed[name], (rows, joints), unit_of(name, kinds, units))
+    yield Array("rank", np.asarray(computed["rank"]), (), unit_of("rank", kinds))
+    kept = np.asarray(computed["kept"], dtype=float)
     yield Array("kept", kept, (rows,), unit_of("kept", kinds))

@@ -147,8 +147,8 @@ class BackwardPass(LinearModelRunner):
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
         from robolin.control.time_varying import tvlqr_blocks
 
-        kept: list[tuple[Chunk, ModelArrays]] = []
-        models = self._models(kept)
+        points: list[tuple[Chunk, ModelArrays]] = []
+        models = self._models(points)
         first = next(models, None)
         if first is None:
             raise RobolinError("the motion has no rows", where=self._motion.file)
@@ -160,11 +160,11 @@ class BackwardPass(LinearModelRunner):
             effort_weights(question, first) or None,
             bryson=question.asked("bryson"),
         )
-        for gains, (chunk, point) in zip(blocks, kept, strict=False):
+        for gains, (chunk, point) in zip(blocks, points, strict=False):
             yield self.part(chunk, (*gain_arrays(first, gains.K, gains.P), *point)), chunk
 
-    def _models(self, kept: list[tuple[Chunk, ModelArrays]]) -> Iterator[StateSpace]:
-        """Yield the models of the rows in order; append their operating points to `kept`."""
+    def _models(self, points: list[tuple[Chunk, ModelArrays]]) -> Iterator[StateSpace]:
+        """Yield the models of the rows in order; append their operating points to `points`."""
         before = None
         for chunk in self.chunks():
             before = self._require_even(chunk, before)
@@ -183,7 +183,7 @@ class BackwardPass(LinearModelRunner):
             point = tuple(
                 replace(array, values=np.array(array.values)) for array in model_point_arrays(model)
             )
-            kept.append((replace(chunk, columns={}), point))
+            points.append((replace(chunk, columns={}), point))
             yield model
 
     def _require_even(self, chunk: Chunk, before: float | None) -> float | None:

@@ -60,16 +60,16 @@ def _rank(context: QueryContext) -> Result:
     context.emit_arm_notes()
     states = sampled_states(context, ("q", "qd", "qdd"))
     q, qd, qdd = (states.values[name] for name in ("q", "qd", "qdd"))
-    found = identifiable(context.arm, q, qd, qdd, jobs=context.settings.jobs)
+    identified = identifiable(context.arm, q, qd, qdd, jobs=context.settings.jobs)
     lines = {
         "state": states.origin,
         "algorithm": "singular values of the stacked regressor, columns of length one",
-        "identifiable": f"{found.rank} numbers of {len(found.names)} parameters",
-        "condition": f"{found.condition:.3g}",
+        "identifiable": f"{identified.rank} numbers of {len(identified.names)} parameters",
+        "condition": f"{identified.condition:.3g}",
     }
     arrays = (
-        Array("rank", np.array(float(found.rank)), (), unit_of("rank", ())),
-        Array("share", found.share, (found.names,), unit_of("share", ())),
+        Array("rank", np.array(float(identified.rank)), (), unit_of("rank", ())),
+        Array("share", identified.share, (identified.names,), unit_of("share", ())),
     )
     return context.result(arrays, lines, states.inputs)
 
@@ -85,18 +85,18 @@ def _parameters(context: QueryContext) -> Result:
     return context.result((array,), {})
 
 
-def _columns(arm: Arm, found: Values) -> Iterator[Array]:
+def _columns(arm: Arm, computed: Values) -> Iterator[Array]:
     names = tuple(p.label for p in parameters(arm))
-    springs = found["spring_regressor"] if arm.has_springs else None
-    matrix = public_columns(arm, found["regressor"], springs)
+    springs = computed["spring_regressor"] if arm.has_springs else None
+    matrix = public_columns(arm, computed["regressor"], springs)
     labels = (arm.joint_names, names)
     yield Array("regressor", matrix, labels, _unit(arm, "regressor", labels))
 
 
-def _geometry(arm: Arm, found: Values) -> Iterator[Array]:
+def _geometry(arm: Arm, computed: Values) -> Iterator[Array]:
     labels = (arm.joint_names, geometry_names(arm))
     unit = _unit(arm, "dtau_dgeometry", labels)
-    yield Array("dtau_dgeometry", public_geometry(arm, found["dtau_dgeometry"]), labels, unit)
+    yield Array("dtau_dgeometry", public_geometry(arm, computed["dtau_dgeometry"]), labels, unit)
 
 
 def _unit(arm: Arm, quantity: str, labels: Sequence[Sequence[str]]) -> str:
@@ -122,32 +122,34 @@ def sampled_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
     """Return the states to evaluate; missing quantities are zero."""
     arm, states = context.arm, context.states
     if states.samples is not None:
-        return _drawn(context, needs)
+        return _random_states(context, needs)
     if states.seed is not None:
         raise UsageError("needs --samples", where="--seed")
     if states.trajectory is not None:
-        return _read(context, states.trajectory, needs)
+        return _read_states(context, states.trajectory, needs)
     if states.arrays:
-        return _of_arrays(context, needs)
+        return _array_states(context, needs)
     motion, given = resolve_single(arm, context.question, states, needs, "zero")
     values = motion.values(arm, given, lambda verb, values: {})
     lines = motion.contract_lines()
     return SampledStates({name: values[name] for name in needs}, lines["state"])
 
 
-def _drawn(context: QueryContext, needs: Sequence[str]) -> SampledStates:
+def _random_states(context: QueryContext, needs: Sequence[str]) -> SampledStates:
     states = context.states
     if states.values or states.trajectory:
         other = "--trajectory" if states.trajectory else f"--{next(iter(states.values))}"
         hint = "states are either drawn or given"
         raise UsageError(f"cannot go together with {other}", where="--samples", hint=hint)
     count, seed = states.samples or 1, states.seed or 0
-    drawn = dict(zip(("q", "qd", "qdd"), random_motions(context.arm, count, seed), strict=True))
+    quantities = dict(
+        zip(("q", "qd", "qdd"), random_motions(context.arm, count, seed), strict=True)
+    )
     origin = f"{pluralize(count, 'random state')}, seed {seed}"
-    return SampledStates({name: drawn[name] for name in needs}, origin)
+    return SampledStates({name: quantities[name] for name in needs}, origin)
 
 
-def _read(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
+def _read_states(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
     arm = context.arm
     if path == "-" and arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
@@ -167,7 +169,7 @@ def _read(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStat
     return SampledStates(values, origin, {file: rows.digest}, rows.time)
 
 
-def _of_arrays(context: QueryContext, needs: Sequence[str]) -> SampledStates:
+def _array_states(context: QueryContext, needs: Sequence[str]) -> SampledStates:
     arrays = context.states.arrays
     source = ArrayRows(context.arm, arrays)
     (chunk,) = source.chunks(source.size, gaps=False)

@@ -134,10 +134,10 @@ def _changed(
         "parameters": _parameters(question.texts("parameter")),
         "payload": _payloads(question),
     }
-    found = sensitivity(arm, **along, **changes)
+    response = sensitivity(arm, **along, **changes)
     kinds = [joint.kind for joint in arm.joints]
     return tuple(
-        Array(name, getattr(found, name), (arm.joint_names,), unit_of(name, kinds))
+        Array(name, getattr(response, name), (arm.joint_names,), unit_of(name, kinds))
         for name in ("dq", "dqd")
     )
 
@@ -178,30 +178,30 @@ def _gradient(
     if slopes.rows != len(along["time"]):
         message = f"{slopes.rows} rows of slopes, but the motion has {len(along['time'])}"
         raise RobolinError(message, where=file, hint="one row for each of the motion")
-    found = cost_gradient(arm, **along, **given)
+    gradient = cost_gradient(arm, **along, **given)
     kinds = [joint.kind for joint in arm.joints]
     by_joint = [
         Array(name, values, (arm.joint_names,), unit_of(name, kinds))
         for name, values in (
-            ("dcost_dq", found.q),
-            ("dcost_dqd", found.qd),
-            ("dcost_dtau", found.tau),
+            ("dcost_dq", gradient.q),
+            ("dcost_dqd", gradient.qd),
+            ("dcost_dtau", gradient.tau),
         )
     ]
-    units = units_along("dcost_dparameters", (found.names,), joint_slides(arm))
+    units = units_along("dcost_dparameters", (gradient.names,), joint_slides(arm))
     unit = unit_of("dcost_dparameters", kinds, units)
-    return (*by_joint, Array("dcost_dparameters", found.parameter, (found.names,), unit))
+    return (*by_joint, Array("dcost_dparameters", gradient.parameter, (gradient.names,), unit))
 
 
 def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, ...]:
     """Return all sensitivity matrices in every row."""
-    found = sensitivity_matrices(arm, **along, geometry=geometry)
+    sensitivities = sensitivity_matrices(arm, **along, geometry=geometry)
     words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
     matrices = {
-        "dx_dx0": (found.transition, (states, states)),
-        "dx_dtau": (found.torque, (states, arm.joint_names)),
-        "dx_dparameters": (found.parameter, (states, found.names)),
+        "dx_dx0": (sensitivities.transition, (states, states)),
+        "dx_dtau": (sensitivities.torque, (states, arm.joint_names)),
+        "dx_dparameters": (sensitivities.parameter, (states, sensitivities.names)),
     }
     kinds, slides = [joint.kind for joint in arm.joints], joint_slides(arm)
     return tuple(

@@ -162,11 +162,11 @@ def _closures(task: SimulationTask) -> dict[str, str]:
     if not task.arm.loops:
         return {}
     if task.baumgarte is None:
-        kept = "every step brought back onto them, positions and velocities"
+        stabilization = "every step brought back onto them, positions and velocities"
     else:
         alpha, beta = task.baumgarte
-        kept = f"gaps drawn shut by Baumgarte's terms, {alpha:g} and {beta:g} 1/s"
-    return {"velocities": "q̇, by tree and closures", "closures": kept}
+        stabilization = f"gaps drawn shut by Baumgarte's terms, {alpha:g} and {beta:g} 1/s"
+    return {"velocities": "q̇, by tree and closures", "closures": stabilization}
 
 
 def _saturation_text(arm: Arm, motion: Simulation) -> str:

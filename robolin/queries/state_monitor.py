@@ -38,14 +38,14 @@ class StateMonitor:
         self._ranges = JointRangeMonitor(context.arm)
         self._condition = ConditionMonitor(context.arm, context.settings.jobs)
 
-    def update(self, q: Floats, place: Callable[[int], str] = lambda row: "") -> None:
+    def update(self, q: Floats, location: Callable[[int], str] = lambda row: "") -> None:
         """Check one state (n,) or rows (rows, n); under --strict raise for implausible q."""
         self._ranges.update(q)
         if self._divides:
-            self._condition.update(q, place)
+            self._condition.update(q, location)
         if (self._context.arm.loaded_with or {}).get("strict"):
             # raise before any result of these states is passed on
-            first = place(0)
+            first = location(0)
             where = f"{first}: " if first else ""
             self._context.warn_or_raise(*(f"{where}{text}" for text in self._ranges.warnings()))
 
@@ -108,15 +108,15 @@ class ConditionMonitor:
         # prismatic displacement up to which no pose is near-singular
         self._safe_travel = -1.0
 
-    def update(self, q: Floats, place: Callable[[int], str]) -> None:
-        """Check one state (n,) or rows (rows, n); `place` returns the location of a row."""
+    def update(self, q: Floats, location: Callable[[int], str]) -> None:
+        """Check one state (n,) or rows (rows, n); `location` returns the text for a row."""
         rows = np.atleast_2d(q)
         if self._arm.loops or self._is_safe(rows):
             return
         conditions = self._conditions(rows)
         bad = np.flatnonzero(conditions > MAX_CONDITION)
         if len(bad):
-            self._first = self._first or place(int(bad[0]))
+            self._first = self._first or location(int(bad[0]))
             self._count += len(bad)
             self._worst = max(self._worst, float(conditions[bad].max()))
 

@@ -260,15 +260,15 @@ class SweptOption:
 
 def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
     """Return the only model option with several values; raise unless there is exactly one."""
-    found = list(_swept(texts))
-    if len(found) != 1:
-        what = "no option has several values" if not found else "more than one option is swept"
+    swept = list(_swept(texts))
+    if len(swept) != 1:
+        what = "no option has several values" if not swept else "more than one option is swept"
         hint = "for example --payload tool0:0,1,2,3; " + ", ".join(f"--{name}" for name in SWEPT)
         raise UsageError(what, where="robolin sweep", hint=hint)
     if states.trajectory is not None or states.samples is not None:
         hint = "give one state with --q, --qd, …"
         raise UsageError("a sweep is about one state, not about many rows", hint=hint)
-    return found[0]
+    return swept[0]
 
 
 def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
