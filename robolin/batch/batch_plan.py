@@ -25,7 +25,7 @@ from robolin.io.paths import split_part, uncompressed_name
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS
-from robolin.io.trajectories.trajectory import RowSlice
+from robolin.io.trajectories.row_slice import RowSlice
 from robolin.queries.request import Request
 from robolin.queries.state_parsing import require_nan_support, rules_of_file
 from robolin.version import __version__

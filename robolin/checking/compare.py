@@ -21,7 +21,8 @@ from robolin.checking.tolerance import (
 )
 from robolin.core.arrays import Numbers
 from robolin.core.natural_scales import contract_gravity, natural_scales
-from robolin.core.results.result import Array, Footer, Result, ResultStream, base_verb
+from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.results.swept_verbs import base_verb
 from robolin.core.threads import close_generator, prefetch
 from robolin.core.units import entry_units, same_unit, slides_in
 from robolin.io.provenance_reader import ArrayMeta, Blocks

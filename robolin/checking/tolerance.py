@@ -9,7 +9,7 @@ from math import isfinite
 from sys import float_info
 from typing import Any
 
-from robolin.core.results.result import base_verb
+from robolin.core.results.swept_verbs import base_verb
 from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS
 

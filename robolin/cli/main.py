@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 from robolin.cli.entry_point import INTERRUPTED, end_interrupted
 from robolin.cli.messages import say
 from robolin.errors import FileError, RobolinError
-from robolin.io import table_file as library_messages
+from robolin.io import library_messages
 from robolin.version import __version__
 
 if TYPE_CHECKING:

@@ -34,13 +34,14 @@ from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolle
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import arm_cache, independent_of_loops
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method, algorithm_for, reject_unused_options, resolve_verb
+from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
     PRESCRIBED_VARIANT,
     JointsNamed,
     prescribed_joints,
     prescribed_line,
 )
+from robolin.evaluation.verb_names import reject_unused_options, resolve_verb
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
 # they have one, and on flat bodies too; what answers where joints move as prescribed is asked

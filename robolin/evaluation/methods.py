@@ -5,13 +5,11 @@ Nothing here needs NumPy, so that flags can be made of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from robolin.core.text import did_you_mean, join_and, quote_list
+from robolin.core.text import join_and, quote_list
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.frames import reject_unused_frame
-from robolin.evaluation.prescribed_joints import JointsNamed, require_prescribed_of_use
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
@@ -143,35 +141,3 @@ def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
         where=arm.source,
         hint=f"{other}lock the joint that is followed: --lock {mimic.leader}=0",
     )
-
-
-def reject_unused_options(
-    verbs: Sequence[str],
-    method: str,
-    frame: str | None,
-    point: Sequence[float],
-    prescribe: JointsNamed | None,
-) -> None:
-    """Refuse a frame, joints that move as told, or a method that none of the verbs asks for."""
-    reject_unused_frame(verbs, frame, point)
-    require_prescribed_of_use(verbs, prescribe, method)
-    reject_unused_method(verbs, method)
-
-
-def resolve_verb(
-    verb: object, known: Sequence[str], end: str, algorithms: Collection[str] = ()
-) -> str:
-    """A verb among those known, spelt with - as they are, whether given with - or with _.
-
-    end:        what there is no other verb for: 'to compile'
-    algorithms: what may be asked for by its own name besides, and is not offered
-    """
-    if not isinstance(verb, str):
-        hint = "verbs are texts, such as 'inverse'"
-        raise UsageError(f"there is no verb {verb!r} {end}", hint=hint)
-    spelt = verb.replace("_", "-")
-    if spelt not in known and spelt not in algorithms:
-        require_prescribed_of_use([spelt], None)
-        hint = did_you_mean(spelt, known, f"there are {', '.join(known)}")
-        raise UsageError(f"there is no verb '{verb}' {end}", hint=hint)
-    return spelt

@@ -25,7 +25,8 @@ from robolin.evaluation.evaluate import (
     independent_of_loops,
     select_algorithm,
 )
-from robolin.evaluation.methods import Method, resolve_verb
+from robolin.evaluation.methods import Method
+from robolin.evaluation.verb_names import resolve_verb
 
 
 class PythonCall:

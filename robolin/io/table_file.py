@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import BinaryIO
@@ -305,19 +304,3 @@ def _left() -> int | None:
     except OSError:
         used = 0
     return limit - used
-
-
-STANDARD_ERROR = 2
-# whether messages of this process go to another stream; commands set it, and a program that uses
-# the library keeps its standard error
-own_messages_separate = False
-
-
-def mute_native_stderr() -> None:
-    """Discard what native libraries write to standard error, if our messages do not use it."""
-    if not own_messages_separate:
-        return
-    with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, STANDARD_ERROR)
-        os.close(nowhere)

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robolin.core.number_parsing import text_of
-from robolin.core.results.result import base_verb, is_swept
+from robolin.core.results.swept_verbs import base_verb, is_swept
 from robolin.core.text import did_you_mean, join_and
 from robolin.errors import UsageError
 from robolin.io.paths import base_name

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.result import base_verb
+from robolin.core.results.swept_verbs import base_verb
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 from robolin.queries.option_specs import MODEL_OPTIONS, ROW_OPTIONS, Verb

@@ -14,7 +14,7 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.io.paths import base_name
-from robolin.io.trajectories.trajectory import ALL_ROWS, RowSlice, parse_row_slice
+from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice, parse_row_slice
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import ROW_OPTIONS, SAMPLES, TRAJECTORY, TRAJECTORY_OPTIONS, Verb
 from robolin.queries.question import coerce_option, validate_read_options

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from robolin.core.arm import Arm
 from robolin.core.array_checks import require_arm
 from robolin.core.number_parsing import FlagText, parse_number, text_of
-from robolin.core.results.result import SWEEP, Array, Result
+from robolin.core.results.result import Array, Result
 from robolin.core.results.sound_arrays import require_finite
+from robolin.core.results.swept_verbs import SWEEP
 from robolin.core.units import FIGURES, joint_units
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.queries.answer import coerce_query_and_states, concat_parts, emit_warning

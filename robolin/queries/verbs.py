@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.core.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
-from robolin.core.results.result import base_verb
+from robolin.core.results.swept_verbs import base_verb
 from robolin.core.text import suggest
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS

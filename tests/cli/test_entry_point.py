@@ -46,7 +46,7 @@ import robolin.queries.algorithm_answer as answer
 def evaluate(*args, **how):
     {body}
 
-answer.evaluate_any_arm = evaluate
+answer.evaluate_arm = evaluate
 from robolin.cli.main import run
 run()
 """
@@ -253,8 +253,8 @@ def test_a_closed_stdout_is_an_error_and_not_a_lost_answer() -> None:
 @pytest.mark.parametrize(
     "module, function, file",
     [
-        ("csv.csv_writer", "write_csv_to", "out.csv"),
-        ("json.json_writer", "write_json_to", "out.json"),
+        ("formats.csv_writer", "write_csv_to", "out.csv"),
+        ("formats.json_writer", "write_json_to", "out.json"),
     ],
 )
 def test_a_signal_leaves_no_half_written_file(

@@ -15,7 +15,7 @@ FORKED = """
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 import robolin
-from robolin.engine.compiled import buffer_pool, kernels
+from robolin.engine.compiled import kernels, plan
 from robolin.core.threads import prefetch
 
 def child_of(work):
@@ -73,7 +73,7 @@ def test_a_fork_while_another_thread_looks_for_memory() -> None:
         FORKED + "robolin.mass_matrix(arm, states)\n"
         "begun = threading.Event()\n"
         "def hold():\n"
-        "    with buffer_pool._lock:\n"
+        "    with plan._lock:\n"
         "        begun.set(); time.sleep(0.3)\n"
         "thread = threading.Thread(target=hold)\n"
         "thread.start(); begun.wait()\n"

@@ -106,7 +106,7 @@ def test_an_unknown_interpreter_takes_the_plain_path(monkeypatch: pytest.MonkeyP
     """Told to, or on an interpreter that nobody tested, calls are plain and say why."""
     assert call_table.fallback_reason.__wrapped__() == call_table.fallback_reason()
     for name, value, why in (
-        ("TESTED", (), "was not tested"),
+        ("SUPPORTED_MINORS", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "hides functions"),
         ("_arrays_are_as_expected", lambda: False, "laid out in another way"),
     ):

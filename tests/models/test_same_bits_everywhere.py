@@ -48,8 +48,10 @@ OTHER_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 # the code that makes numbers of a model, from its text to the constants of algorithms and of
 # generated programs, and the algorithms themselves
 MAKES_NUMBERS = (
-    *("algebra", "description", "dynamics", "generating", "geometry", "kinematics", "quantities"),
-    *("core/arm.py", "core/arm_parts.py", "core/number_parsing.py", "engine/parameters.py"),
+    *("description", "dynamics", "codegen", "evaluation/frames.py", "engine/parameters.py"),
+    *(f"core/{name}.py" for name in ("arm", "arm_parts", "number_parsing", "units")),
+    *(f"core/{name}.py" for name in ("configuration", "quaternions", "rotations")),
+    *(f"core/{name}.py" for name in ("quantity_table", "natural_scales")),
 )
 # reductions whose order of additions, or use of fused operations, is up to Python or NumPy
 BANNED_NAMES = {"sum", "fsum", "sumprod", "dist", "statistics"}

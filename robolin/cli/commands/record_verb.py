@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, option_name
-from robolin.core.results.result import SWEEP
+from robolin.core.results.swept_verbs import SWEEP
 from robolin.core.text import printable
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, extensions

@@ -56,7 +56,7 @@ def asked_in_sweep(words: Sequence[str]) -> tuple[Request, Output]:
     """What the words of a sweep ask, and where the answer is to go."""
     from robolin.cli.group import parse_only
     from robolin.cli.query_command import parse_request
-    from robolin.core.results.result import SWEEP
+    from robolin.core.results.swept_verbs import SWEEP
 
     if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
         hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"

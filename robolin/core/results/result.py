@@ -311,16 +311,3 @@ def renderers(kind: str) -> Callable[..., Any]:
     module, _, function = SHOWN_BY[kind].partition(":")
     renderer: Callable[..., Any] = getattr(import_module(module), function)
     return renderer
-
-
-SWEEP = "sweep"
-
-
-def is_swept(verb: str) -> bool:
-    """True for a sweep, whose first array has the swept values."""
-    return verb.partition(" ")[0] == SWEEP
-
-
-def base_verb(verb: str) -> str:
-    """The verb without the prefix of a sweep."""
-    return verb.removeprefix(f"{SWEEP} ")

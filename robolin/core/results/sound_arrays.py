@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from robolin.core.results.result import Array, Result, ResultStream, is_swept
+from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.results.swept_verbs import is_swept
 from robolin.errors import RobolinError, UsageError
 
 # dtype kinds of arrays and of times

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding, phrase
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.results.number_kind import format_datetimes
-from robolin.core.results.result import Array, Result, is_swept
+from robolin.core.results.result import Array, Result
+from robolin.core.results.swept_verbs import is_swept
 from robolin.core.text import printable
 from robolin.core.units import entry_units, has_units_by_label, slides_in
 from robolin.display.terminal.column_blocks import wrapped

@@ -23,12 +23,12 @@ from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.parquet_reader import damaged_parquet, validated_footer
+from robolin.io.library_messages import mute_native_stderr
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
     TableFile,
     digest_of,
-    mute_native_stderr,
     reject_decompression_bomb,
     require_finite_cells,
     require_polars_memory,

@@ -17,6 +17,7 @@ from robolin.io.formats.parquet_footer import (
     read_footer,
     require_pages,
 )
+from robolin.io.library_messages import mute_native_stderr
 from robolin.io.paths import is_stored
 from robolin.io.stores.objects import known_problem, polars_options
 from robolin.io.table_file import (
@@ -24,7 +25,6 @@ from robolin.io.table_file import (
     TableBlock,
     TableFile,
     TableSource,
-    mute_native_stderr,
     raise_first,
     reject_decompression_bomb,
     require_finite_cells,

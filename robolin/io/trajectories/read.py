@@ -29,15 +29,12 @@ from robolin.io.trajectories.open_table import (
     read_errors,
     require_units,
 )
+from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice, chosen_rows, no_row
 from robolin.io.trajectories.trajectory import (
-    ALL_ROWS,
     Chunk,
-    RowSlice,
     Trajectory,
-    chosen_rows,
     concat_chunks,
     increasing_seconds,
-    no_row,
     split_chunk,
     without_numbers,
 )

@@ -1,0 +1,43 @@
+"""Names of functions to compile or generate, and the options that apply to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from robolin.core.text import did_you_mean
+from robolin.errors import UsageError
+from robolin.evaluation.frames import reject_unused_frame
+from robolin.evaluation.methods import reject_unused_method
+from robolin.evaluation.prescribed_joints import JointsNamed, require_prescribed_of_use
+
+
+def reject_unused_options(
+    verbs: Sequence[str],
+    method: str,
+    frame: str | None,
+    point: Sequence[float],
+    prescribe: JointsNamed | None,
+) -> None:
+    """Refuse a frame, joints that move as told, or a method that none of the verbs asks for."""
+    reject_unused_frame(verbs, frame, point)
+    require_prescribed_of_use(verbs, prescribe, method)
+    reject_unused_method(verbs, method)
+
+
+def resolve_verb(
+    verb: object, known: Sequence[str], end: str, algorithms: Collection[str] = ()
+) -> str:
+    """A verb among those known, spelt with - as they are, whether given with - or with _.
+
+    end:        what there is no other verb for: 'to compile'
+    algorithms: what may be asked for by its own name besides, and is not offered
+    """
+    if not isinstance(verb, str):
+        hint = "verbs are texts, such as 'inverse'"
+        raise UsageError(f"there is no verb {verb!r} {end}", hint=hint)
+    spelt = verb.replace("_", "-")
+    if spelt not in known and spelt not in algorithms:
+        require_prescribed_of_use([spelt], None)
+        hint = did_you_mean(spelt, known, f"there are {', '.join(known)}")
+        raise UsageError(f"there is no verb '{verb}' {end}", hint=hint)
+    return spelt

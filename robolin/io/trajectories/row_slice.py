@@ -1,0 +1,78 @@
+"""Row slices of recordings: `--rows FIRST:LAST` and `--stride N`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from robolin.errors import RobolinError, UsageError
+
+if TYPE_CHECKING:
+    from robolin.io.table_file import TableBlock
+
+_TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
+
+
+@dataclass(frozen=True)
+class RowSlice:
+    """The rows first, first + stride, … below stop, counted from 0; stop None is the end."""
+
+    first: int = 0
+    stop: int | None = None
+    stride: int = 1
+
+    def of(self, before: int, rows: int) -> slice:
+        """The selected rows among `rows` rows that follow `before` others."""
+        stop = rows if self.stop is None else min(rows, self.stop - before)
+        start = max(self.first - before, (self.first - before) % self.stride)
+        return slice(start, max(start, stop), self.stride)
+
+    def count(self, rows: int) -> int:
+        """The number of selected rows in a file with this many rows."""
+        return len(range(*self.of(0, rows).indices(rows)))
+
+    def part(self, first: int, rows: int) -> RowSlice:
+        """The slice of `rows` selected rows after the first `first` of them."""
+        begin = self.first + first * self.stride
+        end = begin + rows * self.stride
+        stop = end if self.stop is None else min(end, self.stop)
+        return RowSlice(begin, stop, self.stride)
+
+
+ALL_ROWS = RowSlice()
+
+
+def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
+    """Parse the options --rows and --stride."""
+    if rows is None:
+        return RowSlice(stride=stride or 1)
+    where = f"--rows={rows}"
+    found = re.fullmatch(_TEXT, rows)
+    if found is None:
+        hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
+        raise UsageError("this is not FIRST:STOP", where=where, hint=hint)
+    first, stop = int(found[1] or 0), int(found[2]) if found[2] else None
+    if stop is not None and stop <= first:
+        hint = "STOP is the first row that is left out"
+        raise UsageError("there is no row in between", where=where, hint=hint)
+    return RowSlice(first, stop, stride or 1)
+
+
+def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:
+    """The selected rows of a block that begins at this row."""
+    chosen, place = choice.of(row, len(block.values)), block.place
+    return replace(
+        block,
+        values=block.values[chosen],
+        integers={i: values[chosen] for i, values in block.integers.items()},
+        place=lambda some: place(chosen.start + chosen.step * some),
+    )
+
+
+def no_row(choice: RowSlice, file: str) -> RobolinError:
+    """The error for a recording without any of the selected rows."""
+    if choice == ALL_ROWS:
+        return RobolinError("there is no row below the header", where=file)
+    hint = "the first row is 0; --rows and --stride say which are meant"
+    return RobolinError("it has none of the rows that are meant", where=file, hint=hint)
