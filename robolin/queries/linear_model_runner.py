@@ -13,12 +13,12 @@ from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import after_short_answer, from_item, prefetch
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk, split_chunk
+from robolin.queries.batch_source import BatchSource
 from robolin.queries.linear_model_arrays import LinearModelTask, ModelArrays, Values
 from robolin.queries.linear_model_spec import MODEL_STATE
 from robolin.queries.named_arrays import with_passthrough
 from robolin.queries.query_context import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor
-from robolin.queries.state_parsing import BatchSource
 from robolin.queries.states import NAN
 from robolin.queries.values import StateInputs, resolve_single
 

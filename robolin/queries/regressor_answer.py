@@ -18,9 +18,10 @@ from robolin.core.units import unit_of, units_along
 from robolin.errors import UsageError
 from robolin.io.trajectories.read import read_trajectory
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
+from robolin.queries.batch_source import ArrayRows
 from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
-from robolin.queries.state_parsing import ArrayRows, reject_samples
+from robolin.queries.state_parsing import reject_samples
 from robolin.queries.states import States
 from robolin.queries.values import Values, resolve_single
 

@@ -27,11 +27,11 @@ from robolin.queries.algorithm_answer import (
     condition,
     contract_lines,
 )
+from robolin.queries.batch_source import ArrayRows, BatchSource
 from robolin.queries.loop_answer import closed_state
 from robolin.queries.named_arrays import with_passthrough
 from robolin.queries.query_context import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor
-from robolin.queries.state_parsing import ArrayRows, BatchSource
 from robolin.queries.states import NAN
 from robolin.queries.values import (
     StateInputs,

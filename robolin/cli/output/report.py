@@ -14,11 +14,11 @@ import click
 
 from robolin.cli.flags.flag import OUTPUT, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import color_flag, standard_output
-from robolin.core.results.summary import Extreme, Summary
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from robolin.core.results.summary import Extreme, Summary
     from robolin.display.terminal.column_blocks import ColumnBlock
 
 
