@@ -17,6 +17,10 @@ from robolin.errors import RobolinError, UsageError
 # what SciPy calls them
 SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
+# adaptive steps end after more evaluations of dy/dt than this, and than this per second of
+# motion: the most demanding tolerances of arms take some ten thousand per second
+EVALUATION_BUDGET = 1_000_000
+
 # writes dy/dt at (t, y) into its last argument
 Rate = Callable[[float, Floats, Floats], None]
 # changes y in place after a step, as a constraint may ask
@@ -33,6 +37,7 @@ class Failure(Protocol):
     ) -> RobolinError: ...
     def diverged(self, y: Floats) -> bool: ...
     def stopped(self, t: float, y: Floats) -> RobolinError: ...
+    def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError: ...
 
 
 def fixed_steps(
@@ -106,9 +111,13 @@ def adapted_steps(
         along: gets the interpolant, y as a function of t, once all steps are taken
     """
     integrate = _solver()
-    k, latest = np.empty_like(y), [(0.0, y)]
+    k, latest, evaluations = np.empty_like(y), [(0.0, y)], 0
 
     def slope(t: float, y: Floats) -> Floats:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > EVALUATION_BUDGET * max(1.0, t):
+            raise failure.exhausted(*latest[0], evaluations - 1)
         try:
             rate(t, y, k)
         except RobolinError as error:

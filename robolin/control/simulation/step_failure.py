@@ -57,6 +57,24 @@ class StepFailure:
             "integrator radau for strong damping or high gains, or a larger tolerance (rtol)",
         )
 
+    def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError:
+        """The error of an integrator whose adaptive steps are too many for the time reached."""
+        if self.diverged(y):
+            return self._divergence(t, y, y)
+        _, joint = self._fastest(y, y)
+        stiff = (
+            ""
+            if self.schedule.integrator == "radau"
+            else "for strong damping or high gains take --integrator radau (integrator='radau'); "
+        )
+        return RobolinError(
+            f"the integration reached only t = {t:g} s of {self.schedule.duration:g} s in "
+            f"{evaluations} evaluations of the accelerations: {self._joint_text(y, 0, joint)}",
+            hint="if the joint is too fast, check torques, gains and loads, or take a shorter "
+            f"duration; {stiff}or take a larger tolerance (--rtol), or fixed steps (--integrator "
+            "rk4 --dt, without --rtol)",
+        )
+
     def diverged(self, y: Floats) -> bool:
         """Whether y is not finite, or larger than in any plausible motion."""
         x, v, _ = self.equations.parts(y)

@@ -165,6 +165,9 @@ class NoFailure:
     def stopped(self, t: float, y: Floats) -> RobolinError:
         raise AssertionError
 
+    def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError:
+        raise AssertionError
+
 
 def test_last_step_is_cut_to_the_duration() -> None:
     """A duration that is no multiple of the step ends where it should, in order 4 all the same."""

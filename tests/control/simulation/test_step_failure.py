@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
 import robolin
+from robolin.control.simulation import integrators
 from robolin.control.simulation.torques import TorqueFunction
 from tests.control.simulation.motions import gentle_state, pendulum
 
@@ -75,6 +78,63 @@ def test_adapted_steps_follow_a_motion_that_runs_away(integrator: str) -> None:
     assert f"joint '{pendulum().joint_names[0]}'" in error.message
     assert "torques" in error.hint
     assert "dt" not in error.hint
+
+
+ADAPTIVE = ["dop853", "rk45", "radau"]
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_adaptive_steps_have_a_budget(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A motion that gets faster and faster ends after a number of evaluations, not of seconds."""
+    monkeypatch.setattr(integrators, "EVALUATION_BUDGET", 500)
+    settings = {"integrator": integrator, "rtol": 1e-6, "limits": False, "duration": 5.0}
+    arm = robolin.load("two-link")
+    first, second = (message(arm=arm, tau=[1e5, 1e5], **settings) for _ in range(2))
+    assert "reached only t = 0.0" in first.message
+    assert "of 5 s in 500 evaluations" in first.message
+    assert "joint 'elbow' has position" in first.message
+    assert "check torques" in first.hint
+    assert ("radau" in first.hint) == (integrator != "radau")
+    assert (first.message, first.hint) == (second.message, second.hint)
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_stiff_motions_stay_far_below_the_budget(integrator: str) -> None:
+    """Velocities that decay at 3e5 1/s and more take a hundredth of the budget at the most."""
+    counts = []
+
+    def damped(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        counts.append(t)
+        return -1e5 * qd
+
+    # I q̈ = -1e5 q̇ with I of 1/3 kg m² and less
+    settings = {"integrator": integrator, "rtol": 1e-6, "rows": 2, "limits": False}
+    robolin.simulate(ARM, 0.0, [0.1, 0.0], duration=1e-3, tau=damped, **settings)
+    assert len(counts) < 0.01 * integrators.EVALUATION_BUDGET
+
+
+def test_the_budget_grows_with_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long motions have a budget per second: 10 s take more than that of the first second."""
+    monkeypatch.setattr(integrators, "EVALUATION_BUDGET", 1000)
+    counts = []
+
+    def counted(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        counts.append(t)
+        return np.zeros_like(q)
+
+    swinging = robolin.load("two-link")
+    robolin.simulate(swinging, [0.3, 0.1], duration=10.0, rtol=1e-6, rows=2, tau=counted)
+    assert len(counts) > 1000
+
+
+def test_an_interrupt_ends_adaptive_steps() -> None:
+    def interrupted(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        if t > 0.1:
+            signal.raise_signal(signal.SIGINT)
+        return np.zeros_like(q)
+
+    with pytest.raises(KeyboardInterrupt):
+        robolin.simulate(ARM, 0.0, 0.1, duration=1.0, rtol=1e-6, tau=interrupted)
 
 
 def test_the_advice_helps() -> None:
