@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, pi
 from typing import Literal
 
 from robolin.core.choices import GroupKind, WrenchModel
@@ -61,6 +61,16 @@ class Limits:
         if self.effort is None:
             return -inf, inf
         return -self.effort if self.effort_lower is None else self.effort_lower, self.effort
+
+    def far_outside(self, low: float, high: float, *, turns: bool) -> bool:
+        """Whether positions go so far beyond the limits that their unit is likely wrong.
+
+        An angle a turn beyond its range, or a slide ten times its travel, is no overshoot.
+        """
+        if self.lower is None or self.upper is None:
+            return False
+        beyond = max(self.lower - low, high - self.upper)
+        return beyond > (2.0 * pi if turns else 10.0 * max(self.upper - self.lower, 0.0))
 
     @property
     def efforts(self) -> float | list[float] | None:

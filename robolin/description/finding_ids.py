@@ -99,6 +99,10 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "A joint's axis is not of length 1 (to 0.1 %); it is scaled to 1.",
     ),
+    "effort-limits-without-zero": (
+        "warning",
+        "A joint's effort limits do not include 0, so its motor could never be at rest.",
+    ),
     "inertia-not-positive": ("warning", "A principal moment of inertia is below zero."),
     "inertia-without-mass": ("warning", "A link has a moment of inertia but no mass."),
     "limits-inverted": ("warning", "A joint's lower limit is above its upper limit."),
@@ -138,6 +142,10 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
         "of the link.",
     ),
     "repeated-inertial": ("note", "Three or more links have the same inertial to the last digit."),
+    "rest-outside-limits": (
+        "warning",
+        "A spring's rest position is over a turn, or 10 times the travel, outside the limits.",
+    ),
     "triangle-inequality": (
         "warning",
         "The largest principal moment of inertia exceeds the sum of the other two.",

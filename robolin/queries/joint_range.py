@@ -12,9 +12,7 @@ from robolin.core.arrays import Floats
 from robolin.core.text import quote_list
 from robolin.core.units import joint_unit
 
-# tolerances: one revolution beyond the limits, or ten times the prismatic travel
 _REVOLUTION = 2.0 * pi
-_MAX_TRAVELS = 10.0
 
 # rows reduced together: reducing short rows one by one is slower
 _ROWS_PER_BLOCK = 64
@@ -81,9 +79,8 @@ def massless_warning(arm: Arm) -> str:
 
 
 def _is_far(joint: Joint, low: float, high: float) -> bool:
-    lower, upper = _range(joint)
-    beyond = max(lower - low, high - upper)
-    return beyond > (_REVOLUTION if joint.turns else _MAX_TRAVELS * max(upper - lower, 0.0))
+    limited = joint.kind != "continuous"
+    return limited and joint.limits.far_outside(low, high, turns=joint.turns)
 
 
 def _fits_in_degrees(joint: Joint, low: float, high: float) -> bool:

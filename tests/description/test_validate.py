@@ -148,6 +148,41 @@ FINDINGS = [
     ("limits-zero-range", one_link(limits=Limits(0.0, 0.0)), 101, "both limits are 0", "fixed"),
     ("limits-zero-effort", one_link(limits=Limits(effort=0.0)), 101, "effort", "unknown"),
     ("limits-zero-velocity", one_link(limits=Limits(velocity=0.0)), 101, "velocity", "unknown"),
+    (
+        "effort-limits-without-zero",
+        one_link(limits=Limits(effort=8.0, effort_lower=2.0)),
+        101,
+        "2 and 8 do not include 0",
+        "signs",
+    ),
+    (
+        "effort-limits-without-zero",
+        one_link(limits=Limits(effort=-3.0, effort_lower=-5.0)),
+        101,
+        "-5 and -3 do not include 0",
+        "signs",
+    ),
+    (
+        "effort-limits-without-zero",
+        one_link(limits=Limits(effort=-5.0)),
+        101,
+        "limit -5 is below zero",
+        "did you mean 5?",
+    ),
+    (
+        "rest-outside-limits",
+        one_link(limits=Limits(-2.0, 2.0), stiffness=5.0, rest=30.0),
+        101,
+        "rests at 30 rad, far outside the limits of -2 to 2",
+        "30deg would be 0.5236 rad",
+    ),
+    (
+        "rest-outside-limits",
+        one_link(kind="prismatic", limits=Limits(0.0, 0.2), stiffness=5.0, rest=-30.0),
+        101,
+        "rests at -30 m, far outside the limits of 0 to 0.2",
+        "in m",
+    ),
     ("negative-damping", one_link(damping=-0.5), 101, "damping -0.5", "did you mean 0.5?"),
     ("negative-friction", one_link(friction=-0.5), 101, "friction -0.5", "did you mean 0.5?"),
     ("negative-armature", one_link(armature=-0.5), 101, "armature -0.5", "did you mean 0.5?"),
@@ -356,3 +391,52 @@ def test_known_defects_of_published_files_are_found():
             if item.startswith(("I_gyr>1.5m", "unit_inertia")):
                 what = "radius-of-gyration" if "gyr" in item else "placeholder-inertia"
                 assert counts[what] >= 1, (name, item)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"limits": Limits(-2.0, 2.0), "stiffness": 5.0, "rest": 2.5},
+        {"limits": Limits(10.0, 20.0)},
+        {"limits": Limits(10.0, 20.0), "stiffness": 5.0},
+        {"stiffness": 5.0, "rest": 30.0},
+        {"kind": "continuous", "limits": Limits(-2.0, 2.0), "stiffness": 5.0, "rest": 30.0},
+        {"limits": Limits(effort=4.0, effort_lower=0.0)},
+        {"limits": Limits(effort=0.0, effort_lower=-4.0)},
+        {"limits": Limits(effort=4.0)},
+    ],
+)
+def test_preloaded_springs_and_one_sided_motors_are_usual(more):
+    """No warning about a rest position near the limits or without any, or 0 as an effort limit."""
+    assert not found(one_link(**more), "rest-outside-limits")
+    assert not found(one_link(**more), "effort-limits-without-zero")
+
+
+def test_degrees_without_a_unit_are_warned_about_in_files(tmp_path):
+    """`rest: 30` in YAML and `springref="30"` in radians in MJCF get the same warning."""
+    yaml = b"""robolin: 1
+name: swing
+joints:
+  - {name: pivot, type: revolute, parent: base, child: bar, axis: [0, 1, 0], stiffness: 3,
+     limits: {lower: -2, upper: 2, effort: [2, 8]},
+     rest: 30}
+links:
+  - {name: bar, mass: 1, com: [0, 0, -0.5], shape: {rod: 1}}
+"""
+    file = tmp_path / "arm.yaml"
+    file.write_bytes(yaml)
+    warnings = [f for f in validate(read(str(file))) if f.level == "warning"]
+    assert [(f.id, f.place.line) for f in warnings] == [
+        ("effort-limits-without-zero", 5),
+        ("rest-outside-limits", 6),
+    ]
+    file.write_bytes(yaml.replace(b"30", b"30deg").replace(b"[2, 8]", b"[-2, 8]"))
+    assert not [f for f in validate(read(str(file))) if f.level == "warning"]
+    pytest.importorskip("mujoco")
+    file = tmp_path / "arm.xml"
+    file.write_text("""<mujoco><compiler angle="radian"/><worldbody><body name="bar">
+<joint name="pivot" axis="0 1 0" range="-2 2" limited="true" stiffness="3" springref="30"
+ actuatorfrcrange="2 8" actuatorfrclimited="true"/>
+<geom type="capsule" size=".02" fromto="0 0 0 0 0 -1"/></body></worldbody></mujoco>""")
+    warnings = [f.id for f in validate(read(str(file))) if f.level == "warning"]
+    assert sorted(warnings) == ["effort-limits-without-zero", "rest-outside-limits"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import copysign, hypot, inf, sqrt
+from math import copysign, hypot, inf, radians, sqrt
 from typing import Any
 
 from robolin.core.arm import Arm, Inertia, Link, Rotary, Vector3
 from robolin.core.rotations import inertia_about, merged_inertia, placed
 from robolin.core.text import quote_list
+from robolin.core.units import joint_unit
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import repr_number
 from robolin.description.building.selection import spring_of_several
@@ -82,6 +83,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
         yield finding("axis-not-unit", joint.at("axis"), message, hint)
     yield from _limit_findings(joint)
     yield from _loss_findings(joint)
+    yield from _rest_findings(joint)
     if joint.stiffness and group_kind(joint):
         message, hint = spring_of_several(joint)
         yield finding("multi-dof-spring", joint.at("dynamics"), message, hint)
@@ -105,12 +107,41 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
             message = f"joint '{joint.name}': both limits are {repr_number(lower)}"
             hint = "give its range, or make it a fixed joint; no verb applies the limits"
             yield finding("limits-zero-range", place, message, hint)
+    yield from _effort_findings(joint)
     no_effort = joint.limits.effort_range == (0.0, 0.0)
     for part, zero in (("effort", no_effort), ("velocity", joint.limits.velocity == 0.0)):
         if zero:
             message = f"joint '{joint.name}': the {part} limit is 0"
             hint = "0 often stands for unknown; leave it out or give the motor's figure"
             yield finding(f"limits-zero-{part}", place, message, hint)
+
+
+def _effort_findings(joint: JointEntry) -> Iterator[Finding]:
+    least, largest = joint.limits.effort_range
+    if least <= 0.0 <= largest:
+        return
+    if joint.limits.effort_lower is None:
+        message = f"joint '{joint.name}': the effort limit {repr_number(largest)} is below zero"
+        hint = f"did you mean {repr_number(-largest)}?"
+    else:
+        ends = f"{repr_number(least)} and {repr_number(largest)}"
+        message = f"joint '{joint.name}': the effort limits {ends} do not include 0"
+        hint = "a motor that can do nothing has 0 between its limits; check their signs"
+    yield finding("effort-limits-without-zero", joint.at("limit"), message, hint)
+
+
+def _rest_findings(joint: JointEntry) -> Iterator[Finding]:
+    """A rest position whose unit is likely wrong; a spring may be preloaded at a limit."""
+    turns, rest = joint.kind == "revolute", joint.rest
+    if not (joint.stiffness and rest) or joint.kind == "continuous":
+        return
+    if not joint.limits.far_outside(rest, rest, turns=turns):
+        return
+    unit = joint_unit("position", turns)
+    limits = f"{joint.limits.lower:.6g} to {joint.limits.upper:.6g}"
+    message = f"joint '{joint.name}': the spring rests at {rest:.6g} {unit}, far outside the limits"
+    hint = f"{rest:.6g}deg would be {radians(rest):.4g} rad" if turns else "positions are in m"
+    yield finding("rest-outside-limits", joint.at("rest"), f"{message} of {limits}", hint)
 
 
 def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
