@@ -15,7 +15,7 @@ from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
-from robolin.io.paths import is_stored, place_of, split_part
+from robolin.io.paths import is_stored, location_of, split_part
 from robolin.io.provenance_reader import is_size, is_utf8
 from robolin.io.stores import objects
 from robolin.io.table_file import FileIndex, RowOffset, digest_of, file_stamp
@@ -142,7 +142,7 @@ def _stamp(path: str) -> tuple[int, str]:
     if is_stored(path):
         version = objects.stat(path)
         return (version.size, version.etag) if version else (-1, "")
-    place, found = Path(place_of(path)), _stats(path)
+    place, found = Path(location_of(path)), _stats(path)
     if not found:
         return -1, ""
     size = sum(each.st_size for each in found.values())
@@ -156,7 +156,7 @@ def _stamp(path: str) -> tuple[int, str]:
 
 def _stats(path: str) -> dict[Path, os.stat_result]:
     """The files of a recording, in order; a missing file is reported when it is opened."""
-    place = Path(place_of(path))
+    place = Path(location_of(path))
     files = sorted(each for each in place.rglob("*")) if place.is_dir() else [place]
     return {each: each.stat() for each in files if each.is_file()}
 

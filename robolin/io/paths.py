@@ -39,7 +39,7 @@ def split_part(path: str) -> tuple[str, str]:
     return location, part
 
 
-def place_of(path: str) -> str:
+def location_of(path: str) -> str:
     """The path of the file or folder, without the part of it that is named."""
     return split_part(path)[0]
 
@@ -126,8 +126,8 @@ def require_outputs_are_no_inputs(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 ) -> None:
     """Reject any of several outputs that is one of the inputs."""
-    named = (name for source in inputs for name in with_companion(source))
-    read = {identity: name for name in named if (identity := _identity(name, 0))}
+    names = (name for source in inputs for name in with_companion(source))
+    read = {identity: name for name in names if (identity := _identity(name, 0))}
     for output in outputs:
         for name in with_companion(output):
             if (identity := _identity(name, 1)) in read:
@@ -148,7 +148,7 @@ def _written(output: str | Path | None) -> list[str]:
 def _identity(name: str, standard: int) -> FileIdentity | None:
     """Device and inode of a regular file; None for pipes, devices and missing files."""
     try:
-        status = os.fstat(_number(standard)) if name == "-" else os.stat(place_of(name))
+        status = os.fstat(_number(standard)) if name == "-" else os.stat(location_of(name))
     except (OSError, ValueError):
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

@@ -26,13 +26,13 @@ _ALWAYS_FINE = 1 << 26
 class TableBlock:
     """Consecutive rows of a file: values of shape (rows, requested columns).
 
-    place:    returns the location of a row of the block, for messages
+    location: describes where a row of the block is, for messages
     reached:  position in the file at the end of the block, in the units of the table's `size`
     integers: the columns requested as integers, by their index, each of shape (rows,)
     """
 
     values: Floats
-    place: Callable[[int], str]
+    location: Callable[[int], str]
     reached: int
     integers: Mapping[int, Integers] = field(default_factory=dict)
 
@@ -228,11 +228,11 @@ def require_finite_cells(
             message = f"the cell in column '{name}' is empty"
         else:
             message = f"'{values[row, i]}' in column '{name}' is not a finite number"
-        return RobolinError(message, where=block.place(row))
+        return RobolinError(message, where=block.location(row))
 
     bad = np.argwhere(~np.isfinite(values)).tolist()
     # the part after the file name in 'm.npz, row 7'
-    last = block.place(len(values) - 1).rpartition(", ")[2]
+    last = block.location(len(values) - 1).rpartition(", ")[2]
     ends = size is None or block.reached >= request.within(size).stop
     raise_first((problem(row, i) for row, i in bad), file, "" if ends else last, request.stop)
 

@@ -127,7 +127,7 @@ class LinearModelRunner:
         with closing(prefetch(source_chunks, from_item(3))) as chunks:
             for chunk in chunks:
                 if "q" in chunk.columns:
-                    self._monitor.update(chunk.columns["q"], chunk.place)
+                    self._monitor.update(chunk.columns["q"], chunk.location)
                 yield from split_chunk(chunk, lambda: rows_per_chunk)
 
     def part(self, chunk: Chunk, arrays: ModelArrays) -> Result:
@@ -176,8 +176,8 @@ class LinearModelRunner:
             try:
                 self._task.arrays(_row(chunk, row))
             except RobolinError as error:
-                return located_error(error, chunk.place(row))
-        return RobolinError("some rows have no answer together", where=chunk.place(0))
+                return located_error(error, chunk.location(row))
+        return RobolinError("some rows have no answer together", where=chunk.location(0))
 
     def footer(self, rows: int) -> Footer:
         """Return the contract and inputs of the result."""

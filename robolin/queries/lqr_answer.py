@@ -200,7 +200,7 @@ class BackwardPass(LinearModelRunner):
             row = int(np.argmax(uneven))
             raise RobolinError(
                 f"this row is {steps[row]:.6g} s after the one before, not {dt:g} s",
-                where=chunk.place(row + (before is None)),
+                where=chunk.location(row + (before is None)),
                 hint="rows must be --dt apart",
             )
         return float(times[-1])

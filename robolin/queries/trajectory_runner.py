@@ -216,7 +216,7 @@ class BatchRunner:
     def _part(self, chunk: Chunk) -> Result:
         batch, settings = Batch(self._arm, self._run_options_for(chunk)), self._context.settings
         if "q" in chunk.columns:
-            self._monitor.update(chunk.columns["q"], chunk.place)
+            self._monitor.update(chunk.columns["q"], chunk.location)
         part = Result(
             verb=self._context.question.verb,
             arrays=with_passthrough(self._arrays(chunk, batch), chunk),
@@ -308,7 +308,7 @@ def _require_answers(batch: Batch, chunk: Chunk) -> None:
     for row in batch.suspects:
         error = batch.complaint(row)
         if error is not None:
-            raise located_error(error, chunk.place(row))
+            raise located_error(error, chunk.location(row))
 
 
 def located_error(error: RobolinError, location: str) -> RobolinError:

@@ -43,7 +43,7 @@ def _read(path: Path, known: FileIndex | None, first: int, stop: int | None) -> 
                 request
             ):
                 rows = enumerate(block.values.tolist())
-                found += [(block.place(i), *(x.hex() for x in row)) for i, row in rows]
+                found += [(block.location(i), *(x.hex() for x in row)) for i, row in rows]
         except RobolinError as error:
             found.append(str(error.parts[0]))
     return found

@@ -27,8 +27,8 @@ from robolin.io.formats.csv_records import (
 from robolin.io.formats.line_reader import (
     LineReader,
     Lines,
-    places_in,
-    row_places,
+    locations_in,
+    row_locations,
     rows_at_most,
     size_of,
     split_at_invalid_utf8,
@@ -258,7 +258,7 @@ class CsvText:
         numbers = polars_numbers(lines.data, width, request, even=self._even) if large else None
         if numbers is not None:
             if len(numbers[0]):
-                location = places_in(lines, self._file, rows)
+                location = locations_in(lines, self._file, rows)
                 yield TableBlock(numbers[0], location, lines.reached, numbers[1])
             return
         texts = lines_of(lines.data, self._file, lines.first)
@@ -305,7 +305,7 @@ class CsvText:
         live = self._source.live
         if good := read.good if live or not read.problems else 0:
             integers = {i: values[:good] for i, values in read.integers.items()}
-            location = row_places(read.lines, self._file, rows)
+            location = row_locations(read.lines, self._file, rows)
             yield TableBlock(read.values[:good], location, reached, integers)
         if read.problems:
             ends = last or live or rows + len(read.lines) == request.stop

@@ -96,8 +96,8 @@ def header_names(head: bytes, start: bytes, file: str) -> list[str]:
         message = f"the first line names more than {MOST_COLUMNS} columns"
         raise RobolinError(message, where=f"{file}:1", hint="a table has a column per number")
     lines = list(lines_of(head, file))
-    found = next(records(lines, file), (1, []))[1] if head.strip() else []
-    names = [name.strip() for name in found]
+    cells = next(records(lines, file), (1, []))[1] if head.strip() else []
+    names = [name.strip() for name in cells]
     if not names or all(cell_number(name) is not None for name in names):
         raise RobolinError(
             "the header with the column names is missing",
@@ -270,11 +270,11 @@ def common_time_unit(blocks: Iterable[Lines], column: int, file: str) -> str | N
     try:
         for _, cells in records(texts, file):
             if column < len(cells):
-                found = decimals_of(cells[column])
+                digits = decimals_of(cells[column])
                 zones.add(is_in_utc(cells[column]))
-                if found is None or len(zones) > 1:
+                if digits is None or len(zones) > 1:
                     return None
-                decimals = max(decimals, found)
+                decimals = max(decimals, digits)
     except RobolinError:
         pass
     return None if decimals < 0 else unit_for(decimals)
@@ -285,16 +285,16 @@ def constant_text(
 ) -> tuple[str, ...] | None:
     """The text of these columns if it is the same in all complete rows, else None."""
     texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
-    found: set[tuple[str, ...]] = set()
+    values: set[tuple[str, ...]] = set()
     try:
         for _, cells in records(texts, file):
             if max(columns) < len(cells):
-                found.add(tuple(cells[i].strip() for i in columns))
-                if len(found) > 1:
+                values.add(tuple(cells[i].strip() for i in columns))
+                if len(values) > 1:
                     return None
     except RobolinError:
         pass
-    return found.pop() if found else None
+    return values.pop() if values else None
 
 
 def polars_numbers(
@@ -311,10 +311,10 @@ def polars_numbers(
     look = NOTHING_YET if even else scan_bytes(body, width - 1)
     if not look.ascii or (look.returns and body.count(b"\r") != body.count(b"\r\n")):
         return None
-    found = _parsed(body, width, request)
-    if found is None:
+    parsed = _parsed(body, width, request)
+    if parsed is None:
         return None
-    values, integers = found
+    values, integers = parsed
     exact = [request.indices.index(i) for i in request.exact if i not in request.integers]
     if _rounds(values[:, exact]):
         return None
@@ -349,10 +349,10 @@ def _parsed(
         if any(frame[str(i)].null_count() for i in request.integers):
             return None
         for i, unit in request.datetimes.items():
-            found = parse_datetimes(frame[str(i)].to_list(), unit)
-            if found is None:
+            stamps = parse_datetimes(frame[str(i)].to_list(), unit)
+            if stamps is None:
                 return None
-            frame = frame.with_columns(polars.Series(str(i), found))
+            frame = frame.with_columns(polars.Series(str(i), stamps))
         integers = {i: frame[str(i)].to_numpy() for i in request.integers}
         return frame.cast(polars.Float64).to_numpy(), integers
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException):

@@ -50,11 +50,11 @@ def joint_state_table(topic: Topic, joints: Sequence[str], digest: Callable[[], 
 
 def _kinds(messages: Sequence[bytes], topic: Topic) -> list[MessageLayout]:
     """The different layouts of these messages, in order of appearance."""
-    found: dict[tuple[str, ...], MessageLayout] = {}
+    layouts: dict[tuple[str, ...], MessageLayout] = {}
     for number, data in enumerate(messages, 1):
         kind = layout_of(data, topic.ros1, f"{topic.file}, message {number}")
-        found.setdefault(kind.joints, kind)
-    return list(found.values())
+        layouts.setdefault(kind.joints, kind)
+    return list(layouts.values())
 
 
 class _JointStates:
@@ -228,12 +228,12 @@ def joint_trajectory_table(
     topic: Topic, joints: Sequence[str], digest: Callable[[], str]
 ) -> TableFile:
     """The points of the only message, with the time from its start in nanoseconds."""
-    found = list(islice(topic.messages(), 2))
-    if len(found) != 1:
-        message = f"the topic '{topic.name}' has {'no' if not found else 'more than one'} motion"
+    messages = list(islice(topic.messages(), 2))
+    if len(messages) != 1:
+        message = f"the topic '{topic.name}' has {'no' if not messages else 'more than one'} motion"
         hint = "record one, or the joint states that follow it"
         raise RobolinError(message, where=topic.file, hint=hint)
-    points = _points(_message(found[0][1], topic), topic.file)
+    points = _points(_message(messages[0][1], topic), topic.file)
     return TableFile(
         points.names,
         points.blocks,

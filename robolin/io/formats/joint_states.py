@@ -47,8 +47,8 @@ class MessageLayout:
     def fits(self, table: Numbers) -> Mask:
         """Return which of the messages, one per row of bytes, have this layout."""
         sample = np.frombuffer(self.sample, np.uint8)
-        found: Mask = (table[:, self._same] == sample[self._same]).all(axis=1)
-        return found
+        mask: Mask = (table[:, self._same] == sample[self._same]).all(axis=1)
+        return mask
 
     def values(self, table: Numbers, quantity: str) -> Floats:
         """One quantity of all joints in every message."""
@@ -78,19 +78,19 @@ class _Cursor:
 
     def count(self) -> int:
         self.skip_to(4)
-        (found,) = struct.unpack_from("<I", self.data, self.at)
+        (count,) = struct.unpack_from("<I", self.data, self.at)
         self._pass(4)
-        if found > _LONGEST:
-            raise ValueError(f"a list of {found} entries")
-        return int(found)
+        if count > _LONGEST:
+            raise ValueError(f"a list of {count} entries")
+        return int(count)
 
     def text(self) -> str:
         size = self.count()
-        found = self.data[self.at : self.at + size]
-        if len(found) != size:
+        data = self.data[self.at : self.at + size]
+        if len(data) != size:
             raise ValueError("a text that goes on behind the end")
         self._pass(size)
-        return found.rstrip(b"\0").decode()
+        return data.rstrip(b"\0").decode()
 
     def numbers(self) -> tuple[int, int]:
         """The length of an array of float64 and the offset of its first number."""

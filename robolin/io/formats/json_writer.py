@@ -203,23 +203,23 @@ def _require_words(
 
 
 def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers:
-    found = document["time"] if entry.name == "time" else document["results"][entry.name]
+    data = document["time"] if entry.name == "time" else document["results"][entry.name]
     for unit, kind in DATETIMES.items():
         if entry.numbers is kind:
-            return _datetimes(found, entry, unit, where)
+            return _datetimes(data, entry, unit, where)
     if entry.numbers is not COMPLEX:
-        return _numbers(found, entry, where)
-    if not isinstance(found, dict) or set(found) != {"re", "im"}:
+        return _numbers(data, entry, where)
+    if not isinstance(data, dict) or set(data) != {"re", "im"}:
         raise corrupt_file_error(
             where, f"the array '{entry.name}' has not both parts of complex numbers"
         )
     values = np.empty(entry.shape, np.complex128)
-    values.real, values.imag = (_numbers(found[part], entry, where) for part in ("re", "im"))
+    values.real, values.imag = (_numbers(data[part], entry, where) for part in ("re", "im"))
     return values
 
 
-def _datetimes(found: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
-    texts = found if isinstance(found, list) else []
+def _datetimes(data: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
+    texts = data if isinstance(data, list) else []
     values = parse_datetimes(texts, unit) if all(isinstance(each, str) for each in texts) else None
     if values is None or values.shape != entry.shape:
         message = f"the array '{entry.name}' has another shape than it was stored with"
@@ -227,9 +227,9 @@ def _datetimes(found: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
     return values.view(entry.numbers.dtype)
 
 
-def _numbers(found: Any, entry: ArrayMeta, where: str) -> Numbers:
+def _numbers(data: Any, entry: ArrayMeta, where: str) -> Numbers:
     try:
-        values = np.array(found)
+        values = np.array(data)
     except ValueError as error:
         raise corrupt_file_error(
             where, f"the array '{entry.name}' has rows of different lengths"

@@ -115,12 +115,12 @@ def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, Li
 
 def _numbers(files: Sequence[Path], file: str) -> list[int]:
     """The episode numbers that occur in the data."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for path in files:
         lazy = _scanned(path, file, (_NUMBER,))
         _require_numbered(lazy, file)
-        found.update(lazy.unique().collect()[_NUMBER].drop_nulls().cast(int).to_list())
-    return sorted(found)
+        numbers.update(lazy.unique().collect()[_NUMBER].drop_nulls().cast(int).to_list())
+    return sorted(numbers)
 
 
 def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
@@ -238,8 +238,8 @@ def columns_of(
     plain = [f"{feature}/{name}" for name in names]
     if quantity is None or not joints:
         return plain
-    found = [_column(quantity, name, joints, elsewhere) for name in names]
-    columns = [one or other for one, other in zip(found, plain, strict=True)]
+    standard = [_column(quantity, name, joints, elsewhere) for name in names]
+    columns = [one or other for one, other in zip(standard, plain, strict=True)]
     required = {column_name(quantity, joint) for joint in joints}
     return columns if required <= set(columns) and len(set(columns)) == width else plain
 
@@ -283,8 +283,8 @@ def _table(
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         for first in range(0, rows, request.rows):
             some = slice(first, first + request.rows)
-            found = [columns[known[i]][some] for i in request.indices]
-            values = np.column_stack(found).astype(np.float64)
+            selected = [columns[known[i]][some] for i in request.indices]
+            values = np.column_stack(selected).astype(np.float64)
             integers = {i: columns[known[i]][some].astype(np.int64) for i in request.integers}
             block = TableBlock(values, row_location(file, first), first + len(values), integers)
             if not request.allow_nan:

@@ -117,20 +117,20 @@ class Lines:
     last: bool
 
 
-def row_places(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
+def row_locations(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
     """Locations of rows by their line numbers, after `rows` other rows."""
     return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
 
 
-def places_in(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
+def locations_in(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
     """Locations of the rows of a block; line numbers are only counted when needed."""
 
-    def place(row: int) -> str:
+    def location(row: int) -> str:
         texts = lines.data.split(b"\n")
         filled = [lines.first + i for i, text in enumerate(texts) if text.strip(b"\r")]
-        return row_places(filled, file, rows)(row)
+        return row_locations(filled, file, rows)(row)
 
-    return place
+    return location
 
 
 def split_at_invalid_utf8(blocks: Iterable[Lines]) -> Iterator[Lines]:
@@ -251,9 +251,9 @@ class ThousandsSeparatorCheck:
             self._seen.add(mark)
         if mark in self._doubtful or not _THREE_DIGITS[mark].search(text):
             return
-        if found := _THOUSANDS[mark].search(text):
-            line = self._line + text.count(b"\n", 0, found.start(1))
-            self._doubtful[mark] = found[1], line
+        if match := _THOUSANDS[mark].search(text):
+            line = self._line + text.count(b"\n", 0, match.start(1))
+            self._doubtful[mark] = match[1], line
 
 
 class DelimiterTranslator:

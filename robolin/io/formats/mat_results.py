@@ -99,17 +99,17 @@ def _variables(content: bytes, where: str) -> Mapping[str, Any]:
     # SciPy may crash on damaged bytes, so verify the hash first
     if content[:HEADER_TEXT] != header(content[HEADER_TEXT:]):
         raise corrupt_file_error(where, "it was changed after it was stored")
-    found: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
-    return found
+    loaded: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
+    return loaded
 
 
 def _values(entry: ArrayMeta, variables: Mapping[str, Any], meta: Any, where: str) -> Numbers:
     """An array with its rows first again; MATLAB stores vectors and scalars as matrices."""
-    found = variables.get(entry.name)
+    array = variables.get(entry.name)
     shape = entry.shape if meta["rows"] is None else (*entry.shape[1:], entry.shape[0])
-    if not isinstance(found, np.ndarray) or found.size != int(np.prod(shape)):
+    if not isinstance(array, np.ndarray) or array.size != int(np.prod(shape)):
         raise corrupt_file_error(where, f"the array '{entry.name}' is missing or of another shape")
-    values = np.asarray(found, dtype=entry.numbers.dtype).reshape(shape)
+    values = np.asarray(array, dtype=entry.numbers.dtype).reshape(shape)
     return values if meta["rows"] is None else np.moveaxis(values, -1, 0)
 
 
@@ -120,19 +120,19 @@ USUAL_METHOD = "zoh"
 
 def model_words(part: Result, variables: Mapping[str, Any], rows: int | None) -> dict[str, Any]:
     """The variables of a MAT-file besides the arrays, whose rows are their last axis."""
-    found: dict[str, Any] = {"JointName": list(part.joints)}
+    fields: dict[str, Any] = {"JointName": list(part.joints)}
     for array in part.arrays:
         for axis, labels in enumerate(array.labels):
             if array.axis_kind(axis) in MATLAB_NAME_FIELDS:
-                found[MATLAB_NAME_FIELDS[array.axis_kind(axis)]] = list(labels)
-    if "StateName" not in found:
-        return found
-    found["Ts"] = float(part.options.get("dt", 0.0))
-    method = str(part.options.get("discretize", USUAL_METHOD)) if found["Ts"] else ""
-    found |= discretization(found["Ts"], method) | sampling_grid(rows, variables.get("time"))
+                fields[MATLAB_NAME_FIELDS[array.axis_kind(axis)]] = list(labels)
+    if "StateName" not in fields:
+        return fields
+    fields["Ts"] = float(part.options.get("dt", 0.0))
+    method = str(part.options.get("discretize", USUAL_METHOD)) if fields["Ts"] else ""
+    fields |= discretization(fields["Ts"], method) | sampling_grid(rows, variables.get("time"))
     if {"drift", "y", "q", "qd", "tau"} <= set(variables) and "basis" not in variables:
-        found["Offsets"] = _offsets(part, variables, found["InputName"])
-    return found
+        fields["Offsets"] = _offsets(part, variables, fields["InputName"])
+    return fields
 
 
 def discretization(dt: float, method: str) -> dict[str, Any]:

@@ -43,14 +43,14 @@ def npz_table(source: TableSource) -> TableFile:
     """Name every column as in a CSV: by its joint, or by its index without `joints`."""
     file = source.file
     with archive_errors(file):
-        found = members(zipfile.ZipFile(source.stream))
-        named = _joint_names(found, file)
-    parts = {name: found[name] for name in (*COLUMN_WORDS, "time") if name in found}
+        arrays = members(zipfile.ZipFile(source.stream))
+        joint_names = _joint_names(arrays, file)
+    parts = {name: arrays[name] for name in (*COLUMN_WORDS, "time") if name in arrays}
     if not parts.keys() & COLUMN_WORDS.keys():
-        parts.update({name: each for name, each in found.items() if _is_column(each)})
-    width = len(source.joints) if named is None else len(named)
+        parts.update({name: each for name, each in arrays.items() if _is_column(each)})
+    width = len(source.joints) if joint_names is None else len(joint_names)
     _require_shapes(parts, width, file)
-    columns, names = _columns(parts, named, width)
+    columns, names = _columns(parts, joint_names, width)
     rows = next((member.rows for member in parts.values()), 0)
 
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
@@ -74,7 +74,7 @@ def npz_table(source: TableSource) -> TableFile:
 
 
 def _columns(
-    parts: Mapping[str, NpzMember], named: Sequence[str] | None, width: int
+    parts: Mapping[str, NpzMember], joint_names: Sequence[str] | None, width: int
 ) -> tuple[list[tuple[NpzMember, int]], list[str]]:
     """The array and index of each column, and its name."""
     columns: list[tuple[NpzMember, int]] = []
@@ -84,10 +84,10 @@ def _columns(
         columns += [(member, i) for i in range(many)]
         if member.is_vector:
             names.append(name)
-        elif named is None:
+        elif joint_names is None:
             names += [f"{name}[{i}]" for i in range(width)]
         else:
-            names += [column_name(name, joint) for joint in named]
+            names += [column_name(name, joint) for joint in joint_names]
     return columns, names
 
 
@@ -124,8 +124,8 @@ def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:
     )
 
 
-def _joint_names(found: Mapping[str, NpzMember], file: str) -> list[str] | None:
-    joints = found.get("joints")
+def _joint_names(arrays: Mapping[str, NpzMember], file: str) -> list[str] | None:
+    joints = arrays.get("joints")
     if joints is None:
         return None
     if len(joints.shape) != 1 or joints.dtype.kind != "U":
@@ -252,7 +252,7 @@ class NpzMember:
 
 def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
     """Every array of the archive by name; only the headers are read."""
-    found = {}
+    arrays = {}
     for entry in archive.namelist():
         info = archive.getinfo(entry)
         _require_plausible(info)
@@ -265,8 +265,8 @@ def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
             raise ValueError("an array has another size than its header says")
         name = entry.removesuffix(".npy")
-        found[name] = NpzMember(archive, name, dtype, shape, fortran_order)
-    return found
+        arrays[name] = NpzMember(archive, name, dtype, shape, fortran_order)
+    return arrays
 
 
 def _require_plausible(info: zipfile.ZipInfo) -> None:

@@ -109,17 +109,17 @@ def _chunk(fields: ThriftFields) -> ColumnChunk:
 
 
 def _count(fields: ThriftFields, number: int, bits: int = 63) -> int:
-    found = fields[number]
-    if not isinstance(found, int) or not 0 <= found < 1 << bits:
-        raise TypeError(found)
-    return found
+    value = fields[number]
+    if not isinstance(value, int) or not 0 <= value < 1 << bits:
+        raise TypeError(value)
+    return value
 
 
 def _listed(fields: ThriftFields, number: int) -> list[Any]:
-    found = fields[number]
-    if not isinstance(found, list):
-        raise TypeError(found)
-    return found
+    value = fields[number]
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return value
 
 
 def _text(value: bytes) -> str:
@@ -291,20 +291,20 @@ class ThriftReader:
 
     def _signed(self) -> int:
         """A zigzag varint: an integer of either sign."""
-        found = self._count()
-        return (found >> 1) ^ -(found & 1)
+        code = self._count()
+        return (code >> 1) ^ -(code & 1)
 
     def _count(self) -> int:
         """A varint: seven bits per byte, the lowest first."""
         byte = self._byte()
         if byte < 128:
             return byte
-        found, data, at = byte & 127, self._data, self.at
+        value, data, at = byte & 127, self._data, self.at
         for shift, byte in zip(_SHIFTS, data[at : at + len(_SHIFTS)], strict=False):
-            found |= (byte & 127) << shift
+            value |= (byte & 127) << shift
             if byte < 128:
                 self.at = at + shift // 7
-                return found
+                return value
         raise ThriftError("a number without end" if at + len(_SHIFTS) <= len(data) else _TOO_EARLY)
 
     def _byte(self) -> int:

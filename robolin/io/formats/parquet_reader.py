@@ -137,12 +137,12 @@ def _texts(lazy: LazyFrame, names: Sequence[str], source: TableSource) -> tuple[
     if any(schema[name] not in (polars.String, polars.Categorical) for name in names):
         return None
     try:
-        found = lazy.select(polars.col(names).cast(polars.String)).unique().head(2).collect()
+        distinct = lazy.select(polars.col(names).cast(polars.String)).unique().head(2).collect()
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise _unread(source.path, source.file, error) from error
-    if len(found) != 1 or None in found.row(0):
+    if len(distinct) != 1 or None in distinct.row(0):
         return None
-    return tuple(map(str, found.row(0)))
+    return tuple(map(str, distinct.row(0)))
 
 
 def _unit(kind: DataType) -> str | None:
@@ -161,12 +161,12 @@ def _integers(frame: DataFrame, name: str, unit: str | None, file: str) -> Integ
     if frame[name].null_count():
         raise RobolinError(f"a cell in column '{name}' is empty", where=file)
     try:
-        found: Integers = frame[name].cast(polars.Int64).to_numpy()
+        values: Integers = frame[name].cast(polars.Int64).to_numpy()
         held = _unit(frame.schema[name])
         return (
-            found
+            values
             if held in (unit, None)
-            else found.view(f"M8[{held}]").astype(f"M8[{unit}]").view(np.int64)
+            else values.view(f"M8[{held}]").astype(f"M8[{unit}]").view(np.int64)
         )
     except polars.exceptions.PolarsError as error:
         message = f"the column '{name}' has numbers beyond those of 64 bits"

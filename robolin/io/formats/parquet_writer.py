@@ -165,9 +165,9 @@ def checksum_offset(stream: IO[bytes]) -> int | None:
     if end != b"PAR1" or start < 0:
         return None
     stream.seek(start)
-    found = list(_CHECKSUM.finditer(stream.read(length)))
+    matches = list(_CHECKSUM.finditer(stream.read(length)))
     # the provenance, which comes first, may contain similar text
-    return start + found[-1].start(1) if found else None
+    return start + matches[-1].start(1) if matches else None
 
 
 def checksum_excluding(stream: IO[bytes], offset: int) -> bytes:

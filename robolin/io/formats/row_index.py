@@ -84,9 +84,9 @@ def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> RowIndex
     if every is None:
         return RowIndex("", None)
     rows = max(0, ended - look.at_end)
-    begun = [mark for mark in marks if mark.row < rows]
+    inside = [mark for mark in marks if mark.row < rows]
     even = even and (look.at_end or look.commas == commas)
-    return RowIndex("", rows, (*begun, RowOffset(rows, rows + 2, reached)), even)
+    return RowIndex("", rows, (*inside, RowOffset(rows, rows + 2, reached)), even)
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> RowIndex:

@@ -187,10 +187,10 @@ def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:
     if stream.read(len(_MAGIC)) != _MAGIC:
         raise ValueError("not an array in the first version of its format")
     (length,) = struct.unpack("<H", stream.read(2))
-    found = _HEADER.fullmatch(stream.read(length).decode("latin-1").rstrip())
-    if found is None:
+    match = _HEADER.fullmatch(stream.read(length).decode("latin-1").rstrip())
+    if match is None:
         return "", ()
-    return found[1], tuple(int(size) for size in found[2].split(",") if size.strip())
+    return match[1], tuple(int(size) for size in match[2].split(",") if size.strip())
 
 
 def _next(stream: IO[bytes], shape: tuple[int, ...], kind: NumberKind) -> Numbers:

@@ -158,9 +158,9 @@ def _named_time(rules: ReadOptions) -> str | None:
     return named[0] if named else None
 
 
-def _add_columns(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> None:
+def _add_columns(renamed: dict[str, str], text: str, added: Mapping[str, str]) -> None:
     """Add the columns of a rule, and reject columns that another rule has renamed."""
-    for name, native in found.items():
+    for name, native in added.items():
         if renamed.get(name, native) != native:
             message = f"the column '{name}' is '{renamed[name]}' by another rule"
             raise UsageError(message, where=f"--columns={text}", hint="keep one of them")
@@ -187,14 +187,14 @@ def _columns_of_rule(
     names = {
         _filled(pattern, joint, i): joint for i, joint in enumerate(joints) if joint in selected
     }
-    found = {
+    matches = {
         name: column_name(_WORDS[word], joint) for name, joint in names.items() if name in columns
     }
-    if not found:
+    if not matches:
         example = next(iter(names), pattern)
         hint = did_you_mean(example, columns, "look at the first line of the file")
         raise RobolinError(f"there is no column such as '{example}'", where=where, hint=hint)
-    return found
+    return matches
 
 
 def _of_one_joint(
@@ -289,11 +289,11 @@ def _time_column(
         return named
     if TIME_COLUMN in columns:
         return TIME_COLUMN
-    found = [name for name in TIME_NAMES if name in columns and name not in renamed]
-    if len(found) > 1:
-        hint = f"--time {found[0]} says which"
-        raise RobolinError(f"{quote_list(found)} could be the time", where=where, hint=hint)
-    return found[0] if found else None
+    candidates = [name for name in TIME_NAMES if name in columns and name not in renamed]
+    if len(candidates) > 1:
+        hint = f"--time {candidates[0]} says which"
+        raise RobolinError(f"{quote_list(candidates)} could be the time", where=where, hint=hint)
+    return candidates[0] if candidates else None
 
 
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
@@ -364,13 +364,13 @@ def _useful(
 ) -> list[tuple[tuple[str, str], Mapping[int, str]]]:
     """The lists with an entry for each joint: with the same prefix where joints are named,
     else the only ones of their word, without further entries."""
-    found = []
+    complete = []
     for (before, word), entries in lists.items():
         alone = [each for each in lists if each[1] == word] == [(before, word)]
         fits = set(order) <= set(entries) if named else sorted(entries) == sorted(order)
         if word != _NAME and fits and (before == prefix if named else alone):
-            found.append(((before, word), entries))
-    return found
+            complete.append(((before, word), entries))
+    return complete
 
 
 def _named(

@@ -27,7 +27,7 @@ class Orientation:
     """A joint whose angles, at these indices in q, come from the quaternion in these columns."""
 
     joint: str
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     columns: tuple[int, ...]
 
 
@@ -38,22 +38,22 @@ def orientations(
 
     An invalid quaternion is returned without columns, so that its angles are not reported missing.
     """
-    place = {name: i for i, name in joints.items()}
-    found, problems = [], []
-    for joint in (name.removesuffix(":rx") for name in place if name.endswith(":rx")):
-        angles = [place.get(f"{joint}:{part}") for part in EULER_ANGLES]
+    index = {name: i for i, name in joints.items()}
+    quaternions, problems = [], []
+    for joint in (name.removesuffix(":rx") for name in index if name.endswith(":rx")):
+        angles = [index.get(f"{joint}:{part}") for part in EULER_ANGLES]
         written = {part: _written(columns, f"{joint}:{part}") for part in QUATERNION_PARTS}
         if None in angles or not any(written.values()):
             continue
         known = tuple(angle for angle in angles if angle is not None)
         if problem := _problem(joint, written, columns, where):
             problems.append(problem)
-            found.append(Orientation(joint, known, ()))
+            quaternions.append(Orientation(joint, known, ()))
         else:
-            found.append(
+            quaternions.append(
                 Orientation(joint, known, tuple(written[part][0] for part in QUATERNION_PARTS))
             )
-    return tuple(found), problems
+    return tuple(quaternions), problems
 
 
 def _written(columns: Sequence[str], name: str) -> list[int]:
@@ -64,14 +64,14 @@ def _written(columns: Sequence[str], name: str) -> list[int]:
 def _problem(
     joint: str, written: Mapping[str, list[int]], columns: Sequence[str], where: str
 ) -> RobolinError | None:
-    if missing := [part for part, places in written.items() if not places]:
+    if missing := [part for part, indices in written.items() if not indices]:
         names = ", ".join(column_name("q", f"{joint}:{part}") for part in QUATERNION_PARTS)
         return RobolinError(
             f"the quaternion of joint '{joint}' has no {', '.join(missing)}",
             where=where,
             hint=f"it takes all of {names}",
         )
-    if twice := [part for part, places in written.items() if len(places) > 1]:
+    if twice := [part for part, indices in written.items() if len(indices) > 1]:
         message = f"the quaternion of joint '{joint}' has {', '.join(twice)} more than once"
         return RobolinError(message, where=where, hint="keep one of them")
     if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
@@ -84,7 +84,7 @@ def _problem(
 
 
 def angles(
-    orientation: Orientation, quaternions: Floats, place: Callable[[int], str], gaps: bool
+    orientation: Orientation, quaternions: Floats, location: Callable[[int], str], gaps: bool
 ) -> Floats:
     """Roll, pitch and yaw (rows, 3); an invalid quaternion gives NaN if `gaps` is set."""
     length = np.linalg.norm(quaternions, axis=1)
@@ -94,13 +94,13 @@ def angles(
         row = int(np.argmax(bad))
         raise RobolinError(
             f"the quaternion of joint '{orientation.joint}' has length {length[row]:.9g}, not 1",
-            where=place(row),
+            where=location(row),
             hint="the order is qx, qy, qz, qw",
         )
     with np.errstate(invalid="ignore", divide="ignore"):
-        turned: Floats = rpy_from_quaternion(quaternions / length[:, None])
-    turned[bad] = np.nan
-    return turned
+        rpy: Floats = rpy_from_quaternion(quaternions / length[:, None])
+    rpy[bad] = np.nan
+    return rpy
 
 
 _NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
@@ -141,34 +141,36 @@ def match(
     quantities = (*needs, *(name for name in optional if name not in needs))
     # names of multi-DoF joints contain a colon
     free = "q" in quantities and any(":" in joint for joint in joints)
-    turned, problems = orientations(columns, selected, where) if free else ((), [])
-    taken = {i for orientation in turned for i in orientation.columns}
+    quaternions, problems = orientations(columns, selected, where) if free else ((), [])
+    used = {i for orientation in quaternions for i in orientation.columns}
     times = [i for i, column in enumerate(columns) if column == "time"]
-    left = {i: c for i, c in enumerate(columns) if i not in taken and c != "time"}
-    found, others, unclear = _meant(left, joints, selected, quantities, where)
+    left = {i: c for i, c in enumerate(columns) if i not in used and c != "time"}
+    matches, others, unclear = _match_names(left, joints, selected, quantities, where)
     unused = [columns[i] for i in others if i not in aside]
 
-    problems += [*unclear, *_duplicates(columns, [times, *found.values()], where)]
-    available = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
+    problems += [*unclear, *_duplicates(columns, [times, *matches.values()], where)]
+    available = {*matches, *(("q", i) for orientation in quaternions for i in orientation.indices)}
     problems += _missing(available, selected, needs, unused, where, by_differences)
     raise_all(problems)
     present = {name for name, _ in available} if joints else {*quantities}
-    places = {name: _places(name, found, len(joints)) for name in quantities if name in present}
+    indices = {
+        name: _column_indices(name, matches, len(joints)) for name in quantities if name in present
+    }
     absent = [
         column_name(name, joint)
-        for name in places
+        for name in indices
         for i, joint in selected.items()
         if (name, i) not in available
     ]
     return MatchedColumns(
-        columns=places,
+        columns=indices,
         time=times[0] if times else None,
-        notes=tuple(_notes(columns, places, joints, absent, unused, turned)),
-        orientations=turned,
+        notes=tuple(_notes(columns, indices, joints, absent, unused, quaternions)),
+        orientations=quaternions,
     )
 
 
-def _meant(
+def _match_names(
     columns: Mapping[int, str],
     joints: Sequence[str],
     selected: Collection[int],
@@ -177,7 +179,7 @@ def _meant(
 ) -> tuple[dict[Meaning, list[int]], list[int], list[RobolinError]]:
     """Columns by quantity and joint, columns without a meaning, and problems of ambiguous ones."""
     spellings = _spellings(joints)
-    found: dict[Meaning, list[int]] = {}
+    matches: dict[Meaning, list[int]] = {}
     others: list[int] = []
     unclear: list[RobolinError] = []
     for i, column in columns.items():
@@ -185,14 +187,14 @@ def _meant(
         if len(meanings) > 1:
             unclear.append(_ambiguous(column, meanings, joints, where))
         elif meanings and meanings[0][1] in selected:
-            found.setdefault(meanings[0], []).append(i)
+            matches.setdefault(meanings[0], []).append(i)
         elif (
             not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in quantities
         ):
             unclear.append(_out_of_range(column, numbered, len(joints), where))
         else:
             others.append(i)
-    return found, others, unclear
+    return matches, others, unclear
 
 
 def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:
@@ -216,13 +218,13 @@ def columns_of_joints(
     """The columns that do not belong to other joints than these."""
     spellings = _spellings(joints)
     meanings = {name: [joints[i] for _, i in spellings.get(name, ())] for name in columns}
-    return [name for name, found in meanings.items() if not found or {*found} & {*only}]
+    return [name for name, owners in meanings.items() if not owners or {*owners} & {*only}]
 
 
-def _places(
-    quantity: str, found: Mapping[Meaning, Sequence[int]], n: int
+def _column_indices(
+    quantity: str, matches: Mapping[Meaning, Sequence[int]], n: int
 ) -> tuple[int | None, ...]:
-    return tuple(found[quantity, i][0] if (quantity, i) in found else None for i in range(n))
+    return tuple(matches[quantity, i][0] if (quantity, i) in matches else None for i in range(n))
 
 
 def _ambiguous(
@@ -263,7 +265,7 @@ def _duplicates(
 
 
 def _missing(
-    found: Collection[Meaning],
+    available: Collection[Meaning],
     selected: Mapping[int, str],
     needs: Sequence[str],
     unused: Sequence[str],
@@ -271,10 +273,10 @@ def _missing(
     by_differences: bool,
 ) -> list[RobolinError]:
     problems = []
-    positions = bool(selected) and all(("q", i) in found for i in selected)
+    positions = bool(selected) and all(("q", i) in available for i in selected)
     for quantity in needs:
         names = [
-            column_name(quantity, j) for i, j in selected.items() if (quantity, i) not in found
+            column_name(quantity, j) for i, j in selected.items() if (quantity, i) not in available
         ]
         if not names:
             continue
@@ -339,17 +341,17 @@ def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
 
 def _notes(
     columns: Sequence[str],
-    places: Mapping[str, tuple[int | None, ...]],
+    indices: Mapping[str, tuple[int | None, ...]],
     joints: Sequence[str],
     absent: Sequence[str],
     unused: Sequence[str],
-    turned: Sequence[Orientation],
+    quaternions: Sequence[Orientation],
 ) -> list[str]:
     notes = [
         f"the angles of '{orientation.joint}' come from its quaternion, brought to length 1"
-        for orientation in turned
+        for orientation in quaternions
     ]
-    read = [columns[i] for place in places.values() for i in place if i is not None]
+    read = [columns[i] for group in indices.values() for i in group if i is not None]
     if any(_NUMBERED.fullmatch(column) for column in read):
         notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
     if absent:

@@ -49,15 +49,15 @@ def with_derivatives(
         message = f"{len(seconds)} rows are too few for derivatives"
         raise RobolinError(message, where=file, hint=f"it takes {fewest} rows")
     derivative = _savgol(seconds, file) if method == "savgol" else _central(seconds)
-    found = dict(columns)
+    derived = dict(columns)
     if "qd" in names:
-        found["qd"] = derivative(columns["q"], 1)
+        derived["qd"] = derivative(columns["q"], 1)
     if "qdd" in names:
         velocities = columns.get("qd")
-        found["qdd"] = (
+        derived["qdd"] = (
             derivative(columns["q"], 2) if velocities is None else derivative(velocities, 1)
         )
-    return found
+    return derived
 
 
 def _central(seconds: Floats) -> Derivative:
@@ -86,8 +86,8 @@ def _savgol(seconds: Floats, file: str) -> Derivative:
 
     def derivative(values: Floats, order: int) -> Floats:
         settings: dict[str, Any] = {"deriv": order, "delta": step, "axis": 0, "mode": "interp"}
-        found: Floats = savgol_filter(values, WINDOW, DEGREE, **settings)
-        return found
+        derivatives: Floats = savgol_filter(values, WINDOW, DEGREE, **settings)
+        return derivatives
 
     return derivative
 
@@ -101,7 +101,7 @@ def require_no_gaps(gaps: Mask | None, method: str, file: str) -> None:
 
 
 def require_no_jumps(
-    q: Floats, joints: Sequence[str], turning: Sequence[bool], place: Callable[[int], str]
+    q: Floats, joints: Sequence[str], turning: Sequence[bool], location: Callable[[int], str]
 ) -> None:
     """Reject angles that jump by more than half a rotation, which have no useful derivative."""
     jumps = np.abs(np.diff(q, axis=0)) > np.pi
@@ -113,4 +113,4 @@ def require_no_jumps(
             f"{q[row + 1, joint]:.4g} rad, more than half a turn"
         )
         hint = "angles have to go on beyond ±pi: numpy.unwrap(angles)"
-        raise RobolinError(message, where=place(row + 1), hint=hint)
+        raise RobolinError(message, where=location(row + 1), hint=hint)

@@ -201,7 +201,7 @@ def read_errors(file: str) -> Iterator[None]:
 
 def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) -> dict[str, int]:
     """The indices of the columns to copy to the result, by name."""
-    found: dict[str, int] = {}
+    indices: dict[str, int] = {}
     for name in rules.carry:
         if name not in names:
             hint = did_you_mean(name, list(names), "look at the first line of the file")
@@ -209,8 +209,8 @@ def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) ->
         if list(names).count(name) > 1:
             message = f"the column '{name}' is there more than once"
             raise RobolinError(message, where=where, hint="keep one of them")
-        found[name] = names.index(name)
-    return found
+        indices[name] = names.index(name)
+    return indices
 
 
 def require_units(rules: ReadOptions, where: str) -> None:

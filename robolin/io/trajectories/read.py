@@ -120,7 +120,7 @@ class TrajectoryStream:
 
         gaps: return cells without a finite number as NaN instead of an error
         """
-        read = [i for places in self.matched.columns.values() for i in places if i is not None]
+        read = [i for indices in self.matched.columns.values() for i in indices if i is not None]
         read += [i for each in self.matched.orientations for i in each.columns]
         if self.matched.time is not None:
             read.append(self.matched.time)
@@ -139,20 +139,20 @@ class TrajectoryStream:
             request = self._request(read, most, gaps)
             row = request.first
             for block in self.table.blocks(request):
-                meant = self._meant(block, row)
-                for chunk in split_chunk(self._chunk(meant, request, before), lambda: most):
+                selected = self._selected_rows(block, row)
+                for chunk in split_chunk(self._chunk(selected, request, before), lambda: most):
                     empty = False
                     yield chunk
                 before, row = block.reached, row + len(block.values)
         if empty:
             raise no_row(self.choice, self.file)
 
-    def _meant(self, block: TableBlock, row: int) -> TableBlock:
+    def _selected_rows(self, block: TableBlock, row: int) -> TableBlock:
         """The selected rows of a block that begins at this row."""
-        all_meant = self.choice.stride == 1 and (
+        unchanged = self.choice.stride == 1 and (
             self.table.supports_slicing or self.choice == ALL_ROWS
         )
-        return block if all_meant else chosen_rows(self.choice, block, row)
+        return block if unchanged else chosen_rows(self.choice, block, row)
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
         """Yield chunks with velocities and accelerations; all rows are read first."""
@@ -164,7 +164,7 @@ class TrajectoryStream:
         method = self.rules.differentiate or ""
         if gaps:
             require_no_gaps(merged.gaps, method, self.file)
-        require_no_jumps(merged.columns["q"], self.joints, self.rules.turning, merged.place)
+        require_no_jumps(merged.columns["q"], self.joints, self.rules.turning, merged.location)
         columns = with_derivatives(merged.columns, self.derived, seconds, method, self.file)
         mask = without_numbers(columns.values()) if gaps else None
         return replace(merged, columns=columns, gaps=mask)
@@ -188,38 +188,38 @@ class TrajectoryStream:
     def _chunk(self, block: TableBlock, request: ReadRequest, before: int) -> Chunk:
         """Arrange the columns of a block by quantity and joint."""
         values, gaps = block.values, request.allow_nan
-        position = {i: place for place, i in enumerate(request.indices)}
+        position = {i: column for column, i in enumerate(request.indices)}
 
-        def gathered(places: Sequence[int | None]) -> Floats:
-            found = np.zeros((len(values), len(places)))
-            for joint, i in enumerate(places):
+        def gather(indices: Sequence[int | None]) -> Floats:
+            gathered = np.zeros((len(values), len(indices)))
+            for joint, i in enumerate(indices):
                 if i is not None:
-                    found[:, joint] = values[:, position[i]]
-            return found
+                    gathered[:, joint] = values[:, position[i]]
+            return gathered
 
-        columns = {name: gathered(places) for name, places in self.matched.columns.items()}
+        columns = {name: gather(indices) for name, indices in self.matched.columns.items()}
         if self.rules.degrees:
             for name in _ANGULAR & columns.keys():
                 columns[name][:, list(self.rules.turning)] *= _DEGREE
         for each in self.matched.orientations:
-            angled = angles(each, gathered(each.columns), block.place, gaps)
-            columns["q"][:, list(each.places)] = angled
+            angled = angles(each, gather(each.columns), block.location, gaps)
+            columns["q"][:, list(each.indices)] = angled
         time: Numbers | None = None
         if (i := self.matched.time) is not None:
-            time = block.integers[i] if i in block.integers else gathered([i])[:, 0]
+            time = block.integers[i] if i in block.integers else gather([i])[:, 0]
             if i in request.datetimes:
                 time = time.view(f"M8[{request.datetimes[i]}]")
         mask = None
         if gaps:
             # NaN in a copied column does not affect the result
-            required = [place for i, place in position.items() if i not in self.carried.values()]
+            required = [column for i, column in position.items() if i not in self.carried.values()]
             mask = without_numbers([values[:, required], *columns.values()])
         reach = (before, block.reached)
         carried: dict[str, Numbers] = {
             name: block.integers[i] if i in block.integers else values[:, position[i]].copy()
             for name, i in self.carried.items()
         }
-        return Chunk(len(values), columns, time, block.place, mask, reach, carried)
+        return Chunk(len(values), columns, time, block.location, mask, reach, carried)
 
 
 @contextmanager
@@ -275,8 +275,8 @@ def table_trajectory(
     offered = rules.differentiate is None and not rules.free_turns
     match_columns = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
     matched = match_columns(native.names, joints, needs, optional)
-    meant = (native.notes, rules, tuple(joints), carried, derived, choice)
-    return TrajectoryStream(table, matched, file, *meant)
+    options = (native.notes, rules, tuple(joints), carried, derived, choice)
+    return TrajectoryStream(table, matched, file, *options)
 
 
 def _texts_of(table: TableFile, file: str, names: Sequence[str]) -> tuple[str, ...] | None:

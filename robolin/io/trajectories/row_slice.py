@@ -1,4 +1,4 @@
-"""Row slices of recordings: `--rows FIRST:LAST` and `--stride N`."""
+"""Row slices of recordings: `--rows FIRST:STOP` and `--stride N`."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
     if rows is None:
         return RowSlice(stride=stride or 1)
     where = f"--rows={rows}"
-    found = re.fullmatch(_TEXT, rows)
-    if found is None:
+    match = re.fullmatch(_TEXT, rows)
+    if match is None:
         hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
         raise UsageError("this is not FIRST:STOP", where=where, hint=hint)
-    first, stop = int(found[1] or 0), int(found[2]) if found[2] else None
+    first, stop = int(match[1] or 0), int(match[2]) if match[2] else None
     if stop is not None and stop <= first:
         hint = "STOP is the first row that is left out"
         raise UsageError("there is no row in between", where=where, hint=hint)
@@ -61,12 +61,12 @@ def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
 
 def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:
     """The selected rows of a block that begins at this row."""
-    chosen, place = choice.of(row, len(block.values)), block.place
+    chosen, location = choice.of(row, len(block.values)), block.location
     return replace(
         block,
         values=block.values[chosen],
         integers={i: values[chosen] for i, values in block.integers.items()},
-        place=lambda some: place(chosen.start + chosen.step * some),
+        location=lambda some: location(chosen.start + chosen.step * some),
     )
 
 

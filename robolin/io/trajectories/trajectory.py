@@ -54,7 +54,7 @@ class Chunk:
     """Consecutive rows of a trajectory.
 
     columns: 'q', 'qd', 'qdd', 'tau', as far as the file has them, each of shape (rows, n)
-    place:   returns the location of a row of the chunk, for messages
+    location: describes where a row of the chunk is, for messages
     gaps:    the rows with a cell that is not finite, if these are allowed
     reach:   start and end in the file, in the units of the stream's `size`
     carried: columns that are copied to the result, each of shape (rows,)
@@ -63,7 +63,7 @@ class Chunk:
     rows: int
     columns: Mapping[str, Floats]
     time: Numbers | None
-    place: Callable[[int], str]
+    location: Callable[[int], str]
     gaps: Mask | None
     reach: tuple[int, int]
     carried: Mapping[str, Numbers] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
         rows=stop - first,
         columns={name: values[first:stop] for name, values in chunk.columns.items()},
         time=None if chunk.time is None else chunk.time[first:stop],
-        place=lambda row: chunk.place(first + row),
+        location=lambda row: chunk.location(first + row),
         gaps=None if chunk.gaps is None else chunk.gaps[first:stop],
         reach=(begin + round(per_row * first), begin + round(per_row * stop)),
         carried={name: values[first:stop] for name, values in chunk.carried.items()},
@@ -96,13 +96,13 @@ def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Concatenate consecutive chunks."""
     starts = np.cumsum([0, *(chunk.rows for chunk in chunks)])
 
-    def place(row: int) -> str:
+    def location(row: int) -> str:
         at = int(np.searchsorted(starts, row, side="right")) - 1
-        return chunks[at].place(row - int(starts[at]))
+        return chunks[at].location(row - int(starts[at]))
 
     def together(values: Sequence[Numbers | None]) -> Numbers | None:
-        there = [each for each in values if each is not None]
-        return np.concatenate(there) if there else None
+        present = [each for each in values if each is not None]
+        return np.concatenate(present) if present else None
 
     first = chunks[0]
     return Chunk(
@@ -112,7 +112,7 @@ def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
             for name in first.columns
         },
         time=together([chunk.time for chunk in chunks]),
-        place=place,
+        location=location,
         gaps=together([chunk.gaps for chunk in chunks]),
         reach=(first.reach[0], chunks[-1].reach[1]),
         carried={

@@ -103,7 +103,7 @@ def test_a_bad_cell_is_found_in_any_block(tmp_path, row, end):
 def test_rows_know_their_place(tmp_path, end):
     """Every row of every chunk can say on which line it stands."""
     (tmp_path / "m.csv").write_text(text(values(), end))
-    places = [c.place(i) for c in chunks(tmp_path / "m.csv", 7) for i in range(c.rows)]
+    places = [c.location(i) for c in chunks(tmp_path / "m.csv", 7) for i in range(c.rows)]
     step = len(end)
     file = tmp_path / "m.csv"
     assert places == [f"{file}:{step * (i + 1) + 1}, row {i + 1}" for i in range(100)]
@@ -117,7 +117,7 @@ def test_quotes_may_span_lines_and_blocks(tmp_path):
     (tmp_path / "m.csv").write_text("\n".join(["q1,q2,note", *rows]))
     found = chunks(tmp_path / "m.csv", 7)
     assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
-    assert found[1].place(0) == f"{tmp_path / 'm.csv'}:23, row 8"
+    assert found[1].location(0) == f"{tmp_path / 'm.csv'}:23, row 8"
 
 
 @pytest.mark.usefixtures("small_blocks")
