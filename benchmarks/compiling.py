@@ -16,7 +16,7 @@ from benchmarks.timing import Effort, progress, seconds
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernels
-from robolin.engine.compiled.plan import arm_tables, recipe_for
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of
 from tests.robots import with_wrench
 
@@ -66,7 +66,7 @@ def is_applicable(name: str, arm: Arm) -> bool:
 
 
 def _kernel(name: str, arm: Arm) -> dict[str, Any]:
-    recipe = recipe_for(name, ALGORITHMS[name], arm_tables(parameters_of(arm)))
+    recipe = kernel_spec(name, ALGORITHMS[name], arm_tables(parameters_of(arm)))
     with TemporaryDirectory() as folder:
         os.environ["ROBOLIN_CACHE"] = folder
         kernels._kernels.clear()

@@ -25,7 +25,7 @@ from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.kernels import KernelSpec
-from robolin.engine.compiled.plan import arm_tables, recipe_for
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.evaluation import evaluate
 from robolin.evaluation.evaluate import ArmCache
 from tests.dynamics import worked
@@ -155,7 +155,7 @@ def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
 
     class Noting(ArmCache):
         def plan(self, name: str) -> Any:
-            recipe = recipe_for(name, ALGORITHMS[name], arm_tables(self.parameters))
+            recipe = kernel_spec(name, ALGORITHMS[name], arm_tables(self.parameters))
             if recipe not in recipes:
                 recipes.add(recipe)
                 note(recipe)

@@ -72,7 +72,7 @@ def straight_function(
         else:
             lines += _status(program, statements)
         statements.release(step.uses, i)
-    used = {number.place[0] for number in program.needed() if number.kind == "input"}
+    used = {number.entry[0] for number in program.needed() if number.kind == "input"}
     unused = [f"(void){name};" for name in program.inputs if name not in used]
     body = (*statements.declarations(), "int status = 0;", f"{precision.real} clean;", "")
     return CFunction(

@@ -72,7 +72,7 @@ class Statements:
     def write(self, number: GraphNumber, step: int) -> Iterator[str]:
         """The statement of a number whose operands are there."""
         if number.kind == GIVEN_INPUT:
-            name, place = number.place
+            name, place = number.entry
             self.known_as(number, f"{name}[{place}]")
         elif number.kind in (SINE_OF, COSINE_OF):
             yield from self._sine_and_cosine(number)
@@ -157,7 +157,7 @@ class CInstructions:
     ) -> None:
         self.precision, self.functions, self.variables = precision, set[str](), 0
         self.n, self.m = Value(str(n)), Value(str(m))
-        self.doubles, self.wholes = Value(doubles), Value(wholes)
+        self.doubles, self.integers = Value(doubles), Value(wholes)
         self.entry: list[str] = []
         self.body: list[str] = []
         self._called, self._depth = called, 0
@@ -232,11 +232,11 @@ class CInstructions:
     def select(self, condition: Value, yes: Value, no: Value) -> Value:
         return self._real(f"{condition} ? {yes} : {no}")
 
-    select_by_fact = select
+    select_uniform = select
 
     # whole numbers: what is known now is worked out now
 
-    def whole(self, operation: str, a: Value | int, b: Value | int) -> Value:
+    def int_op(self, operation: str, a: Value | int, b: Value | int) -> Value:
         known = _known(operation, str(a), str(b))
         return known or self._int(f"{a} {_WHOLE[operation]} {b}")
 
@@ -266,7 +266,7 @@ class CInstructions:
         return self._real(f"*{pointer}") if kind == "double" else self._int(f"*{pointer}")
 
     def int_table_at_entry(self, offset: Value) -> Value:
-        return _further(self.wholes, offset)
+        return _further(self.integers, offset)
 
     def vectors_at_entry(self, memory: Value, offset: Value) -> Value:
         return _further(memory, offset)

@@ -133,7 +133,7 @@ def _evaluated(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) ->
     values = _Values()
     for number in program.needed():
         if number.kind == GIVEN_INPUT:
-            name, place = number.place
+            name, place = number.entry
             values.known[number.number] = symbols[name][place]
         elif number.kind == ADDITION:
             values.known[number.number] = values.sum_of(*number.operands)

@@ -106,7 +106,7 @@ def _beginning(precision: Precision) -> Iterator[str]:
 
 def _clear(chain: LoopChain) -> None:
     """No complaints, and nothing staged: adding to -0.0 changes no number."""
-    chain.complaint.value = (0.0,)
+    chain.status.value = (0.0,)
     asm = chain.asm
     for e in asm.loop(0, chain.staging.total, 1):
         asm.store_vector(asm.splat(-0.0), asm.vector_address(asm.staging, e))
@@ -117,7 +117,7 @@ def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
     asm = chain.asm
     most = literal(asm.precision.largest_angle, asm.precision)
     for k in chain.tip_to_base():
-        place = chain.arm.whole(layout.PLACE, chain.arm.whole(layout.COORDINATE, k))
+        place = chain.arm.int_entry(layout.PLACE, chain.arm.int_entry(layout.COORDINATE, k))
         for name in chain.inputs:
             called = Value(arguments.get(name, name))
             given = Lane(asm, asm.load("double", asm.address(called, place)))
@@ -131,7 +131,7 @@ def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
 def _hand_out(chain: LoopChain) -> None:
     """The status, and every result; adding nothing turns -0.0 into 0.0."""
     asm, arm = chain.asm, chain.arm
-    asm.do(f"status = (int){chain.complaint.lanes[0].value};")
+    asm.do(f"status = (int){chain.status.lanes[0].value};")
     link = Value("(status > 0 ? status : 1)")
     coordinate = asm.load("i64", asm.address(arm.table(layout.COORDINATE), link, "i64"))
     joint = asm.load("i64", asm.address(arm.table(layout.PLACE), coordinate, "i64"))

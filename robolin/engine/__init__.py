@@ -1,1 +1,1 @@
-"""How an algorithm is run: directly on any numbers, counted, or compiled."""
+"""Run algorithms: directly on any number type, for counting operations, or compiled."""

@@ -1,7 +1,7 @@
-"""What the bytes of a text tell before any number of it is read: lines, cells, unusual signs.
+"""Scan CSV text before parsing: count lines and commas, detect quotes and non-ASCII bytes.
 
-Every byte of a recording is looked at for this, so that it is done by machine code of our own, 64
-bytes at a time; NumPy would go over them six times.
+The scan reads every byte of a recording, so compiled code processes 64 bytes per step; NumPy
+would need six passes.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_AT_ONCE = 64
-_QUOTES, _RETURNS, _OTHER_LETTERS, _BLANK_LINES, _UNEVEN = (1 << bit for bit in range(5))
+_BLOCK_BYTES = 64
+_QUOTES, _RETURNS, _NON_ASCII, _BLANK_LINES, _UNEVEN = (1 << bit for bit in range(5))
 
 
 class ScannedText(NamedTuple):
-    """Lines that end within a text, and what is unusual about it.
+    """Line count and unusual features of a text.
 
-    quotes, returns: whether there are any
-    ascii:           whether there are no letters but those of ASCII
-    blank_lines:     whether a line ends where it begins
-    even:            whether all lines that end have so many commas
-    commas:          those behind the last end
-    at_end:          whether the last byte ends a line
+    ends:            number of line ends
+    quotes, returns: True if the text contains quotes, or carriage returns
+    ascii:           True if all bytes are ASCII
+    blank_lines:     True if a line is empty
+    even:            True if all complete lines have the expected number of commas
+    commas:          number of commas after the last line end
+    at_end:          True if the last byte is a line end
     """
 
     ends: int
@@ -42,31 +43,31 @@ NOTHING_YET = ScannedText(0, False, False, True, False, True, 0, True)
 
 
 def scan_bytes(text: bytes, commas: int = 0, after: ScannedText = NOTHING_YET) -> ScannedText:
-    """Look at a text, whose lines are to have so many commas, behind another one."""
-    # ends, commas of the line so far, what was found, and whether the last byte was an end
+    """Scan a text that follows `after`; its lines should have `commas` commas."""
+    # line ends, commas since the last one, feature flags, whether the last byte is a line end
     state = np.array([0, after.commas, 0, after.at_end], np.int64)
-    rest = len(text) % _AT_ONCE
-    # zeros are no letters that anybody looks for
-    for part in (text, text[-rest:].ljust(_AT_ONCE, b"\0") if rest else b""):
-        if blocks := len(part) // _AT_ONCE:
-            place = np.frombuffer(part, np.uint8).ctypes.data
-            _program().scan(place, blocks, commas, state.ctypes.data)
-    ends, behind, found, _ = state.tolist()
+    rest = len(text) % _BLOCK_BYTES
+    # zero bytes match none of the characters
+    for part in (text, text[-rest:].ljust(_BLOCK_BYTES, b"\0") if rest else b""):
+        if blocks := len(part) // _BLOCK_BYTES:
+            address = np.frombuffer(part, np.uint8).ctypes.data
+            _program().scan(address, blocks, commas, state.ctypes.data)
+    ends, open_commas, flags, _ = state.tolist()
     at_end = text.endswith(b"\n") if text else after.at_end
     return ScannedText(
         ends,
-        quotes=bool(found & _QUOTES),
-        returns=bool(found & _RETURNS),
-        ascii=not found & _OTHER_LETTERS,
-        blank_lines=bool(found & _BLANK_LINES),
-        even=not found & _UNEVEN,
-        commas=behind,
+        quotes=bool(flags & _QUOTES),
+        returns=bool(flags & _RETURNS),
+        ascii=not flags & _NON_ASCII,
+        blank_lines=bool(flags & _BLANK_LINES),
+        even=not flags & _UNEVEN,
+        commas=open_commas,
         at_end=at_end,
     )
 
 
 class _Program(NamedTuple):
-    """A function in machine code, and what keeps it in memory."""
+    """A compiled function, and the engine that keeps it in memory."""
 
     scan: Callable[[int, int, int, int], None]
     keeps: Any
@@ -77,17 +78,17 @@ def _program() -> _Program:
     from robolin.engine.compiled.kernels import cached_function
 
     address, keeps = cached_function(_source(), "scan")
-    pointer, whole = ctypes.c_void_p, ctypes.c_int64
-    return _Program(ctypes.CFUNCTYPE(None, pointer, whole, whole, pointer)(address), keeps)
+    pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    return _Program(ctypes.CFUNCTYPE(None, pointer, integer, integer, pointer)(address), keeps)
 
 
 def _each(letter: str) -> str:
-    """A letter in every place of a vector."""
-    return "<" + ", ".join([f"i8 {ord(letter)}"] * _AT_ONCE) + ">"
+    """LLVM vector constant with one character in every element."""
+    return "<" + ", ".join([f"i8 {ord(letter)}"] * _BLOCK_BYTES) + ">"
 
 
 def _source() -> str:
-    """The function as LLVM reads it, made when it is first run."""
+    """LLVM assembly of the function, compiled on first use."""
     return f"""
 declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.cttz.i64(i64, i1)
@@ -100,11 +101,11 @@ define i64 @mask(<64 x i8> %bytes, <64 x i8> %letter) alwaysinline {{
 
 define i64 @flag(i64 %bits, i64 %flag) alwaysinline {{
   %any = icmp ne i64 %bits, 0
-  %told = select i1 %any, i64 %flag, i64 0
-  ret i64 %told
+  %bit = select i1 %any, i64 %flag, i64 0
+  ret i64 %bit
 }}
 
-define void @scan(ptr %text, i64 %blocks, i64 %wanted, ptr %state) {{
+define void @scan(ptr %text, i64 %blocks, i64 %expected, ptr %state) {{
 begin:
   %ends.at = getelementptr i64, ptr %state, i64 0
   %commas.at = getelementptr i64, ptr %state, i64 1
@@ -162,7 +163,7 @@ end:
   %cells.line = and i64 %cells, %below
   %cells.count = call i64 @llvm.ctpop.i64(i64 %cells.line)
   %total = add i64 %so.far, %cells.count
-  %differs = xor i64 %total, %wanted
+  %differs = xor i64 %total, %expected
   %uneven.new = or i64 %uneven.next, %differs
   %above = xor i64 %below, -1
   %cells.next = and i64 %cells, %above
@@ -177,16 +178,16 @@ next:
   br i1 %last, label %done, label %block
 
 done:
-  %told.quotes = call i64 @flag(i64 %quotes.next, i64 {_QUOTES})
-  %told.returns = call i64 @flag(i64 %returns.next, i64 {_RETURNS})
-  %told.others = call i64 @flag(i64 %others.next, i64 {_OTHER_LETTERS})
-  %told.blanks = call i64 @flag(i64 %blanks.next, i64 {_BLANK_LINES})
-  %told.uneven = call i64 @flag(i64 %uneven.next, i64 {_UNEVEN})
-  %found.1 = or i64 %found.0, %told.quotes
-  %found.2 = or i64 %found.1, %told.returns
-  %found.3 = or i64 %found.2, %told.others
-  %found.4 = or i64 %found.3, %told.blanks
-  %found.5 = or i64 %found.4, %told.uneven
+  %bit.quotes = call i64 @flag(i64 %quotes.next, i64 {_QUOTES})
+  %bit.returns = call i64 @flag(i64 %returns.next, i64 {_RETURNS})
+  %bit.others = call i64 @flag(i64 %others.next, i64 {_NON_ASCII})
+  %bit.blanks = call i64 @flag(i64 %blanks.next, i64 {_BLANK_LINES})
+  %bit.uneven = call i64 @flag(i64 %uneven.next, i64 {_UNEVEN})
+  %found.1 = or i64 %found.0, %bit.quotes
+  %found.2 = or i64 %found.1, %bit.returns
+  %found.3 = or i64 %found.2, %bit.others
+  %found.4 = or i64 %found.3, %bit.blanks
+  %found.5 = or i64 %found.4, %bit.uneven
   store i64 %ends.next, ptr %ends.at
   store i64 %commas.next, ptr %commas.at
   store i64 %found.5, ptr %found.at

@@ -1,7 +1,7 @@
-"""Running an algorithm as it stands, on whatever numbers it is given.
+"""Run an algorithm directly in Python, on any number type.
 
-`DirectChain` keeps slots in lists and runs every loop in Python: floats for one state, NumPy
-arrays for a small batch, complex numbers for derivatives, mpmath numbers for the truth.
+`DirectChain` stores values in lists and runs every loop in Python: floats for one state, NumPy
+arrays for a small batch, complex numbers for derivatives, mpmath numbers as the reference.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from robolin.engine.direct_storage import (
     DirectSums,
     DirectTable,
     Entries,
-    EntryPlace,
+    EntryIndex,
     Reduce,
 )
 from robolin.engine.parameters import (
+    FrameRow,
     LinkRow,
     LoadRow,
     Parameters,
-    PlaceRow,
     first_of_subtrees,
 )
 from robolin.engine.singular_pivot import NEGLIGIBLE_D, SingularPivot, guard_pivot
@@ -49,7 +49,7 @@ class DirectChain:
         number: Callable[[float], Scalar] = float,
         shapes: Mapping[str, Shape] | None = None,
     ) -> None:
-        # a result that is not spoken of has joints along every axis
+        # a result without a shape has joints along every axis
         self._shapes = shapes or {}
         self._rows = parameters.links
         self._number, self._parameters, self._given = number, parameters, given
@@ -68,13 +68,13 @@ class DirectChain:
         self.springs, self.group_rotors = parameters.springs, parameters.group_rotors
         self.one_sided_friction = parameters.one_sided_friction
         self.loads = tuple(self._load(load) for load in parameters.loads)
-        self.tip = self._place(parameters.tip)
+        self.tip = self._frame(parameters.tip)
         self.closures = tuple(
             SimpleNamespace(
                 row=closure.row,
                 rigid=closure.rigid,
-                first=self._place(closure.first),
-                second=self._place(closure.second),
+                first=self._frame(closure.first),
+                second=self._frame(closure.second),
             )
             for closure in parameters.closures
         )
@@ -85,9 +85,9 @@ class DirectChain:
         self.divides = False
 
     @property
-    def results(self) -> dict[str, dict[EntryPlace, Scalar]]:
-        """The numbers of every result by their public places."""
-        return {name: self._by_public_place(name, each) for name, each in self._results.items()}
+    def results(self) -> dict[str, dict[EntryIndex, Scalar]]:
+        """The numbers of every result by their index in public order."""
+        return {name: self._by_public_index(name, each) for name, each in self._results.items()}
 
     # the order of the links
 
@@ -124,13 +124,13 @@ class DirectChain:
 
     @property
     def origin(self) -> Vector:
-        """Where the inertial frame is, gone along with the slides of the joint on the base."""
-        fixed, ways = self._vector(self._parameters.origin), self._parameters.roaming
-        if ways is None:
+        """Origin of the inertial frame, which moves with the translations of a floating base."""
+        fixed, axes = self._vector(self._parameters.origin), self._parameters.roaming
+        if axes is None:
             return fixed
         q = self.given("q")
         slides = tuple(q[self.n - i] for i in range(3))
-        return add(fixed, rotate(self._vector(ways), slides))
+        return add(fixed, rotate(self._vector(axes), slides))
 
     # the constants of link k
 
@@ -167,14 +167,14 @@ class DirectChain:
     # the state
 
     def given(self, name: str) -> DirectScalars:
-        """Values of the independent joints, carried over to every link that follows them."""
+        """Values for every link, computed from the independent joints by the mimic ratios."""
         values = self._given[name]
         if name in ("tau", "dtau"):
             return self._efforts(values)
-        placed = (values[self._parameters.order[row.coordinate - 1]] for row in self._rows)
+        independent = (values[self._parameters.order[row.coordinate - 1]] for row in self._rows)
         full = [
             value if row.ratio == 1.0 else value * self._number(row.ratio)
-            for value, row in zip(placed, self._rows, strict=True)
+            for value, row in zip(independent, self._rows, strict=True)
         ]
         if name == "q":
             full = [
@@ -184,7 +184,7 @@ class DirectChain:
         return DirectScalars([None, *full, None])
 
     def _efforts(self, values: Sequence[Scalar]) -> DirectScalars:
-        """A torque acts on the leading joint; a joint that mimics has no motor of its own."""
+        """Torques for every link; mimic joints have no motor and get zero."""
         full: list[Scalar] = [0.0] * (self.n + 2)
         for coordinate, k in self._leaders.items():
             full[k] = values[self._parameters.order[coordinate - 1]]
@@ -241,18 +241,18 @@ class DirectChain:
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
         floor = NEGLIGIBLE_D * abs(cast(Any, size()))
-        usable: Scalar = guard_pivot(floor, value, partial(self._complain, k=k))
+        usable: Scalar = guard_pivot(floor, value, partial(self._add_singular_pivot, k=k))
         return usable
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         floor = abs(cast(Any, least))
-        usable: Scalar = guard_pivot(floor, value, partial(self._complain, result=name))
+        usable: Scalar = guard_pivot(floor, value, partial(self._add_singular_pivot, result=name))
         return usable
 
-    def _complain(
+    def _add_singular_pivot(
         self, value: Any, negative: bool, rows: Any, k: int = 0, result: str = ""
     ) -> None:
-        """Of joint k, or of a result where k is 0."""
+        """Record a singular pivot of joint k, or of a result if k is 0."""
         joint, alone = "", True
         if k:
             row = self._rows[k - 1]
@@ -263,34 +263,34 @@ class DirectChain:
         self.result(name).put(index, value)
 
     def result(self, name: str) -> Entries:
-        found = self._results.get(name)
-        if found is None:
+        entries = self._results.get(name)
+        if entries is None:
             reduced = partial(self._reduced, shape=self._shapes.get(name))
-            found = self._results[name] = self._entries(None if self._all_lead else reduced)
-        return found
+            entries = self._results[name] = self._entries(None if self._all_lead else reduced)
+        return entries
 
     def _entries(self, reduced: Reduce | None) -> Entries:
-        """The places of a result."""
+        """Storage for the entries of a result."""
         return Entries(reduced)
 
-    def _by_public_place(self, name: str, entries: Entries) -> dict[EntryPlace, Scalar]:
-        """A result with its coordinates, links and entries where they stand for the public."""
-        if not entries.by_place:
+    def _by_public_index(self, name: str, entries: Entries) -> dict[EntryIndex, Scalar]:
+        """Convert the indices of a result to public order."""
+        if not entries.by_index:
             return {}
-        axes = self._shapes.get(name) or ("joint",) * len(next(iter(entries.by_place)))
+        axes = self._shapes.get(name) or ("joint",) * len(next(iter(entries.by_index)))
         order, n = self._parameters.order, self.n
-        # along each axis the place of number 0 (which no joint has), 1, 2, …
+        # public index of 0 (unused), 1, 2, … along each kind of axis
         known: dict[Any, Sequence[int]] = {"joint": (0, *order), "link": range(n, -1, -1)}
-        places = [known.get(axis, range(maxsize)) for axis in axes]
+        orders = [known.get(axis, range(maxsize)) for axis in axes]
         return {
-            tuple([along[i] for along, i in zip(places, index, strict=True)]): value
-            for index, value in entries.by_place.items()
+            tuple([along[i] for along, i in zip(orders, index, strict=True)]): value
+            for index, value in entries.by_index.items()
         }
 
     def _reduced(
         self, index: tuple[int, ...], value: Scalar, shape: Shape | None = None
     ) -> tuple[tuple[int, ...], Scalar]:
-        """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
+        """Convert link numbers to coordinates and scale the value by the mimic ratios."""
         reduced = []
         for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
             ratio = self._rows[k - 1].ratio if axis == "joint" else 1.0
@@ -299,7 +299,7 @@ class DirectChain:
             reduced.append(self._rows[k - 1].coordinate if axis == "joint" else k)
         return tuple(reduced), value
 
-    # the arm's constants as numbers of the kind the algorithm runs on
+    # the arm's constants, converted to the number type of the algorithm
 
     def _vector(self, values: Iterable[float]) -> Vector:
         return tuple(map(self._number, values))
@@ -310,9 +310,9 @@ class DirectChain:
     def _body(self, row: LinkRow) -> tuple[Scalar, Vector, Vector]:
         return self._number(row.mass), self._vector(row.com), self._vector(row.rotary)
 
-    def _place(self, place: PlaceRow) -> Any:
+    def _frame(self, frame: FrameRow) -> Any:
         return SimpleNamespace(
-            link=place.link, axes=self._vector(place.axes), point=self._vector(place.point)
+            link=frame.link, axes=self._vector(frame.axes), point=self._vector(frame.point)
         )
 
     def _load(self, load: LoadRow) -> Any:
@@ -329,5 +329,5 @@ class DirectChain:
         )
 
 
-# the type checker sees to it
+# checked by mypy
 _IS_A_CHAIN: type[Chain] = DirectChain

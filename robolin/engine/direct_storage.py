@@ -1,4 +1,4 @@
-"""Where an algorithm that runs as it stands keeps its numbers: lists and dictionaries."""
+"""Storage of algorithms that run directly in Python: lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import add
 from robolin.engine.parameters import LinkRow, Parameters
 
-EntryPlace = tuple[int, ...]
+EntryIndex = tuple[int, ...]
 
-# where the number of some links goes, and what it is there
-Reduce = Callable[[EntryPlace, Scalar], tuple[EntryPlace, Scalar]]
+# maps a link index and its value to coordinate index and value
+Reduce = Callable[[EntryIndex, Scalar], tuple[EntryIndex, Scalar]]
 
 
 class DirectSlots:
@@ -44,11 +44,11 @@ class DirectScalars:
 
 
 class DirectSums:
-    """What has been handed inboard to each link so far; the base takes nothing."""
+    """Sums accumulated from the children of each link; values for the base are dropped."""
 
     def __init__(self, parents: Sequence[int], size: int) -> None:
         self._parents = parents
-        # adding to -0.0 changes no number at all, not even a zero's sign
+        # -0.0 is the neutral element of addition, also for the sign of zeros
         self._values: list[Vector] = [(-0.0,) * size] * (len(parents) + 1)
 
     def __getitem__(self, k: int) -> Vector:
@@ -66,49 +66,49 @@ class DirectCell:
 
 
 class Entries:
-    """Numbers by place; what several links share is added up, the first to come simply kept."""
+    """Numbers by index; values put at the same index are added."""
 
     def __init__(self, reduced: Reduce | None) -> None:
-        # None where every link leads, and has the number of its coordinate
+        # None without mimic joints: link numbers and coordinates are the same
         self._reduced = reduced
-        self.by_place: dict[EntryPlace, Scalar] = {}
+        self.by_index: dict[EntryIndex, Scalar] = {}
 
-    def put(self, index: EntryPlace, value: Scalar) -> None:
+    def put(self, index: EntryIndex, value: Scalar) -> None:
         if self._reduced is not None:
             index, value = self._reduced(index, value)
-        so_far = self.by_place.get(index)
-        self.by_place[index] = value if so_far is None else so_far + value
+        so_far = self.by_index.get(index)
+        self.by_index[index] = value if so_far is None else so_far + value
 
     add = put
 
     def __setitem__(self, index: Any, value: Scalar) -> None:
-        self.by_place[index if isinstance(index, tuple) else (index,)] = value
+        self.by_index[index if isinstance(index, tuple) else (index,)] = value
 
 
 class DirectTable(Entries):
-    """One number per pair of coordinates; zero where nothing was put."""
+    """One number per pair of coordinates, zero by default."""
 
     def __getitem__(self, pair: tuple[int, int]) -> Scalar:
-        return self.by_place.get(pair, 0.0)
+        return self.by_index.get(pair, 0.0)
 
 
 class DirectColumn(Entries):
-    """One number per coordinate, and per link: what coordinate it follows, and how strongly."""
+    """One number per coordinate; `on_links` applies the mimic ratio of each link."""
 
-    def __init__(self, reduced: Reduce | None, followed: Sequence[tuple[int, float]]) -> None:
+    def __init__(self, reduced: Reduce | None, leaders: Sequence[tuple[int, float]]) -> None:
         super().__init__(reduced)
-        self._followed = followed
+        self._leaders = leaders
 
     def __getitem__(self, j: int) -> Scalar:
-        return self.by_place.get((j,), 0.0)
+        return self.by_index.get((j,), 0.0)
 
     def on_links(self) -> DirectScalars:
-        full = [self[j] if ratio == 1.0 else self[j] * ratio for j, ratio in self._followed]
+        full = [self[j] if ratio == 1.0 else self[j] * ratio for j, ratio in self._leaders]
         return DirectScalars([None, *full, None])
 
 
 class DirectGroups:
-    """Joints with several freedoms: every link knows the body and the carrier of its joint."""
+    """Multi-DoF joints: body and parent link of the joint of each link."""
 
     def __init__(self, parameters: Parameters, number: Callable[[float], Scalar]) -> None:
         self._rows, self._number = parameters.links, number
@@ -140,7 +140,7 @@ class DirectGroups:
 
 
 def generic_chain(joints: int) -> Parameters:
-    """n revolute joints without rotors, friction or loads; the numbers themselves do not matter."""
+    """Serial chain of revolute joints without rotors, friction and loads, with arbitrary values."""
     rows = tuple(
         LinkRow(
             name=f"joint{joints - k + 1}",

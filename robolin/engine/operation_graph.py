@@ -1,13 +1,11 @@
-"""Numbers that remember how they were made.
+"""Symbolic numbers that record their operation and operands (expression graph).
 
-An algorithm that runs on them leaves behind what it computes: every number knows its operation and
-the numbers it was made from.  What becomes of it is nobody's business here: counts, C and symbolic
-functions are all made from the same numbers.
+An algorithm that runs on these numbers builds the graph of its computation.  Operation counts, C
+code and CasADi functions are generated from this graph elsewhere.
 
-A plain float is a constant, and what is made of constants alone is a constant.  A factor of 0 or 1
-and an addition of 0 leave no trace, and a sign belongs to whoever uses a number, so that changing
-it costs nothing: x - y and y - x are one operation.  None of this changes a finite result by a bit,
-but for the sign of a zero.
+A float is a constant, and operations on constants give constants.  Factors of 0 and 1 and additions
+of 0 are not recorded.  A change of sign is part of the operand and free: x - y and y - x are one
+operation.  These simplifications keep every bit of a finite result, except the sign of a zero.
 """
 
 from __future__ import annotations
@@ -27,42 +25,42 @@ Operand = Union["GraphNumber", float]
 
 
 class OperationGraph:
-    """Everything that was computed from some inputs.
+    """Expression graph of a computation.
 
-    shares: whether what is computed twice is one number
+    shares: True to reuse common subexpressions
     """
 
     def __init__(self, shares: bool = True) -> None:
         self.shares, self.order = shares, count()
         self._known: dict[Any, GraphNumber] = {}
 
-    def input(self, name: str = "", place: int = 0) -> GraphNumber:
-        """A number that is not known before the computation is done."""
-        found = GraphNumber(self, GIVEN_INPUT)
-        found.place = (name, place)
-        return found
+    def input(self, name: str = "", index: int = 0) -> GraphNumber:
+        """A new input variable of the graph."""
+        node = GraphNumber(self, GIVEN_INPUT)
+        node.entry = (name, index)
+        return node
 
-    def made(self, kind: str, *operands: Operand) -> GraphNumber:
-        """The number that an operation makes of numbers, at least one of them of the graph."""
+    def node(self, kind: str, *operands: Operand) -> GraphNumber:
+        """The result of an operation; at least one operand belongs to the graph."""
         if not self.shares:
             return GraphNumber(self, kind, operands)
         key = (kind, *(x.key if isinstance(x, GraphNumber) else (x,) for x in operands))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = GraphNumber(self, kind, operands)
-        return found
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = GraphNumber(self, kind, operands)
+        return known
 
 
 class GraphNumber:
-    """A number with the operation it came from and what it was made of.
+    """A node of the graph: an operation and its operands.
 
-    number: how many of the graph were made before it
-    phase:  the phase of the algorithm that it belongs to
-    place:  of an input, its name and its place there
+    number: sequence number in the graph
+    phase:  phase of the algorithm that it belongs to
+    entry:  for an input, its name and its index in it
     """
 
-    __slots__ = ("graph", "kind", "number", "operands", "phase", "place")
-    place: tuple[str, int]
+    __slots__ = ("entry", "graph", "kind", "number", "operands", "phase")
+    entry: tuple[str, int]
 
     def __init__(
         self, graph: OperationGraph, kind: str, operands: tuple[Operand, ...] = ()
@@ -76,7 +74,7 @@ class GraphNumber:
 
     @property
     def unsigned(self) -> GraphNumber:
-        """The number that this is, or is the negative of."""
+        """This number without a negation."""
         if self.kind is NEGATIVE:
             (number,) = self.operands
             assert isinstance(number, GraphNumber)
@@ -103,16 +101,16 @@ class GraphNumber:
             return 0.0
         if second.number < first.number:
             first, second, minus_first, minus_second = second, first, minus_second, minus_first
-        # the older one is added to as it is, and the sum has its sign
-        total = graph.made(ADDITION, first, second._negated_if(minus_first != minus_second))
+        # the older operand is stored without its sign; the sum takes that sign
+        total = graph.node(ADDITION, first, second._negated_if(minus_first != minus_second))
         return total._negated_if(minus_first)
 
     __radd__ = __add__
 
     def _plus_constant(self, constant: float) -> GraphNumber:
         if self.kind is NEGATIVE:
-            return -self.graph.made(ADDITION, self.unsigned, -constant)
-        return self.graph.made(ADDITION, self, constant)
+            return -self.graph.node(ADDITION, self.unsigned, -constant)
+        return self.graph.node(ADDITION, self, constant)
 
     def __sub__(self, other: Operand) -> Operand:
         return self + -other
@@ -128,7 +126,7 @@ class GraphNumber:
         first, second = self.unsigned, other.unsigned
         if second.number < first.number:
             first, second = second, first
-        product = self.graph.made(MULTIPLICATION, first, second)
+        product = self.graph.node(MULTIPLICATION, first, second)
         return product._negated_if((self.kind is NEGATIVE) != (other.kind is NEGATIVE))
 
     __rmul__ = __mul__
@@ -136,47 +134,47 @@ class GraphNumber:
     def __truediv__(self, other: Operand) -> Operand:
         if not isinstance(other, GraphNumber):
             return self._by_constant(DIVISION, float(other))
-        quotient = self.graph.made(DIVISION, self.unsigned, other.unsigned)
+        quotient = self.graph.node(DIVISION, self.unsigned, other.unsigned)
         return quotient._negated_if((self.kind is NEGATIVE) != (other.kind is NEGATIVE))
 
     def _by_constant(self, kind: str, constant: float) -> GraphNumber:
-        found, size = self.unsigned, abs(constant)
+        result, size = self.unsigned, abs(constant)
         if size != 1.0:
-            found = self.graph.made(kind, found, size)
-        return found._negated_if((self.kind is NEGATIVE) != (constant < 0.0))
+            result = self.graph.node(kind, result, size)
+        return result._negated_if((self.kind is NEGATIVE) != (constant < 0.0))
 
     def __rtruediv__(self, other: float) -> Operand:
         if other == 0.0:
             return 0.0
-        quotient = self.graph.made(DIVISION, abs(float(other)), self.unsigned)
+        quotient = self.graph.node(DIVISION, abs(float(other)), self.unsigned)
         return quotient._negated_if((self.kind is NEGATIVE) != (other < 0.0))
 
     def if_less(self, a: Operand, b: Operand, yes: Operand, no: Operand) -> GraphNumber:
-        return self.graph.made(CHOICE, a, b, yes, no)
+        return self.graph.node(CHOICE, a, b, yes, no)
 
     def sqrt(self) -> GraphNumber:
-        return self.graph.made(ROOT_OF, self)
+        return self.graph.node(ROOT_OF, self)
 
     def tanh(self) -> GraphNumber:
-        return self.graph.made(TANH_OF, self)
+        return self.graph.node(TANH_OF, self)
 
     def sin_cos(self) -> tuple[GraphNumber, GraphNumber]:
-        return self.graph.made(SINE_OF, self), self.graph.made(COSINE_OF, self)
+        return self.graph.node(SINE_OF, self), self.graph.node(COSINE_OF, self)
 
 
-# the type checker sees to it
+# checked by mypy
 _IS_A_SCALAR: type[Scalar] = GraphNumber
 
 
 def ancestors(results: Iterable[Any]) -> list[GraphNumber]:
-    """Every number that some result depends on, those it is made from before it; no negatives."""
-    found: dict[int, GraphNumber] = {}
-    waiting = [value for value in results if isinstance(value, GraphNumber)]
-    while waiting:
-        number = waiting.pop()
+    """All numbers that the results depend on, operands first, without negations."""
+    nodes: dict[int, GraphNumber] = {}
+    pending = [value for value in results if isinstance(value, GraphNumber)]
+    while pending:
+        number = pending.pop()
         if number.kind is NEGATIVE:
             number = number.unsigned
-        if number.number not in found:
-            found[number.number] = number
-            waiting.extend([x for x in number.operands if isinstance(x, GraphNumber)])
-    return [found[number] for number in sorted(found)]
+        if number.number not in nodes:
+            nodes[number.number] = number
+            pending.extend([x for x in number.operands if isinstance(x, GraphNumber)])
+    return [nodes[number] for number in sorted(nodes)]

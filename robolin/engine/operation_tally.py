@@ -1,7 +1,7 @@
-"""Numbers that are counted and forgotten.
+"""Count operations without storing the expression graph.
 
-A number keeps what it was made of only until a result needs it.  Then its operation is counted, and
-so are those behind it.  What no result needs is never counted and disappears with its last user.
+A number references its operands only until a result needs it.  Then its operation and those of its
+operands are counted.  Numbers that no result needs are never counted and are freed by Python.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Union
 
 from robolin.dynamics.algebra.chain import current_phase
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.engine.direct_storage import Entries, EntryPlace, Reduce
+from robolin.engine.direct_storage import Entries, EntryIndex, Reduce
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -27,10 +27,10 @@ TallyOperand = Union["TalliedNumber", float]
 
 
 class TalliedNumber:
-    """A number with its phase and operation, and the numbers it was made of, two at most.
+    """A number with its phase, its operation and at most two operands.
 
-    The operation is None of inputs and of numbers that are counted already.  A literal 0 or 1 is
-    structure and a change of sign is free, as in an `OperationGraph` that shares nothing.
+    The operation is None for inputs and for numbers already counted.  Literals 0 and 1 and changes
+    of sign are free, as in an `OperationGraph` with `shares=False`.
     """
 
     __slots__ = ("first", "operation", "phase", "second")
@@ -91,29 +91,29 @@ class TalliedNumber:
         return TalliedNumber(SINE_OF, self), TalliedNumber(COSINE_OF, self)
 
 
-# the type checker sees to it
+# checked by mypy
 _IS_A_SCALAR: type[Scalar] = TalliedNumber
 
 
 class TalliedEntries(Entries):
-    """The places of a result: numbers are counted as they come, and not kept.
+    """Entries of a result, whose numbers are counted when stored and then dropped.
 
-    counts: how often each operation of each phase was needed, shared by all results
+    counts: number of operations by phase and kind, shared by all results
     """
 
     def __init__(self, reduced: Reduce | None, counts: Counter[tuple[str, str]]) -> None:
         super().__init__(reduced)
         self._counts = counts
-        # a bit for every place of a number, by all axes but the last
-        self._numbers: dict[EntryPlace, int] = {}
+        # bit mask of the stored numbers along the last axis, by the indices of the other axes
+        self._numbers: dict[EntryIndex, int] = {}
 
-    def put(self, index: EntryPlace, value: Scalar) -> None:
+    def put(self, index: EntryIndex, value: Scalar) -> None:
         if self._reduced is not None:
             index, value = self._reduced(index, value)
         if self._has_number(index):
             value = TalliedNumber() + value
-        elif index in self.by_place:
-            value = self.by_place.pop(index) + value
+        elif index in self.by_index:
+            value = self.by_index.pop(index) + value
         self[index] = value
 
     add = put
@@ -122,23 +122,23 @@ class TalliedEntries(Entries):
         index = index if isinstance(index, tuple) else (index,)
         if isinstance(value, TalliedNumber):
             _count(value, self._counts)
-            *place, last = index
-            self._numbers[tuple(place)] = self._numbers.get(tuple(place), 0) | 1 << last
+            *leading, last = index
+            self._numbers[tuple(leading)] = self._numbers.get(tuple(leading), 0) | 1 << last
         else:
-            self.by_place[index] = value
+            self.by_index[index] = value
 
-    def _has_number(self, index: EntryPlace) -> bool:
+    def _has_number(self, index: EntryIndex) -> bool:
         return bool(self._numbers.get(index[:-1], 0) >> index[-1] & 1)
 
 
 def _count(number: TalliedNumber, counts: Counter[tuple[str, str]]) -> None:
-    """Count the operation of a number and those behind it that were not counted before."""
+    """Count the operations of a number and of its operands that were not counted before."""
     needed: list[tuple[str, str]] = []
-    waiting: list[TalliedNumber | None] = [number]
-    while waiting:
-        each = waiting.pop()
+    pending: list[TalliedNumber | None] = [number]
+    while pending:
+        each = pending.pop()
         if each is not None and each.operation is not None:
             needed.append((each.phase, each.operation))
-            waiting += (each.first, each.second)
+            pending += (each.first, each.second)
             each.operation = each.first = each.second = None
     counts.update(needed)

@@ -1,10 +1,10 @@
-"""An arm as the numbers its algorithms run on: one row per link, every joint axis along z.
+"""Numeric parameters of an arm for the algorithms: one row per link, every joint axis along z.
 
-Choosing the link frames so that each joint turns about, or slides along, its own z axis makes the
-placement of a link the cheapest it can be.  Frames, loads and bodies are carried over once, here.
+With each joint axis along the z axis of its link frame, link poses are cheapest to compute.
+Frames, loads and inertias are transformed to these frames once, here.
 The inertial frame has the axes of the description's root and its origin at the first joint,
 because rounding errors grow with the square of the distance between the arm and that origin.
-Where all links float along with the first one, or have slid far, the inertial frame goes along.
+If a floating base or a long prismatic joint moves all links, the inertial frame moves with it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class LinkRow:
     ratio: float
     shift: float
     follows: bool
-    # of a joint with several freedoms: its body, what it sits on, and this axis in the body's axes
+    # of a multi-DoF joint: its body, its parent link, and this axis in the axes of the body
     outermost: int
     carrier: int
     direction: Vector3 = (0.0, 0.0, 1.0)
     rests: bool = True
-    # whether the inertial frame goes along where it has slid far
+    # whether the inertial frame moves along with long travel
     travels: bool = False
     stiffness: float = 0.0
     rest: float = 0.0
@@ -52,7 +52,7 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """An external wrench as the arm exerts it on its surroundings."""
+    """An external wrench, with the sign of the wrench that the arm exerts."""
 
     link: int
     model: str
@@ -63,7 +63,7 @@ class LoadRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceRow:
+class FrameRow:
     """A frame on a link, in the link's axes."""
 
     link: int
@@ -71,17 +71,17 @@ class PlaceRow:
     point: Vector3
 
 
-DEFAULT_TIP = PlaceRow(1, NO_TURN, ORIGIN)
+DEFAULT_TIP = FrameRow(1, NO_TURN, ORIGIN)
 
 
 @dataclass(frozen=True, slots=True)
 class ClosureRow:
-    """Two frames that are held together, and the number of its first equation."""
+    """A loop closure between two frames, and the index of its first equation."""
 
     row: int
     rigid: bool
-    first: PlaceRow
-    second: PlaceRow
+    first: FrameRow
+    second: FrameRow
 
     @property
     def size(self) -> int:
@@ -90,13 +90,13 @@ class ClosureRow:
 
 @dataclass(frozen=True)
 class Parameters:
-    """All numbers of an arm; links tip to base, `order[c]` the public place of coordinate c.
+    """All numeric parameters of an arm; links tip to base, `order[c]` is the index of c in q.
 
-    origin: where the inertial frame sits in the description's root frame
-    tip:    the frame that kinematic questions are about
-    roaming: how far the inertial frame goes per metre that the joint on the base floats, if it does
-    closures: the frames that loops hold together
-    seat:   the link that the inertial frame sits on wherever it is, 0 for the place above
+    origin:   origin of the inertial frame in the description's root frame
+    tip:      frame of kinematic results
+    roaming:  columns: motion of the inertial frame per metre of base translation; None if fixed
+    closures: loop closures
+    seat:     number of the link that the inertial frame is attached to; 0 for `origin`
     """
 
     links: tuple[LinkRow, ...]
@@ -106,7 +106,7 @@ class Parameters:
     order: tuple[int, ...]
     joint_names: tuple[str, ...]
     origin: Vector3 = ORIGIN
-    tip: PlaceRow = DEFAULT_TIP
+    tip: FrameRow = DEFAULT_TIP
     roaming: Matrix3 | None = None
     closures: tuple[ClosureRow, ...] = ()
     seat: int = 0
@@ -120,7 +120,7 @@ class Parameters:
         return len(self.links)
 
     def sizes(self, shape: Shape) -> tuple[int, ...]:
-        """How long each axis of a result is on this arm."""
+        """Length of each axis of a result on this arm."""
         lengths = {"joint": len(self.order), "link": self.n, "closure": self.closure_rows}
         return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in shape)
 
@@ -138,7 +138,7 @@ class Parameters:
 
     @property
     def group_translations(self) -> tuple[LinkRow, ...]:
-        """Links that stand for a translation of a multi-DoF joint."""
+        """Links of the translations of multi-DoF joints."""
         rows = enumerate(self.links, start=1)
         return tuple(row for k, row in rows if row.outermost != k and not row.turns)
 
@@ -160,13 +160,13 @@ class Parameters:
 
 
 def at_rest(parameters: Parameters) -> Parameters:
-    """The same numbers with an inertial frame that stays where it is, as on paper."""
+    """The same parameters with a fixed inertial frame, as in the papers."""
     rows = tuple(replace(row, rests=row.turns, travels=False) for row in parameters.links)
     return replace(parameters, links=rows, roaming=None)
 
 
 def parameters_of(arm: Arm) -> Parameters:
-    """The arm's numbers, in the frames the algorithms want."""
+    """Compute the parameters of an arm in the link frames of the algorithms."""
     axes = {arm.base: NO_TURN}
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         axes[k] = axis_to_z(link.joint.axis)
@@ -176,7 +176,7 @@ def parameters_of(arm: Arm) -> Parameters:
         for wrench in arm.wrenches
         if (load := _load(arm, wrench, axes, origin)).link != arm.base
     )
-    tip = _place(arm, arm.tip, axes, origin) if arm.tip else DEFAULT_TIP
+    tip = _frame_row(arm, arm.tip, axes, origin) if arm.tip else DEFAULT_TIP
     return Parameters(
         tuple(_link_rows(arm, axes, origin, roaming, order)),
         loads,
@@ -192,9 +192,9 @@ def parameters_of(arm: Arm) -> Parameters:
 
 
 def _order(arm: Arm) -> tuple[int, ...]:
-    """The places in q of the coordinates, numbered like links by the link their own joint moves."""
+    """Indices in q of the coordinates, in the order of the links that their joints move."""
     pairs = zip(arm.links_tip_to_base, arm.coordinates, strict=True)
-    return tuple(place for link, place in pairs if link.joint.mimic is None)
+    return tuple(index for link, index in pairs if link.joint.mimic is None)
 
 
 def _link_rows(
@@ -204,9 +204,9 @@ def _link_rows(
     roaming: Matrix3 | None,
     order: tuple[int, ...],
 ) -> Iterator[LinkRow]:
-    """Every link from tip to base, in the frame whose z axis is that of its joint."""
+    """Rows of all links from tip to base, in frames whose z axis is the joint axis."""
     along = travelling(arm) if arm.slides else ()
-    number = {place: c for c, place in enumerate(order, start=1)}
+    number = {index: c for c, index in enumerate(order, start=1)}
     joined = {k: group for group in arm.groups for k in group.links}
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         joint, mimic, offset = link.joint, link.joint.mimic, link.joint.pose.translation
@@ -243,7 +243,7 @@ def _link_rows(
 
 
 def _friction(joint: Joint) -> tuple[float, float]:
-    """The mean of both directions, and half of what the positive one has more."""
+    """Mean friction of both directions, and half the difference positive - negative."""
     positive, negative = joint.friction_sides
     if joint.friction_negative is None:
         return positive, 0.0
@@ -251,26 +251,26 @@ def _friction(joint: Joint) -> tuple[float, float]:
 
 
 def _closures(arm: Arm, axes: dict[int, Matrix3], origin: Vector3) -> tuple[ClosureRow, ...]:
-    found: list[ClosureRow] = []
+    rows: list[ClosureRow] = []
     for loop in arm.loops:
-        row = found[-1].row + found[-1].size if found else 0
-        ends = (_place(arm, frame, axes, origin) for frame in (loop.first, loop.second))
-        found.append(ClosureRow(row, loop.kind == "rigid", *ends))
-    return tuple(found)
+        row = rows[-1].row + rows[-1].size if rows else 0
+        ends = (_frame_row(arm, frame, axes, origin) for frame in (loop.first, loop.second))
+        rows.append(ClosureRow(row, loop.kind == "rigid", *ends))
+    return tuple(rows)
 
 
-def _place(arm: Arm, frame: Frame, axes: dict[int, Matrix3], origin: Vector3) -> PlaceRow:
+def _frame_row(arm: Arm, frame: Frame, axes: dict[int, Matrix3], origin: Vector3) -> FrameRow:
     inward = transpose(axes[frame.link])
     point = frame.pose.translation
     if frame.link == arm.base:
         point = _minus(point, origin)
-    return PlaceRow(frame.link, matmul(inward, frame.pose.rotation), rotate_point(inward, point))
+    return FrameRow(frame.link, matmul(inward, frame.pose.rotation), rotate_point(inward, point))
 
 
 def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -> LoadRow:
     frame = arm.frames[wrench.frame]
     inward = transpose(axes[frame.link])
-    # the user says what is applied to the arm; the papers count what the arm exerts
+    # users give the wrench applied to the arm; the papers use the wrench that the arm exerts
     force, moment = _negative(wrench.force), _negative(wrench.moment)
     if wrench.model == "world":
         return LoadRow(frame.link, "world", NO_TURN, _negative(origin), force, moment)
@@ -285,16 +285,17 @@ def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -
 
 
 def _origin(arm: Arm) -> Vector3:
-    """Where the inertial frame sits: the first joint, or the middle of several on the base."""
+    """Origin of the inertial frame: the first joint, or the mean of several on the base."""
     roots = [link.joint.pose for link in arm.links_tip_to_base if link.parent == arm.base]
     middle = [float_sum(pose.translation[i] for pose in roots) / len(roots) for i in range(3)]
     return (middle[0], middle[1], middle[2])
 
 
 def _roaming(arm: Arm) -> Matrix3 | None:
-    """How the inertial frame goes with what floats on the base, if that takes all links along.
+    """Motion of the inertial frame per coordinate of a floating base that carries all links.
 
-    Nothing depends on where such an arm is, so its place need not be felt as a distance.
+    The dynamics do not depend on the position of such an arm; moving the frame along avoids
+    rounding errors from large distances.
     """
     on_base = [
         k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.parent == arm.base
@@ -303,8 +304,8 @@ def _roaming(arm: Arm) -> Matrix3 | None:
     if group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
         return None
     joints = [arm.link(k).joint for k in group.links[:3]]
-    ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
-    columns = [rotate_point(joints[0].pose.rotation, way) for way in ways]
+    directions = [ORIGIN if joint.turns else joint.axis for joint in joints]
+    columns = [rotate_point(joints[0].pose.rotation, direction) for direction in directions]
     x, y, z = (tuple(column[i] for column in columns) for i in range(3))
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
 
@@ -318,7 +319,7 @@ def _negative(a: Vector3) -> Vector3:
 
 
 def first_of_subtrees(parents: Sequence[int]) -> list[int]:
-    """The lowest number among the links that each link carries; subtrees are contiguous."""
+    """The lowest link number in the subtree of each link; subtrees are contiguous ranges."""
     first = list(range(len(parents)))
     for k in range(1, len(parents)):
         parent = parents[k]

@@ -1,4 +1,4 @@
-"""One call for every algorithm on numbers of any kind: a state or a batch in, named arrays out."""
+"""Run any algorithm on one state or a batch, for any number type, and count its operations."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from robolin.engine.operation_tally import TalliedEntries, TalliedNumber
 from robolin.engine.parameters import Parameters
 from robolin.engine.singular_pivot import SingularPivot
 
-# so many states take less time one after the other, as plain numbers, than as arrays of them
+# up to this many states run faster one by one as floats than as arrays
 MAX_SCALAR_STATES = 3
 
 
 class AlgorithmRun(NamedTuple):
-    """What an algorithm gave.
+    """Results of an algorithm.
 
-    shortfalls: the joints that had no inertia
-    divides:    whether it divides by the inertia of joints
+    shortfalls: singular pivots, such as joints without inertia
+    divides:    True if the algorithm divides by the inertia of joints
     """
 
     arrays: Arrays
@@ -56,10 +56,10 @@ def run_on(
     inputs: Mapping[str, np.ndarray],
     number: Callable[[float], Scalar] = float,
 ) -> AlgorithmRun:
-    """Results of shape batch + axes for values (..., n), in public order.
+    """Run an algorithm on values (..., n) in public order; results have shape batch + axes.
 
-    Leading axes broadcast and come back in front.  Values are floats, complex numbers or objects of
-    a number type, which `number` makes of the arm's own numbers.
+    Leading axes are broadcast.  Values are floats, complex numbers or objects of a number type;
+    `number` converts the arm's parameters to that type.
     """
     arrays = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
     first = next(iter(arrays.values()))
@@ -74,9 +74,9 @@ def run_on(
     try:
         return _stacked([together(row) for row in rows], batch)
     except ArithmeticError:
-        # plain numbers refuse to be divided by zero; arrays of them are infinite, and told of
-        some = {name: np.stack([row[name] for row in rows]) for name in arrays}
-        return _in_shape(together(some), batch)
+        # floats raise on division by zero; arrays give infinity, which is reported later
+        stacked = {name: np.stack([row[name] for row in rows]) for name in arrays}
+        return _in_shape(together(stacked), batch)
 
 
 def _run_together(
@@ -86,56 +86,56 @@ def _run_together(
     arrays: Mapping[str, np.ndarray],
     number: Callable[[float], Scalar],
 ) -> AlgorithmRun:
-    """Results of one state on plain numbers, of a batch on arrays with a number for each state."""
+    """Run one state on floats, or a batch on arrays with one element per state."""
     first = next(iter(arrays.values()))
     batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
-    given = {name: _columns(array, len(parameters.order)) for name, array in arrays.items()}
+    columns = {name: _columns(array, len(parameters.order)) for name, array in arrays.items()}
 
-    chain = DirectChain(parameters, given, number, gives)
+    chain = DirectChain(parameters, columns, number, gives)
     with np.errstate(all="ignore"):
         algorithm(chain)
-    found = chain.results
+    entries = chain.results
     results = {
-        name: gathered_array(found.get(name, {}), batch, parameters.sizes(shape), kind)
+        name: gathered_array(entries.get(name, {}), batch, parameters.sizes(shape), kind)
         for name, shape in gives.items()
     }
     return AlgorithmRun(results, chain.shortfalls, chain.divides)
 
 
 def _stacked(states: Sequence[AlgorithmRun], batch: tuple[int, ...]) -> AlgorithmRun:
-    """What a batch gave whose states were run one by one."""
+    """Combine the runs of single states into the run of a batch."""
     if not batch:
         return states[0]
     results = {name: np.stack([each.arrays[name] for each in states]) for name in states[0].arrays}
     divides = any(each.divides for each in states)
-    return _in_shape(AlgorithmRun(results, _of_all(states), divides), batch)
+    return _in_shape(AlgorithmRun(results, _merge_pivots(states), divides), batch)
 
 
-def _of_all(states: Sequence[AlgorithmRun]) -> list[SingularPivot]:
-    """Every shortfall once, with all states that have it."""
-    found: dict[tuple[str, str], list[tuple[int, SingularPivot]]] = {}
+def _merge_pivots(states: Sequence[AlgorithmRun]) -> list[SingularPivot]:
+    """Each singular pivot once, with the rows of all states that have it."""
+    by_pivot: dict[tuple[str, str], list[tuple[int, SingularPivot]]] = {}
     for row, state in enumerate(states):
         for each in state.shortfalls:
-            found.setdefault((each.joint, each.result), []).append((row, each))
+            by_pivot.setdefault((each.joint, each.result), []).append((row, each))
     return [
         replace(
-            same[0][1],
-            negative=any(each.negative for _, each in same),
-            rows=np.array([row for row, _ in same]),
+            occurrences[0][1],
+            negative=any(each.negative for _, each in occurrences),
+            rows=np.array([row for row, _ in occurrences]),
         )
-        for same in found.values()
+        for occurrences in by_pivot.values()
     ]
 
 
 def _in_shape(run: AlgorithmRun, batch: tuple[int, ...]) -> AlgorithmRun:
-    """What states in one row gave, with the axes of their batch; of one state without any."""
+    """Reshape a run with one row axis to the axes of the batch."""
     arrays = {name: array.reshape(batch + array.shape[1:]) for name, array in run.arrays.items()}
     shortfalls = run.shortfalls if batch else [replace(each, rows=None) for each in run.shortfalls]
     return run._replace(arrays=arrays, shortfalls=shortfalls)
 
 
 def _columns(array: np.ndarray, n: int) -> Sequence[Any]:
-    """The values of each joint: plain numbers in one state, one array for all states of a batch."""
+    """Values per joint: floats for one state, one array per joint for a batch."""
     if array.ndim == 1:
         values: list[Any] = array.tolist()
         return values
@@ -148,20 +148,20 @@ def gathered_array(
     shape: tuple[int, ...],
     kind: Any = float,
 ) -> np.ndarray:
-    """Entries by public index as one array, batch axes first."""
+    """Array of entries given by public index, batch axes first."""
     result = np.zeros((*shape, prod(batch)) if batch else shape, dtype=kind)
     for index, value in entries.items():
         result[index] = value
     if batch:
         result = np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + shape)
-    # adding nothing turns -0.0 into 0.0: a result has one zero only
+    # adding 0.0 converts -0.0 to 0.0
     return result + 0.0
 
 
-# what is done twice costs twice, unless the algorithm itself keeps what it has
+# no common subexpressions: an operation that the algorithm repeats counts twice
 _UNSHARED = OperationGraph(shares=False)
 
-# what a kind of node costs; the others are free
+# kind of operation -> name in the counts; other kinds are free
 _COUNTED_AS = {
     ADDITION: "addition",
     MULTIPLICATION: "multiplication",
@@ -174,13 +174,13 @@ _COUNTED_AS = {
 
 
 def unknown_number() -> GraphNumber:
-    """A number that knows only how others are made from it."""
+    """Input variable without a name, for counting."""
     return _UNSHARED.input()
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations of one algorithm on one arm; placing the links in space counted apart."""
+    """Operation counts of one algorithm on one arm; link kinematics are counted separately."""
 
     algorithm: Counter[str]
     kinematics: Counter[str]
@@ -191,7 +191,7 @@ class Cost:
 
 
 class CountingChain(DirectChain):
-    """A chain whose constants and inputs only count; losses and rotors that are absent are free."""
+    """A chain for counting operations; absent friction, damping, springs and rotors are free."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class CountingChain(DirectChain):
 
 
 class TallyingChain(CountingChain):
-    """The same, of numbers that are counted as results need them and kept no longer."""
+    """A counting chain that counts on the fly and stores no graph."""
 
     def __init__(
         self, parameters: Parameters, names: Sequence[str], shapes: Mapping[str, Shape] | None
@@ -250,9 +250,9 @@ def count_operations(
     names: Sequence[str],
     shapes: Mapping[str, Shape] | None = None,
 ) -> Cost:
-    """Run the algorithm on counters and add up what its results need."""
+    """Count the operations that the results of an algorithm need."""
     chain = TallyingChain(parameters, names, shapes)
-    # numbers are never part of a cycle, and looking for cycles takes most of the time
+    # these numbers form no reference cycles; the collector would take most of the time
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -264,13 +264,13 @@ def count_operations(
 
 
 def cost_of(results: Iterable[Any]) -> Cost:
-    """What results are made of: walk back from them and count every operation once."""
+    """Count every operation that the results depend on once."""
     return _cost(Counter((number.phase, number.kind) for number in ancestors(results)))
 
 
 def _cost(counts: Counter[tuple[str, str]]) -> Cost:
-    found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
+    by_phase = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
     for (phase, kind), count in counts.items():
         if kind in _COUNTED_AS:
-            found[phase][_COUNTED_AS[kind]] += count
-    return Cost(found["algorithm"], found["kinematics"])
+            by_phase[phase][_COUNTED_AS[kind]] += count
+    return Cost(by_phase["algorithm"], by_phase["kinematics"])

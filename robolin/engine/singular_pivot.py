@@ -1,4 +1,4 @@
-"""What an algorithm cannot divide by: a joint without inertia, a result that does not exist."""
+"""Singular pivots: joints without inertia, and results that do not exist."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 from robolin.errors import RobolinError
 
-# D below this share of its uncancelled size is rounding, not inertia
+# D below this fraction of its size before cancellation is rounding, not inertia
 NEGLIGIBLE_D = 1e-13
 
 
 @dataclass(frozen=True)
 class SingularPivot:
-    """A joint whose inertia vanished; `rows` says in which states of a batch, None for one.
+    """A joint without inertia, or a result that does not exist.
 
-    result: what does not exist in this state, where it is no joint's fault
-    alone:  whether the joint is all there is, not one of several freedoms of another
+    rows:   the affected states of a batch, None for a single state
+    result: name of the result that does not exist; '' for a joint
+    alone:  False for a coordinate of a multi-DoF joint
     """
 
     joint: str
@@ -28,23 +29,22 @@ class SingularPivot:
     alone: bool = True
 
 
-def guard_pivot(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) -> Any:
-    """The value, NaN where it is not above the floor; of which `complain` is told.
+def guard_pivot(floor: Any, value: Any, report: Callable[[Any, bool, Any], None]) -> Any:
+    """Return the value, with NaN where it is not positive and above the floor.
 
-    It is told the worst value, whether that is more negative than rounding, and in which rows.
+    In that case call `report(value, negative, rows)` with the first such value, whether any is
+    below -floor, and the affected rows.
     """
     if hasattr(value, "shape"):
-        return _rows_nan_unless_above(floor, value, complain)
+        return _guard_rows(floor, value, report)
     real = value.real
     if real > 0.0 and real > floor:
         return value
-    complain(value, bool(real < -floor), None)
+    report(value, bool(real < -floor), None)
     return value * float("nan")
 
 
-def _rows_nan_unless_above(
-    floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]
-) -> Any:
+def _guard_rows(floor: Any, value: Any, report: Callable[[Any, bool, Any], None]) -> Any:
     import numpy as np
 
     bad = ~((value.real > 0.0) & (value.real > floor))
@@ -52,22 +52,22 @@ def _rows_nan_unless_above(
         return value
     rows = np.nonzero(np.atleast_1d(bad))[0]
     worst = np.atleast_1d(value)[rows[0]]
-    complain(worst, bool((value.real < -floor).any()), rows)
+    report(worst, bool((value.real < -floor).any()), rows)
     return np.where(bad, np.nan, value)
 
 
-def no_inertia(shortfall: SingularPivot, where: str = "") -> RobolinError:
-    """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
-    if shortfall.result:
-        return _no_result(shortfall, where)
-    joint, D = shortfall.joint, complex(shortfall.value).real
-    if shortfall.negative:
+def no_inertia(pivot: SingularPivot, where: str = "") -> RobolinError:
+    """Error for a joint without inertia: its D(k) is zero, negative or rounding."""
+    if pivot.result:
+        return _no_result(pivot, where)
+    joint, D = pivot.joint, complex(pivot.value).real
+    if pivot.negative:
         return RobolinError(
             f"joint '{joint}' has negative inertia, D = {D:.3g}: a forward result divides by it",
             where=where,
             hint="the links it carries have an impossible mass or inertia; see robolin validate",
         )
-    lock = f", or lock the joint (--lock {joint}=0)" if shortfall.alone else ""
+    lock = f", or lock the joint (--lock {joint}=0)" if pivot.alone else ""
     return RobolinError(
         f"joint '{joint}' moves nothing that has inertia, D = {D:.3g}: "
         "a forward result divides by it",
@@ -77,12 +77,12 @@ def no_inertia(shortfall: SingularPivot, where: str = "") -> RobolinError:
     )
 
 
-def _no_result(shortfall: SingularPivot, where: str) -> RobolinError:
-    """The error for a result that would divide by nothing, though every joint has inertia."""
-    pivot = complex(shortfall.value).real
+def _no_result(pivot: SingularPivot, where: str) -> RobolinError:
+    """Error for a result that does not exist although every joint has inertia."""
+    value = complex(pivot.value).real
     return RobolinError(
-        f"{shortfall.result} does not exist in this state: the joints cannot move the frame in all "
-        f"six directions, or hardly so (its inverse has lost rank, pivot {pivot:.3g})",
+        f"{pivot.result} does not exist in this state: the joints cannot move the frame in all "
+        f"six directions, or hardly so (its inverse has lost rank, pivot {value:.3g})",
         where=where,
         hint="move away from the singular pose, choose another frame, or ask for the inverse "
         "alone: --operational-space-inverse, or inverse_only=True in Python",

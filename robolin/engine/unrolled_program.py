@@ -1,4 +1,4 @@
-"""An algorithm on one arm, loops unrolled: its inputs, its results, and when they do not exist."""
+"""An algorithm unrolled for one arm: inputs, results and the conditions for their existence."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from robolin.engine.singular_pivot import NEGLIGIBLE_D, no_inertia
 
 @dataclass(frozen=True)
 class Guard:
-    """Results exist only where `value` is positive and above `floor`.
+    """Condition for valid results: `value` is positive and above `floor`.
 
-    joint:  the public place of the joint that has no inertia otherwise
-    result: what does not exist otherwise, where it is no joint's fault
+    joint:  public index of the joint that has no inertia if the condition fails, or -1
+    result: name of the result that does not exist if it fails, or ''
     """
 
     value: GraphNumber
@@ -31,7 +31,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class UnrolledResult:
-    """The numbers of a result in their public order, the last axis quickest."""
+    """The numbers of a result in public order, last axis fastest."""
 
     shape: tuple[int, ...]
     numbers: tuple[Operand, ...]
@@ -39,7 +39,7 @@ class UnrolledResult:
 
 @dataclass(frozen=True)
 class UnrolledProgram:
-    """What an algorithm does on one arm, as numbers that remember how they were made.
+    """Expression graph of an algorithm on one arm.
 
     inputs:  name -> its numbers, one per joint
     results: name -> its numbers
@@ -50,14 +50,14 @@ class UnrolledProgram:
     guards: tuple[Guard, ...]
 
     def needed(self) -> list[GraphNumber]:
-        """Every number that results and guards depend on, in an order that can be computed."""
+        """All numbers that results and guards depend on, operands first."""
         results = [x for result in self.results.values() for x in result.numbers]
         guards = [x for guard in self.guards for x in (guard.value, guard.floor)]
         return ancestors([*results, *guards])
 
 
 class UnrolledChain(DirectChain):
-    """A chain whose constants are plain numbers and whose inputs remember what is made of them."""
+    """A chain with float constants and graph inputs, which records the computation."""
 
     def __init__(
         self,
@@ -88,13 +88,13 @@ class UnrolledChain(DirectChain):
 def graph_inputs(
     parameters: Parameters, names: Sequence[str]
 ) -> dict[str, tuple[GraphNumber, ...]]:
-    """A number for every joint, under each of the names, in a graph of their own."""
+    """Input variables for every name and joint, in a new graph."""
     graph, n = OperationGraph(), len(parameters.order)
     return {name: tuple(graph.input(name, i) for i in range(n)) for name in names}
 
 
 def input_name(name: str, gives: Mapping[str, Shape]) -> str:
-    """What a program calls an input: results have their names for themselves."""
+    """Name of an input in generated code; it must differ from the names of results."""
     return f"{name}_given" if name in gives else name
 
 
@@ -106,9 +106,9 @@ def unrolled_program(
     where: str = "",
     fixed: Mapping[str, Sequence[float]] | None = None,
 ) -> UnrolledProgram:
-    """Run the algorithm once; a joint that never has inertia is an error here already.
+    """Run the algorithm once on graph inputs; reject an arm with a joint without inertia.
 
-    fixed: inputs that are the same in every state, and so are constants
+    fixed: inputs that are constant in all states
     """
     fixed = fixed or {}
     names = {name: input_name(name, gives) for name in needs if name not in fixed}
@@ -118,10 +118,10 @@ def unrolled_program(
     algorithm(chain)
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0], where)
-    found, results = chain.results, {}
+    entries, results = chain.results, {}
     for name, shape in gives.items():
-        own = parameters.sizes(shape)
-        results[name] = UnrolledResult(own, _in_order(found.get(name, {}), own))
+        sizes = parameters.sizes(shape)
+        results[name] = UnrolledResult(sizes, _in_order(entries.get(name, {}), sizes))
     return UnrolledProgram(inputs, results, tuple(chain.guards))
 
 
@@ -130,8 +130,8 @@ def _in_order(
 ) -> tuple[Operand, ...]:
     numbers: list[Operand] = [0.0] * prod(shape)
     for index, value in entries.items():
-        place = 0
+        flat = 0
         for i, length in zip(index, shape, strict=True):
-            place = place * length + i
-        numbers[place] = value
+            flat = flat * length + i
+        numbers[flat] = value
     return tuple(numbers)

@@ -106,7 +106,7 @@ def evaluate_rows(
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     also = partial(meanwhile, arrays, batch) if meanwhile else lambda: None
     rows: tuple[Arrays, AnyArray] = cache.plan(name).many(
-        inputs, batch, how.get("jobs"), meanwhile=also
+        inputs, batch, how.get("jobs"), overlap=also
     )
     return rows
 
@@ -262,10 +262,10 @@ class ArmCache:
         return self._narrow_plans[name]
 
     def _recipe(self, name: str, width: int | None = None) -> Any:
-        from robolin.engine.compiled.plan import arm_tables, recipe_for
+        from robolin.engine.compiled.plan import arm_tables, kernel_spec
 
         self._tables = self._tables or arm_tables(self.parameters)
-        return recipe_for(name, ALGORITHMS[name], self._tables, width)
+        return kernel_spec(name, ALGORITHMS[name], self._tables, width)
 
     def _new_plan(self, name: str, width: int | None = None) -> Any:
         from robolin.engine.compiled.plan import Plan

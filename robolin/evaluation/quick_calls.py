@@ -23,10 +23,10 @@ def no_fast_call(*_: object, **__: object) -> None:
 
 def quick_call_of(plan: Plan) -> QuickCall:
     """The quick call of a kernel; one that never answers where the interpreter allows none."""
-    from robolin.engine.calls.call_table import CallTable, fits
+    from robolin.engine.calls.call_table import CallTable, is_supported
 
     kernel = plan.single_call()
-    if not fits(kernel):
+    if not is_supported(kernel):
         return no_fast_call
     return CallTable(kernel, no_fast_call, "The results of one state, or None.").call
 

@@ -17,7 +17,7 @@ from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Floats
 from robolin.core.text import pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.calls.call_table import CallTable, fits
+from robolin.engine.calls.call_table import CallTable, is_supported
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import (
     arm_cache,
@@ -133,7 +133,7 @@ def compiled_call(
 ) -> Callable[..., Any]:
     """The function of one state for a verb: built in where that can be, else plain."""
     plain = PythonCall(arm, verb, method, fixed)
-    if not fits(plain.kernel):
+    if not is_supported(plain.kernel):
         return plain
     if method == "auto" and fixed is None:
         quick = arm_cache(arm).fast_call(_required_algorithm(arm, verb, method))

@@ -16,7 +16,7 @@ from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
 from robolin.dynamics.algebra.vectors import add, rotate
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
-from robolin.engine.parameters import Parameters, PlaceRow, parameters_of
+from robolin.engine.parameters import FrameRow, Parameters, parameters_of
 from robolin.engine.singular_pivot import no_inertia
 from robolin.errors import RobolinError, UsageError
 from robolin.operator_algebra.expression import Expression, Identity
@@ -288,7 +288,7 @@ class PoseOperators(Foundation):
         at_frame = replace(self._arm, tip=frames[frame])
         return self._pick_off(symbol, parameters_of(at_frame).tip)
 
-    def _pick_off(self, symbol: str, place: PlaceRow) -> Block:
+    def _pick_off(self, symbol: str, place: FrameRow) -> Block:
         b = place.link
         if b > self.n:
             raise RobolinError("the frame is on the base, which no joint moves")

@@ -18,7 +18,7 @@ from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import kernel_for
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
-from robolin.engine.compiled.plan import arm_tables, recipe_for
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
 from tests.robots import random_arm, with_follower
@@ -56,7 +56,7 @@ class Guarded:
 def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     """Run one kernel between guards and compare its results with NumPy's."""
     numbers, algorithm = arm_tables(parameters(arm)), ALGORITHMS[name]
-    recipe = recipe_for(name, algorithm, numbers, width)
+    recipe = kernel_spec(name, algorithm, numbers, width)
     kernel = kernel_for(recipe)
     n, m = numbers.n, numbers.m
     rng = np.random.default_rng(rows)
@@ -79,7 +79,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     at_out = np.array([guard.address for guard in outputs] + [past_caches], np.int64)
     known = (
         numbers.doubles.ctypes.data,
-        numbers.wholes.ctypes.data,
+        numbers.integers.ctypes.data,
         at_in.ctypes.data,
         at_out.ctypes.data,
         complaints.address,

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
-from robolin.engine.compiled.plan import Plan, arm_tables, recipe_for
+from robolin.engine.compiled.plan import Plan, arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
 
 WIDTHS = (2, 4, 8)
@@ -24,7 +24,7 @@ def plan_for(
 ) -> Plan:
     """A kernel for the arm; width None is the host's own."""
     tables = arm_tables(parameters(arm))
-    return Plan(tables, recipe_for(name, algorithm, tables, width, optimized))
+    return Plan(tables, kernel_spec(name, algorithm, tables, width, optimized))
 
 
 def on_lanes(

@@ -85,11 +85,11 @@ def test_a_small_result_does_not_keep_a_large_piece() -> None:
 
 def test_memory_that_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest pieces go when there are too many or when they are too large together."""
-    monkeypatch.setattr(buffer_pool, "MOST_POOLED_NUMBERS", 1000)
+    monkeypatch.setattr(buffer_pool, "MAX_POOLED_DOUBLES", 1000)
     memory = BufferPool()
     held = [memory.take(size) for size in (400, 400, 400)]
     assert [piece.size for piece in memory._buffers] == [400, 400]
     held.append(memory.take(2000))
     assert memory._buffers == []
     held += [memory.take(1) for _ in range(10)]
-    assert len(memory._buffers) == buffer_pool.MOST_BUFFERS
+    assert len(memory._buffers) == buffer_pool.MAX_BUFFERS

@@ -357,7 +357,7 @@ def test_results_written_past_the_caches_are_the_same(
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"], width)
     expected = {name: a.copy() for name, a in plan.many(given, (rows,), jobs=1)[0].items()}
     plan.many([values + 0.5 for values in given], (rows,), jobs=1)
-    monkeypatch.setattr("robolin.engine.compiled.plan.TOO_MANY_TO_CACHE", 0)
+    monkeypatch.setattr("robolin.engine.compiled.plan.NONTEMPORAL_MIN", 0)
     for jobs, chunk in ((1, None), (2, 8)):
         found, complaints = plan.many(given, (rows,), jobs, chunk)
         assert not complaints.any()

@@ -23,7 +23,7 @@ from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.kernels import KernelSpec
-from robolin.engine.compiled.plan import arm_tables, recipe_for
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
 from tests.cli.command import START, environment
 from tests.engine.on_lanes import on_lanes
@@ -80,7 +80,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
     monkeypatch.setattr(kernels, "_compiled", compiling)
     monkeypatch.setattr(kernels, "_linked", linking)
     monkeypatch.setattr(kernels, "_kernels", {})
-    monkeypatch.setattr(kernel_cache, "_said", set())
+    monkeypatch.setattr(kernel_cache, "_warned", set())
     return seen
 
 
@@ -93,7 +93,7 @@ def doubles_as_in_a_new_process(name: str = "test-doubled") -> None:
 
 
 def test_compiling_again_gives_the_same_code() -> None:
-    recipe = recipe_for("test-doubled", DOUBLED, arm_tables(parameters(ARM)), None)
+    recipe = kernel_spec("test-doubled", DOUBLED, arm_tables(parameters(ARM)), None)
     assert kernels._compiled(recipe) == kernels._compiled(recipe)
 
 
@@ -567,7 +567,7 @@ def test_where_kernels_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another width, algorithm, kind of arm, source, processor or LLVM is another kernel."""
     tables = arm_tables(parameters(ARM))
-    recipe = recipe_for("test-doubled", DOUBLED, tables, 4)
+    recipe = kernel_spec("test-doubled", DOUBLED, tables, 4)
     keys = [
         kernels._key(recipe),
         kernels._key(replace(recipe, width=2)),
@@ -604,5 +604,5 @@ def test_how_kernels_are_made_is_one_of_two_ways(monkeypatch: pytest.MonkeyPatch
 
 def test_the_key_is_the_same_in_every_process() -> None:
     """The same kernel has the same name on disk whoever asks for it."""
-    recipe = recipe_for("test-doubled", DOUBLED, arm_tables(parameters(ARM)), 4)
+    recipe = kernel_spec("test-doubled", DOUBLED, arm_tables(parameters(ARM)), 4)
     assert kernels._key(recipe) == kernels._key(replace(recipe, algorithm=None))

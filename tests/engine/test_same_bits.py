@@ -23,7 +23,7 @@ from robolin.core.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.layout import Variant, variant_of
-from robolin.engine.compiled.plan import arm_tables, recipe_for
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.compiled.trace import BLOCK_LINKS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
@@ -271,7 +271,7 @@ def test_the_largest_kernels_are_small(name: str) -> None:
     """The machine code of the longest algorithms takes no more than 200 kB, optimized or not."""
     for case in (case for case in CASES if case.name == name):
         tables = arm_tables(parameters(case.mates[0]))
-        recipe = recipe_for(name, ALGORITHMS[name], tables, case.widths[0], case.optimized)
+        recipe = kernel_spec(name, ALGORITHMS[name], tables, case.widths[0], case.optimized)
         kernels.kernel_for(recipe)
         stored = kernel_cache.read_kernel(kernels._key(recipe))
         assert stored is not None

@@ -191,13 +191,13 @@ def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
         failed.set()
         raise MemoryError("no room")
 
-    assert run_in_threads(work, 2, meanwhile=lambda: "found") == "found"
+    assert run_in_threads(work, 2, overlap=lambda: "found") == "found"
 
 
 def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody holds the memory of results for it any more."""
     late: list[thread_pool.Task] = []
-    monkeypatch.setattr(thread_pool.PoolThread, "ask", lambda _, task: late.append(task))
+    monkeypatch.setattr(thread_pool.PoolThread, "submit", lambda _, task: late.append(task))
     monkeypatch.setattr(thread_pool, "_idle", [])
     states = random_states(ARM, 31)
     given = [states.q, states.qd, states.qdd]
@@ -222,7 +222,7 @@ def test_what_is_done_meanwhile_comes_back() -> None:
         if worker == 0:
             order.append("work")
 
-    assert run_in_threads(work, 2, meanwhile=meanwhile) == "found"
+    assert run_in_threads(work, 2, overlap=meanwhile) == "found"
     assert order == ["meanwhile", "work"]
 
 

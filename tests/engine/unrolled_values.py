@@ -46,7 +46,7 @@ def carried_out(
 
     for number in program.needed():
         if number.kind == "input":
-            name, place = number.place
+            name, place = number.entry
             values[number.number] = float(state[name][place])
         else:
             values[number.number] = done[number.kind](*map(of, number.operands))

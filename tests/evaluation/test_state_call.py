@@ -20,7 +20,7 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls import call_table, call_text
-from robolin.engine.calls.call_table import CallTable, fits
+from robolin.engine.calls.call_table import CallTable, is_supported
 from robolin.engine.compiled import kernels
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
@@ -260,7 +260,7 @@ def test_a_frame_and_a_point_are_those_of_the_functions() -> None:
 def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The call takes accelerations too and gives torques, with the bits of the function."""
     if plain:
-        monkeypatch.setattr("robolin.evaluation.state_call.fits", lambda kernel: False)
+        monkeypatch.setattr("robolin.evaluation.state_call.is_supported", lambda kernel: False)
     call = robolin.compile(PLAIN, "forward", prescribe="elbow")
     state = state_of(PLAIN, ("q", "qd", "tau", "qdd"))
     # what is not asked for is not looked at
@@ -383,8 +383,8 @@ def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch)
     """A kernel that does not fit the table is called by the plain path."""
     kernel = arm_cache(CHAIN).plan("inverse").single_call()
     shapes = {f"r{i}": (3,) for i in range(call_text.MOST_RESULTS + 1)}
-    assert fits(kernel) == (not call_table.fallback_reason())
-    assert not fits(replace(kernel, shapes=shapes))
-    assert not fits(replace(kernel, shapes={"r": (1,) * (call_text.MOST_AXES + 1)}))
-    assert not fits(replace(kernel, inputs=call_text.MOST_INPUTS + 1))
+    assert is_supported(kernel) == (not call_table.fallback_reason())
+    assert not is_supported(replace(kernel, shapes=shapes))
+    assert not is_supported(replace(kernel, shapes={"r": (1,) * (call_text.MOST_AXES + 1)}))
+    assert not is_supported(replace(kernel, inputs=call_text.MOST_INPUTS + 1))
     assert compiled_call(CHAIN, "inverse") is not None

@@ -1,1 +1,1 @@
-"""Kernels as functions of the interpreter: one state in, arrays out, in a microsecond."""
+"""Built-in functions of CPython that run kernels for one state in a microsecond."""

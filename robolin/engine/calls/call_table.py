@@ -1,4 +1,4 @@
-"""A kernel of an arm as a built-in function: the table it reads, and how the function is made."""
+"""Create a built-in function that calls the kernel of an arm, and the table that it reads."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from robolin.engine.calls.call_text import (
 from robolin.engine.compiled.kernels import cached_function
 from robolin.engine.compiled.plan import KernelCall
 
-_POINTER, _WHOLE, _OBJECT = ctypes.c_void_p, ctypes.c_int64, ctypes.py_object
+_POINTER, _INT64, _OBJECT = ctypes.c_void_p, ctypes.c_int64, ctypes.py_object
 _API = ("vectorcall", "keep", "drop", "tuple_new", "tuple_size", "tuple_item", "tuple_put")
 _KERNEL = ("kernel", "doubles", "wholes", "scratch", "tables", "staging")
 
-# how a built-in function takes its arguments: as they lie, with the names of keywords apart
+# METH_FASTCALL | METH_KEYWORDS
 _FAST_WITH_KEYWORDS = 0x82
 
 
 class _Definition(ctypes.Structure):
-    """How CPython is told of a function."""
+    """PyMethodDef of CPython."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -44,17 +44,17 @@ class _Definition(ctypes.Structure):
 
 
 class CallTable(ctypes.Structure):
-    """What the function in `call_text` reads, and the object that it belongs to."""
+    """Data of the function in `call_text`, and the `self` object of that function."""
 
     _fields_ = (
         *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
         ("result_type", _OBJECT),
         ("name_them", _OBJECT),
         *((name, _POINTER) for name in (*_API, *_KERNEL, "fixed")),
-        *((name, _WHOLE) for name in ("inputs", "results", "links", "joints")),
-        ("sizes", _WHOLE * MOST_RESULTS),
-        ("ranks", _WHOLE * MOST_RESULTS),
-        ("lengths", _WHOLE * (MOST_RESULTS * MOST_AXES)),
+        *((name, _INT64) for name in ("inputs", "results", "links", "joints")),
+        ("sizes", _INT64 * MOST_RESULTS),
+        ("ranks", _INT64 * MOST_RESULTS),
+        ("lengths", _INT64 * (MOST_RESULTS * MOST_AXES)),
         ("shapes", _OBJECT * MOST_RESULTS),
     )
 
@@ -66,12 +66,12 @@ class CallTable(ctypes.Structure):
         result_type: type | None = None,
         fixed: AnyArray | None = None,
     ) -> None:
-        """Lay the table out for a kernel.
+        """Fill the table for a kernel.
 
-        plain:       is called with the same arguments wherever the function has doubts
-        doc:         what `help` says of the function
-        result_type: the named tuple that several results are handed out as; None for a tuple
-        fixed:       the last input, if it is the same in every state and not handed over
+        plain:       Python function, called with the same arguments for all other cases
+        doc:         docstring of the function
+        result_type: named tuple of several results; None for a tuple
+        fixed:       the last input if it is constant in all states and not an argument
         """
         super().__init__()
         self.plain, self.array_type, self.none = plain, np.ndarray, None
@@ -79,8 +79,8 @@ class CallTable(ctypes.Structure):
         self.result_type = result_type or tuple
         for name in _API:
             setattr(self, name, addresses()[name])
-        for name, place in zip(_KERNEL, kernel.places, strict=True):
-            setattr(self, name, place)
+        for name, address in zip(_KERNEL, kernel.addresses, strict=True):
+            setattr(self, name, address)
         self.fixed = None if fixed is None else fixed.ctypes.data
         self.inputs, self.results = kernel.inputs - (fixed is not None), len(kernel.shapes)
         self.links, self.joints = kernel.links, kernel.joints
@@ -88,23 +88,23 @@ class CallTable(ctypes.Structure):
             self.sizes[i], self.ranks[i], self.shapes[i] = prod(shape), len(shape), shape
             self.lengths[i * MOST_AXES : i * MOST_AXES + len(shape)] = shape
         if result_type is not None:
-            # without a function of Python's in between
+            # avoids a call of a Python function
             self.name_them = partial(tuple.__new__, result_type)
         address, engine = _entry()
-        # one for all functions of this table: they read it for as long as they live
+        # shared by all functions of this table, which read it during their lifetime
         self._definition = _Definition(b"call", address, _FAST_WITH_KEYWORDS, doc.encode())
         self._keep_alive = kernel, engine, fixed
 
     @property
     def call(self) -> Callable[..., Any]:
-        """The built-in function, which keeps this table alive and everything in it."""
+        """A built-in function that keeps this table alive."""
         new = ctypes.PYFUNCTYPE(_OBJECT, _POINTER, _OBJECT, _POINTER)(addresses()["new_function"])
-        made: Callable[..., Any] = new(ctypes.addressof(self._definition), self, None)
-        return made
+        function: Callable[..., Any] = new(ctypes.addressof(self._definition), self, None)
+        return function
 
 
-def fits(kernel: KernelCall) -> bool:
-    """Whether there can be a built-in function for this kernel, here."""
+def is_supported(kernel: KernelCall) -> bool:
+    """True if a built-in function for this kernel is possible on this platform."""
     shapes = kernel.shapes.values()
     return (
         not fallback_reason()
@@ -117,17 +117,17 @@ def fits(kernel: KernelCall) -> bool:
 
 @cache
 def _entry() -> tuple[int, Any]:
-    places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
-    return cached_function(call_text(places), "entry")
+    offsets = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
+    return cached_function(call_text(offsets), "entry")
 
 
-# minor versions of CPython 3 on which the tests of this folder passed
+# minor versions of CPython 3 that are tested
 SUPPORTED_MINORS = (11, 12, 13)
 
-# set to anything, it makes every call take the plain path
+# environment variable: any value makes every call use the Python path
 PLAIN = "ROBOLIN_PLAIN_CALLS"
 
-# what the functions call, by the name they have here and in CPython
+# functions of CPython that the assembly calls, by their name in the table
 FUNCTIONS = {
     "vectorcall": "PyObject_Vectorcall",
     "keep": "Py_IncRef",
@@ -142,7 +142,7 @@ FUNCTIONS = {
 
 @cache
 def fallback_reason() -> str:
-    """Why calls take the plain path here; '' if they need not."""
+    """Reason for which all calls use the Python path on this platform; '' if none."""
     if os.environ.get(PLAIN):
         return f"{PLAIN} is set"
     if sys.implementation.name != "cpython":
@@ -162,28 +162,28 @@ def fallback_reason() -> str:
 
 @cache
 def addresses() -> dict[str, int]:
-    """Where the interpreter's own functions are."""
-    found = {name: getattr(ctypes.pythonapi, known) for name, known in FUNCTIONS.items()}
-    return {name: address_of(function) for name, function in found.items()}
+    """Addresses of the interpreter's functions."""
+    functions = {name: getattr(ctypes.pythonapi, c_name) for name, c_name in FUNCTIONS.items()}
+    return {name: address_of(function) for name, function in functions.items()}
 
 
 def address_of(function: object) -> int:
-    """Where a function that ctypes knows begins."""
+    """Address of a ctypes function."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
 def _arrays_are_as_expected() -> bool:
-    """Whether everything that is asked of an array is found where it is looked for."""
+    """True if NumPy arrays have the memory layout that `call_text` assumes."""
     kind = np.dtype(float)
     for array in (np.zeros(3), np.zeros((2, 5)), np.zeros((4, 6))[:, ::2], np.zeros(5)[1:]):
         array.flags.writeable = array.ndim == 1
-        found = (
+        actual = (
             _pointer(id(array) + array_text.TYPE),
             _pointer(id(array) + array_text.DATA),
-            _whole(id(array) + array_text.RANK),
+            _int32(id(array) + array_text.RANK),
             *((ctypes.c_int64 * array.ndim).from_address(_pointer(id(array) + array_text.LENGTHS))),
             _pointer(id(array) + array_text.ITEM_KIND),
-            _whole(id(array) + array_text.FLAGS) & array_text.WRITABLE,
+            _int32(id(array) + array_text.FLAGS) & array_text.WRITABLE,
         )
         flags = array.flags.num & array_text.WRITABLE
         expected = (
@@ -194,15 +194,15 @@ def _arrays_are_as_expected() -> bool:
             id(array.dtype),
             flags,
         )
-        if found != expected:
+        if actual != expected:
             return False
     order = ctypes.c_char.from_address(id(kind) + array_text.BYTE_ORDER).value
-    number = _whole(id(kind) + array_text.ITEM_NUMBER)
+    number = _int32(id(kind) + array_text.ITEM_NUMBER)
     return (order, number) == (b"=", kind.num) and ord(order) == array_text.NATIVE
 
 
 def _structures_are_as_expected() -> bool:
-    """Whether an object with C data says where they are as it is expected to."""
+    """True if ctypes structures have the memory layout that `call_text` assumes."""
 
     class Probe(ctypes.Structure):
         _fields_ = (("number", ctypes.c_int64),)
@@ -211,9 +211,9 @@ def _structures_are_as_expected() -> bool:
     return _pointer(id(probe) + TABLE_OFFSET) == ctypes.addressof(probe)
 
 
-def _pointer(place: int) -> int:
-    return ctypes.c_void_p.from_address(place).value or 0
+def _pointer(address: int) -> int:
+    return ctypes.c_void_p.from_address(address).value or 0
 
 
-def _whole(place: int) -> int:
-    return ctypes.c_int32.from_address(place).value
+def _int32(address: int) -> int:
+    return ctypes.c_int32.from_address(address).value

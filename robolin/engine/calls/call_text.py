@@ -1,33 +1,32 @@
-"""How the interpreter calls a kernel for one state, in assembly: a built-in function.
+"""LLVM assembly of a built-in CPython function that runs a kernel for one state.
 
-Every built-in function of CPython is handed the object it belongs to, the arguments and the names
-of those given by keyword.  This one finds in its object the table that `call_table` lays out, looks
-whether every argument is an array as the kernel reads it, and runs the kernel:
+CPython passes `self`, the arguments and the names of keyword arguments to a built-in function.
+This function reads the table of `call_table` from `self`, checks that every argument is an array
+that the kernel can read, and runs the kernel:
 
-    no `out`:  new arrays by numpy.empty, a tuple of them if there are several results
-    with one:  its arrays, if they are as the results and lie apart from everything else
+    without `out`: into new arrays from numpy.empty; several results are returned as a tuple
+    with `out`:    into its arrays, if they match the results and overlap no other array
 
-Whatever is not so, and whatever the kernel complains of, is handed on as it came to the plain path,
-an ordinary function that looks closer, explains or answers.  So nothing is explained here, and
-nothing is believed that was not looked at.  The interpreter's lock is held from the last look at
-the arguments to the end, which is why one table's memory is enough for all threads.
+All other arguments, and states with a nonzero kernel status, are passed unchanged to the Python
+path, an ordinary function that validates, explains or computes.  The function holds the GIL from
+the last argument check to the end, so all threads can share the memory of one table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# where an array keeps what is asked about it, in bytes; `interpreter` sees to it that it is so
+# byte offsets of the fields of a NumPy array; `call_table` checks them at run time
 TYPE, DATA, RANK, LENGTHS, ITEM_KIND, FLAGS = 8, 16, 24, 32, 56, 64
-# and the kind of its items
+# byte offsets of the fields of its dtype
 BYTE_ORDER, ITEM_NUMBER = 26, 28
 NATIVE, DOUBLE_TYPE = ord("="), 12
-# flags: unbroken rows, on boundaries, may be written to
+# flags: C-contiguous, aligned, writable
 READABLE, WRITABLE = 0x101, 0x501
 
-LOOK = f"""
-; where the numbers of an array are, or nothing if it is not such an array
-define internal ptr @looked_at(ptr %object, ptr %array.type, i64 %rank, ptr %lengths, i32 %flags) {{
+_CHECKS = f"""
+; data pointer of a double array with this shape and flags, or null
+define internal ptr @data_of(ptr %object, ptr %array.type, i64 %rank, ptr %lengths, i32 %flags) {{
 entry:
   %type.place = getelementptr i8, ptr %object, i64 {TYPE}
   %type = load ptr, ptr %type.place, align 8
@@ -64,9 +63,9 @@ length:
   %own.place = getelementptr i64, ptr %own.lengths, i64 %i
   %own = load i64, ptr %own.place, align 8
   %place = getelementptr i64, ptr %lengths, i64 %i
-  %wanted = load i64, ptr %place, align 8
+  %expected = load i64, ptr %place, align 8
   %next = add i64 %i, 1
-  %same = icmp eq i64 %own, %wanted
+  %same = icmp eq i64 %own, %expected
   br i1 %same, label %axis, label %no
 yes:
   %data.place = getelementptr i8, ptr %object, i64 {DATA}
@@ -76,7 +75,7 @@ no:
   ret ptr null
 }}
 
-; whether two stretches of doubles share memory
+; true if two ranges of doubles overlap
 define internal i1 @overlap(ptr %a, i64 %a.size, ptr %b, i64 %b.size) alwaysinline {{
   %a.end = getelementptr double, ptr %a, i64 %a.size
   %b.end = getelementptr double, ptr %b, i64 %b.size
@@ -88,7 +87,7 @@ define internal i1 @overlap(ptr %a, i64 %a.size, ptr %b, i64 %b.size) alwaysinli
 """
 
 
-# where an object that has C data, as the table does, says where they are
+# byte offset of the data pointer in a ctypes object, such as the table
 TABLE_OFFSET = 16
 
 MOST_INPUTS, MOST_RESULTS, MOST_AXES = 8, 8, 4
@@ -100,7 +99,7 @@ entry:
   %places = alloca [{MOST_RESULTS + 1} x i64], align 16
   %made = alloca [{MOST_RESULTS} x ptr], align 16
   %handed = alloca ptr, align 8
-  %complaint = alloca double, align 8
+  %status.place = alloca double, align 8
   %table.place = getelementptr i8, ptr %self, i64 {TABLE_OFFSET}
   %table = load ptr, ptr %table.place, align 8
 ; fields
@@ -130,7 +129,7 @@ with.out:
   %is.none = icmp eq ptr %given, %none
   br i1 %is.none, label %make, label %look.at.out
 
-; new arrays, before anything is looked at: making them may run other code
+; create new arrays before checking the arguments: creating them may run other code
 make:
   br label %make.next
 make.next:
@@ -152,7 +151,7 @@ make.one:
   %r.next = add i64 %r, 1
   br label %make.next
 
-; arrays given for the results
+; arrays of the argument `out`
 look.at.out:
   %single = icmp eq i64 %results, 1
   br i1 %single, label %out.begin, label %out.tuple
@@ -183,7 +182,7 @@ out.look:
   %rank = load i64, ptr %rank.place, align 8
   %lengths.first = mul i64 %o, {MOST_AXES}
   %o.lengths = getelementptr i64, ptr %lengths, i64 %lengths.first
-  %o.data = call ptr @looked_at(ptr %target, ptr %array_type, i64 %rank, ptr %o.lengths,
+  %o.data = call ptr @data_of(ptr %target, ptr %array_type, i64 %rank, ptr %o.lengths,
                                 i32 {WRITABLE})
   %o.there = icmp ne ptr %o.data, null
   br i1 %o.there, label %out.fits, label %plain_path
@@ -204,7 +203,7 @@ inputs.next:
 input.look:
   %argument.place = getelementptr ptr, ptr %arguments, i64 %i
   %argument = load ptr, ptr %argument.place, align 8
-  %i.data = call ptr @looked_at(ptr %argument, ptr %array_type, i64 1, ptr %joints.place,
+  %i.data = call ptr @data_of(ptr %argument, ptr %array_type, i64 1, ptr %joints.place,
                                 i32 {READABLE})
   %i.there = icmp ne ptr %i.data, null
   br i1 %i.there, label %input.fits, label %dropped
@@ -216,7 +215,7 @@ input.fits:
   store i64 0, ptr %stride.place, align 8
   %i.next = add i64 %i, 1
   br label %inputs.next
-; an input that is the same in every state is not handed over; kernels without one never look
+; a constant input is not an argument; kernels without one do not read it
 inputs.end:
   %fixed.number = shl i64 %inputs, 1
   %fixed.start = getelementptr ptr, ptr %starts, i64 %fixed.number
@@ -225,7 +224,7 @@ inputs.end:
   store i64 0, ptr %fixed.stride, align 8
   br i1 %fresh, label %run, label %apart.next
 
-; arrays that are written to lie apart from those that are read, and from each other
+; output arrays must not overlap inputs or each other
 apart.next:
   %p = phi i64 [0, %inputs.end], [%p.next, %apart.each.end]
   %apart.more = icmp slt i64 %p, %results
@@ -266,11 +265,11 @@ apart.each.end:
 run:
   %past.caches = getelementptr i64, ptr %places, i64 %results
   store i64 0, ptr %past.caches, align 8
-  call void %kernel(ptr %doubles, ptr %wholes, ptr %starts, ptr %places, ptr %complaint,
+  call void %kernel(ptr %doubles, ptr %wholes, ptr %starts, ptr %places, ptr %status.place,
                     ptr %scratch, ptr %tables, ptr %staging, i64 %links, i64 %joints, i64 0, i64 1)
-  %said = load double, ptr %complaint, align 8
-  %content = fcmp oeq double %said, 0.0
-  br i1 %content, label %answer, label %dropped
+  %status = load double, ptr %status.place, align 8
+  %valid = fcmp oeq double %status, 0.0
+  br i1 %valid, label %answer, label %dropped
 answer:
   br i1 %fresh, label %new, label %same
 same:
@@ -307,13 +306,13 @@ give.names:
   call void %drop(ptr %tuple)
   ret ptr %with.names
 
-; memory ran out: what was made so far goes, and what the interpreter says of it stands
+; out of memory: release the new arrays and keep the interpreter's exception
 failed:
   %so.far = phi i64 [%r, %make.it], [0, %out.item]
   br label %clear
 failed.after:
   br label %clear
-; no answer after all: what was made goes, and the plain path is asked
+; no result: release the new arrays and call the Python path
 dropped:
   %unneeded = select i1 %fresh, i64 %results, i64 0
   br label %clear
@@ -342,21 +341,21 @@ plain_path:
 """
 
 
-def call_text(places: Mapping[str, int]) -> str:
-    """The whole module, for a table that has its fields at these places, in bytes."""
-    return LOOK + _CALL.replace("; fields", "\n".join(_fields(places)))
+def call_text(offsets: Mapping[str, int]) -> str:
+    """The complete module, for a table with these byte offsets of its fields."""
+    return _CHECKS + _CALL.replace("; fields", "\n".join(_fields(offsets)))
 
 
-# fields that are numbers, and fields that are looked at where they are
+# fields that are integers, and arrays that are read in place
 _NUMBERS = ("inputs", "results", "links", "joints")
 _LISTS = ("sizes", "ranks", "lengths", "shapes")
 
 
-def _fields(places: Mapping[str, int]) -> list[str]:
+def _fields(offsets: Mapping[str, int]) -> list[str]:
     lines = []
-    for name, place in places.items():
+    for name, offset in offsets.items():
         where = f"%{name}" if name in _LISTS else f"%{name}.place"
-        lines.append(f"  {where} = getelementptr i8, ptr %table, i64 {place}")
+        lines.append(f"  {where} = getelementptr i8, ptr %table, i64 {offset}")
         if name not in _LISTS:
             kind = "i64" if name in _NUMBERS else "ptr"
             lines.append(f"  %{name} = load {kind}, ptr {where}, align 8")

@@ -1,14 +1,14 @@
-"""Compiled kernels on disk: complete or absent, checked before use, bounded in size.
+"""Disk cache of compiled kernels: atomic writes, authenticated reads, bounded size.
 
-A cache file begins with a digest of its name and what follows, under a key that is the user's
-own.  Machine code is run only from files that nobody but the user can have put where they are, and
-whose digest is right; anything else is compiled again.  The key is what tells kernels from files
-that came with somebody's sources: those belong to the user too, once checked out.
+A cache file starts with an HMAC of its name and content under a secret key of the user.  Machine
+code is loaded only from files that only the user can have written and whose HMAC is valid; other
+kernels are compiled again.  The key is needed because files checked out from a foreign repository
+also belong to the user.
 
-A file is trusted if it is a regular one, belongs to the user, has no second name and may be
-written by nobody else, and if the same holds for every folder and link on the way to it; folders
-on the way may also belong to the system.  A folder that everybody may write is no danger if it
-keeps its entries for their owners, as /tmp does: what stands in it is looked at in turn.
+A file is trusted if it is a regular file, belongs to the user, has one hard link, and only the
+user may write to it.  The same applies to every folder and symbolic link of its path, which may
+also belong to root.  World-writable folders with the sticky bit, such as /tmp, are accepted,
+because their entries are checked as well.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ from pathlib import Path
 LARGEST_FOLDER = 64 * 1024 * 1024
 _SUFFIX = ".kernel"
 
-# a file being written is nobody's after this many seconds: whoever wrote it was killed
+# seconds after which a temporary file counts as abandoned: its writer was killed
 ABANDONED = 3600
 _DIGEST_BYTES = 32
 _KEY_BYTES = 32
 
 _PART = ".part"
-_MOST_LINKS = 40
-_SYSTEM = 0
+_MAX_LINKS = 40
+_ROOT_UID = 0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
-_said: set[str] = set()
+_warned: set[str] = set()
 
 
 def folder() -> Path | None:
-    """ROBOLIN_CACHE, or robolin's place among the user's caches; None for a user without home."""
+    """Cache folder: ROBOLIN_CACHE, or robolin in the user's caches; None without a home folder."""
     return _absolute("ROBOLIN_CACHE") or _of_user("XDG_CACHE_HOME", ".cache")
 
 
 def key_file() -> Path | None:
-    """Where the key is that kernels are signed with: beside the user's settings, not the cache."""
-    place = _of_user("XDG_CONFIG_HOME", ".config")
-    return place and place / "kernels.key"
+    """Path of the secret key for the HMAC: in the user's settings, not in the cache."""
+    config = _of_user("XDG_CONFIG_HOME", ".config")
+    return config and config / "kernels.key"
 
 
 def read_kernel(key: str) -> bytes | None:
-    """The kernel stored under this key, or None if there is none to be trusted."""
-    place, secret = folder(), _secret()
-    if place is None or secret is None:
+    """The kernel stored under this key; None if it is missing or not trusted."""
+    cache, secret = folder(), _secret()
+    if cache is None or secret is None:
         return None
-    path = place / (key + _SUFFIX)
+    path = cache / (key + _SUFFIX)
     try:
-        _require_private_folder(place)
+        _require_private_folder(cache)
         data = _read_private(path, LARGEST_FOLDER)
     except OSError:
         return None
@@ -68,39 +68,39 @@ def read_kernel(key: str) -> bytes | None:
     if not hmac.compare_digest(_digest(secret, key, content), digest):
         return None
     with suppress(OSError):
-        os.utime(path)  # the kernels used last are the last to go
+        os.utime(path)  # mark as recently used
     return content
 
 
 def write_kernel(key: str, content: bytes) -> None:
-    """Store a kernel; a folder that cannot be written is mentioned once and otherwise ignored."""
-    place = folder()
+    """Store a kernel; warn once if the folder cannot be written."""
+    cache = folder()
     try:
-        if place is None:
+        if cache is None:
             raise PermissionError("you have no home folder")
         secret = _secret() or _new_secret()
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _require_private_folder(place)
-        _write_private(place / (key + _SUFFIX), _digest(secret, key, content) + content)
-        _sweep(place)
-        _evict_lru(place)
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_private_folder(cache)
+        _write_private(cache / (key + _SUFFIX), _digest(secret, key, content) + content)
+        _sweep(cache)
+        _evict_lru(cache)
     except OSError as error:
         reason = error.strerror or str(error)
-        where = f" in {place}" if place else ""
-        # without a home there is no place for the key either
+        where = f" in {cache}" if cache else ""
+        # without a home folder, the key has no folder either
         needed = "ROBOLIN_CACHE" if key_file() else "HOME, or XDG_CONFIG_HOME and ROBOLIN_CACHE,"
         help_ = f"set {needed} to a folder of yours"
-        _say("not kept", f"compiled kernels cannot be kept{where} ({reason}); {help_}")
+        _warn_once("not kept", f"compiled kernels cannot be kept{where} ({reason}); {help_}")
 
 
 def _absolute(variable: str) -> Path | None:
-    """The folder a variable names, unless what it means depends on where one happens to be."""
+    """Folder in an environment variable; relative paths are ignored with a warning."""
     path = os.environ.get(variable)
     if not path:
         return None
     if os.path.isabs(path):
         return Path(path)
-    _say(variable, f"{variable} is ignored: '{path}' is not an absolute path")
+    _warn_once(variable, f"{variable} is ignored: '{path}' is not an absolute path")
     return None
 
 
@@ -113,7 +113,7 @@ def _of_user(variable: str, usual: str) -> Path | None:
 
 
 def _home() -> Path | None:
-    """The user's home, if there is one; an empty name would be taken for the root."""
+    """The user's home folder, or None; an empty HOME would mean the root folder."""
     try:
         home = Path.home()
     except RuntimeError:
@@ -123,20 +123,20 @@ def _home() -> Path | None:
 
 
 def _secret() -> bytes | None:
-    """The user's key, None if there is none that can be trusted."""
+    """The user's secret key; None if it is missing or not trusted."""
     path = key_file()
     if path is None:
         return None
     try:
         _require_private_folder(path.parent)
-        found = _read_private(path, _KEY_BYTES)
+        secret = _read_private(path, _KEY_BYTES)
     except OSError:
         return None
-    return found if found is not None and len(found) == _KEY_BYTES else None
+    return secret if secret is not None and len(secret) == _KEY_BYTES else None
 
 
 def _new_secret() -> bytes:
-    """A key made now; of several made at once the last one counts, and the others are forgotten."""
+    """Create the secret key; if several processes do so concurrently, the last one wins."""
     path = key_file()
     if path is None:
         raise PermissionError("you have no home folder")
@@ -150,22 +150,22 @@ def _new_secret() -> bytes:
 
 
 def _digest(secret: bytes, key: str, content: bytes) -> bytes:
-    """Of the name as well: a sound file under another kernel's name is not that kernel."""
+    """HMAC of name and content, so that a file renamed to another kernel is invalid."""
     return hmac.digest(secret, key.encode() + content, "sha256")
 
 
-def _sweep(place: Path) -> None:
-    """Remove what was left behind half written."""
-    for path in place.glob(".*" + _PART):
+def _sweep(cache: Path) -> None:
+    """Remove abandoned temporary files."""
+    for path in cache.glob(".*" + _PART):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED:
                 path.unlink()
 
 
-def _evict_lru(place: Path) -> None:
-    """Forget the kernels that were not used for longest until the folder is small enough."""
+def _evict_lru(cache: Path) -> None:
+    """Delete the least recently used kernels until the folder is small enough."""
     files = []
-    for path in place.glob("*" + _SUFFIX):
+    for path in cache.glob("*" + _SUFFIX):
         with suppress(OSError):
             info = path.stat()
             files.append((info.st_mtime, info.st_size, path))
@@ -178,21 +178,21 @@ def _evict_lru(place: Path) -> None:
         total -= size
 
 
-def _say(what: str, message: str) -> None:
-    """Warn, once for each thing that can be wrong."""
-    if what not in _said:
-        _said.add(what)
+def _warn_once(what: str, message: str) -> None:
+    """Warn once per kind of problem."""
+    if what not in _warned:
+        _warned.add(what)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _require_private_folder(folder: Path) -> None:
-    """Refuse, by a PermissionError, a folder that somebody else may have put something into."""
+    """Raise PermissionError for a folder that other users may write to."""
     if not hasattr(os, "getuid"):
         return
     me = os.getuid()
     info = None
     for path, info in _path_components(folder):
-        if info.st_uid not in (me, _SYSTEM):
+        if info.st_uid not in (me, _ROOT_UID):
             raise PermissionError(f"{path} belongs to another user")
         if not stat.S_ISLNK(info.st_mode) and _shared(info) and not info.st_mode & stat.S_ISVTX:
             raise PermissionError(f"others may write to {path}")
@@ -203,10 +203,7 @@ def _require_private_folder(folder: Path) -> None:
 
 
 def _read_private(path: Path, most: int) -> bytes | None:
-    """What is in a file of the user's own, None if there is none to be trusted.
-
-    The folder has been found to be private.
-    """
+    """Content of a file in a private folder; None if it is missing or not trusted."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
@@ -220,7 +217,7 @@ def _read_private(path: Path, most: int) -> bytes | None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Put a file that nobody else can read or write in its place, complete or not at all."""
+    """Write a file atomically that only the user can read and write."""
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=_PART)
     try:
         with open(handle, "wb") as stream:
@@ -236,20 +233,20 @@ def _trusted(info: os.stat_result) -> bool:
         return False
     if not hasattr(os, "getuid"):
         return True
-    # a second name may stand where others can see to what the file holds
+    # another hard link may be in a folder where other users can change it
     alone = info.st_nlink <= 1
     return alone and info.st_uid == os.getuid() and not info.st_mode & _OTHERS_WRITE
 
 
 def _shared(info: os.stat_result) -> bool:
-    """Whether anybody but the owner may write."""
+    """True if others than the owner may write."""
     if info.st_mode & stat.S_IWOTH:
         return True
     return bool(info.st_mode & stat.S_IWGRP) and not _is_private_group(info)
 
 
 def _is_private_group(info: os.stat_result) -> bool:
-    """Whether the group is the one that a user has to himself on many systems."""
+    """True for the private group that many systems create for each user."""
     import grp
     import pwd
 
@@ -262,7 +259,7 @@ def _is_private_group(info: os.stat_result) -> bool:
 
 
 def _path_components(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every folder and link between the root and an absolute path, itself the last of them."""
+    """Every folder and symbolic link from the root to an absolute path, including the path."""
     here = Path(path.anchor)
     yield here, os.lstat(here)
     ahead, links = list(reversed(path.parts[1:])), 0
@@ -271,15 +268,15 @@ def _path_components(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
         if part == "..":
             here = here.parent
             continue
-        found = here / part
-        info = os.lstat(found)
+        entry = here / part
+        info = os.lstat(entry)
         if stat.S_ISLNK(info.st_mode):
             links += 1
-            if links > _MOST_LINKS:
+            if links > _MAX_LINKS:
                 raise PermissionError(f"{path} has too many links on the way to it")
-            target = Path(os.readlink(found))
+            target = Path(os.readlink(entry))
             here = Path(target.anchor) if target.is_absolute() else here
             ahead += reversed(target.parts[1:] if target.is_absolute() else target.parts)
         else:
-            here = found
-        yield found, info
+            here = entry
+        yield entry, info

@@ -1,8 +1,7 @@
-"""A whole kernel: rows in, the algorithm on lanes, rows out.
+"""LLVM text of a complete kernel: gather rows into lanes, run the algorithm, scatter results.
 
-The kernel goes through a range of rows in blocks of `width`.  In each block it gathers the inputs
-into lanes, runs the algorithm, and scatters the results; nothing outside the range is read or
-written.
+The kernel processes a range of rows in blocks of `width`.  It reads and writes nothing outside
+the range.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.llvm_text import RANGE, Assembly, entries, surroundings
 from robolin.engine.compiled.trace import TracedChain
 
-# what a row says whose inputs should be looked at before its results are believed
+# status of a row whose inputs or results may be invalid and need checking
 STATUS_SUSPECT = -1.0
 
 ARGUMENTS = ", ".join(
@@ -39,7 +38,7 @@ ARGUMENTS = ", ".join(
 
 
 class KernelChain(TracedChain):
-    """A chain that is written down in LLVM's assembly."""
+    """A chain traced into LLVM assembly."""
 
     asm: Assembly
 
@@ -51,7 +50,7 @@ def trace(
     variant: Variant,
     width: int,
 ) -> tuple[str, int, int]:
-    """The kernel's assembly, its scratch vectors per link and its number of tables."""
+    """Assembly of the kernel, its scratch vectors per link, and its number of tables."""
     asm = Assembly(width)
     chain = KernelChain(asm, variant, inputs, gives)
     for row in asm.loop(Value("%first"), Value("%last"), width):
@@ -60,28 +59,28 @@ def trace(
         algorithm(chain)
         _scatter(chain, row)
     for _ in asm.only_if(_streaming(chain)):
-        # what went past the caches is there before anybody is told that it is
+        # non-temporal stores must be visible before completion is signalled
         asm.do("fence seq_cst")
-    kernel = asm.whole_function("kernel", f"{ARGUMENTS}, {RANGE}")
+    kernel = asm.function_text("kernel", f"{ARGUMENTS}, {RANGE}")
     text = "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
     return text, chain.scratch_vectors, chain.table_count
 
 
 def _gather(chain: KernelChain, row: Value) -> None:
-    """Bring `width` rows of every input into lanes; rows beyond the last repeat it.
+    """Load `width` rows of every input into lanes; rows after the last repeat it.
 
-    On the way, rows are marked that have values which are not finite, or angles too large for a
-    sine: x - x is zero for every finite number and NaN for the others.
+    Rows with non-finite values or angles too large for a sine are marked as suspect: x - x is
+    zero for every finite number and NaN for others.
     """
     asm = chain.asm
-    last = asm.whole("sub", Value("%last"), 1)
-    rows = [asm.whole("add", row, lane) for lane in range(asm.width)]
+    last = asm.int_op("sub", Value("%last"), 1)
+    rows = [asm.int_op("add", row, lane) for lane in range(asm.width)]
     inside = [asm.smaller(r, last) for r in rows]
     starts = {}
     for number, name in enumerate(chain.inputs):
         data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
         stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
-        starts[name] = [asm.address(data, asm.whole("mul", r, stride)) for r in inside]
+        starts[name] = [asm.address(data, asm.int_op("mul", r, stride)) for r in inside]
 
     nothing = chain.cell((0.0,))
     for k in chain.tip_to_base():
@@ -97,26 +96,26 @@ def _gather(chain: KernelChain, row: Value) -> None:
 
 
 def _suspect(chain: KernelChain, nothing: Lane) -> None:
-    """Where the sum of what should be nothing is not, complain unless it was done already."""
-    said = chain.complaint.lanes[0]
-    first = said.select(said.compare("oeq", said, 0.0), STATUS_SUSPECT, said)
-    chain.complaint.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), said, first),)
+    """Mark rows as suspect where `nothing` is not zero, unless they have a status already."""
+    status = chain.status.lanes[0]
+    first = status.select(status.compare("oeq", status, 0.0), STATUS_SUSPECT, status)
+    chain.status.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), status, first),)
 
 
 def _input(chain: KernelChain, name: str, k: Value, starts: Sequence[Value]) -> Lane:
     asm = chain.asm
-    coordinate = chain.arm.whole(layout.COORDINATE, k)
-    place = chain.arm.whole(layout.PLACE, coordinate)
+    coordinate = chain.arm.int_entry(layout.COORDINATE, k)
+    index = chain.arm.int_entry(layout.PLACE, coordinate)
     vector = Value("poison")
     for lane, start in enumerate(starts):
-        number = asm.load("double", asm.address(start, place))
+        number = asm.load("double", asm.address(start, index))
         vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
     return chain.apply_mimic(name, k, Lane(asm, vector))
 
 
 def _clear(chain: KernelChain) -> None:
-    """Start a block: no complaints, and nothing staged where results are added up."""
-    chain.complaint.value = (0.0,)
+    """Start a block: clear the status, and the staging memory if results are accumulated."""
+    chain.status.value = (0.0,)
     if chain.variant.mimics:
         asm = chain.asm
         for e in asm.loop(0, chain.staging.total, 1):
@@ -124,24 +123,24 @@ def _clear(chain: KernelChain) -> None:
 
 
 def _scatter(chain: KernelChain, row: Value) -> None:
-    """Write the staged results of this block's rows, and whom each row complained of."""
+    """Write the staged results and the status of the rows of this block."""
     asm = chain.asm
     nothing = chain.cell((0.0,))
-    end = asm.whole("add", row, asm.width)
-    whole_block = asm.emit(f"icmp sle i64 {end}, %last")
+    end = asm.int_op("add", row, asm.width)
+    full_block = asm.emit(f"icmp sle i64 {end}, %last")
     for number, name in enumerate(chain.staging.gives):
         data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
         size = chain.staging.sizes[name]
         stage = asm.vector_address(Value("%staging"), chain.staging.offsets[name])
         starts = [
-            asm.address(data, asm.whole("mul", asm.whole("add", row, lane), size))
+            asm.address(data, asm.int_op("mul", asm.int_op("add", row, lane), size))
             for lane in range(asm.width)
         ]
-        # a whole block goes out in groups of `width` entries, the last one overlapping if it must
+        # a full block is written in groups of `width` entries; the last group may overlap
         enough = asm.emit(f"icmp sge i64 {size}, {asm.width}")
-        grouped = asm.emit(f"and i1 {whole_block}, {enough}")
+        grouped = asm.emit(f"and i1 {full_block}, {enough}")
         done = asm.emit(f"select i1 {grouped}, i64 {size}, i64 0")
-        last = asm.whole("sub", size, asm.width)
+        last = asm.int_op("sub", size, asm.width)
         streamed = asm.emit(f"select i1 {_streamed(chain, data, size)}, i64 {done}, i64 0")
         for begin, stop, past_caches in ((0, streamed, True), (streamed, done, False)):
             for group in asm.loop(begin, stop, asm.width):
@@ -153,16 +152,16 @@ def _scatter(chain: KernelChain, row: Value) -> None:
             nothing.value = (nothing.value[0] + (value - value),)
         _scatter_one_by_one(chain, row, stage, starts, done, size)
     _suspect(chain, nothing.lanes[0])
-    _scatter_complaints(chain, row)
+    _scatter_status(chain, row)
 
 
 def _scatter_one_by_one(
     chain: KernelChain, row: Value, stage: Value, starts: Sequence[Value], done: Value, size: Value
 ) -> None:
-    """Write the entries that make no whole group, of the rows that there are."""
+    """Write the entries outside full groups, for rows inside the range."""
     asm = chain.asm
     for lane in range(asm.width):
-        present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %last")
+        present = asm.emit(f"icmp slt i64 {asm.int_op('add', row, lane)}, %last")
         for _ in asm.only_if(present):
             for e in asm.loop(done, size, 1):
                 vector = asm.vector_address(stage, e)
@@ -172,24 +171,24 @@ def _scatter_one_by_one(
 
 
 def _streaming(chain: KernelChain) -> Value:
-    """Whether the results are too many to stay in any cache; said behind their addresses."""
+    """Flag after the output addresses: the results are too large for the caches."""
     asm = chain.asm
-    said = asm.load("i64", asm.address(Value("%outputs"), len(chain.staging.gives), "i64"))
-    return asm.emit(f"icmp ne i64 {said}, 0")
+    flag = asm.load("i64", asm.address(Value("%outputs"), len(chain.staging.gives), "i64"))
+    return asm.emit(f"icmp ne i64 {flag}, 0")
 
 
 def _streamed(chain: KernelChain, data: Value, size: Value) -> Value:
-    """Whether this result may go past the caches: only if all its vectors lie on boundaries."""
+    """Condition for non-temporal stores of a result: all its vectors are aligned."""
     asm = chain.asm
-    place = asm.emit(f"ptrtoint ptr {data} to i64")
-    off = asm.whole("and", place, 8 * asm.width - 1)
-    rest = asm.whole("and", size, asm.width - 1)
-    on_boundaries = asm.emit(f"icmp eq i64 {asm.whole('or', off, rest)}, 0")
+    address = asm.emit(f"ptrtoint ptr {data} to i64")
+    off = asm.int_op("and", address, 8 * asm.width - 1)
+    rest = asm.int_op("and", size, asm.width - 1)
+    on_boundaries = asm.emit(f"icmp eq i64 {asm.int_op('or', off, rest)}, 0")
     return asm.emit(f"and i1 {_streaming(chain)}, {on_boundaries}")
 
 
 def _sum(values: list[Lane]) -> Lane:
-    """Added up in pairs, so that no addition waits for all the others."""
+    """Pairwise sum, which shortens the dependency chain."""
     while len(values) > 1:
         odd = values[-1:] if len(values) % 2 else []
         values = [a + b for a, b in zip(values[::2], values[1::2], strict=False)] + odd
@@ -199,22 +198,22 @@ def _sum(values: list[Lane]) -> Lane:
 def _move_out(
     chain: KernelChain, stage: Value, starts: Sequence[Value], e: Value, past_caches: bool
 ) -> Lane:
-    """`width` entries of `width` rows at once; the sum of the entries in each row comes back."""
+    """Write `width` entries of `width` rows; return the sum of the entries in each row."""
     asm, width = chain.asm, chain.asm.width
-    entries = [asm.vector_address(stage, asm.whole("add", e, i)) for i in range(width)]
-    # adding nothing turns -0.0 into 0.0: a result has one zero only
+    entries = [asm.vector_address(stage, asm.int_op("add", e, i)) for i in range(width)]
+    # adding 0.0 converts -0.0 to 0.0
     lanes = [Lane(asm, asm.load_vector(entry)) + 0.0 for entry in entries]
     for start, vector in zip(starts, _transposed(asm, lanes), strict=True):
-        place = asm.address(start, e)
+        address = asm.address(start, e)
         if past_caches:
-            asm.stream_vector(vector, place)
+            asm.stream_vector(vector, address)
         else:
-            asm.store_vector(vector, place, aligned=False)
+            asm.store_vector(vector, address, aligned=False)
     return _sum(lanes)
 
 
 def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
-    """Entries by lanes turned into rows by entries."""
+    """Transpose vectors of one entry each into vectors of one row each."""
     width = asm.width
     vectors = [lane.value for lane in lanes]
     step = 1
@@ -229,13 +228,13 @@ def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
     return vectors
 
 
-def _scatter_complaints(chain: KernelChain, row: Value) -> None:
+def _scatter_status(chain: KernelChain, row: Value) -> None:
     asm = chain.asm
-    said = chain.complaint.lanes[0]
+    status = chain.status.lanes[0]
     for lane in range(asm.width):
-        here = asm.whole("add", row, lane)
+        here = asm.int_op("add", row, lane)
         present = asm.emit(f"icmp slt i64 {here}, %last")
         for _ in asm.only_if(present):
-            number = asm.emit(f"extractelement {asm.vector} {said.value}, i32 {lane}")
-            place = asm.address(Value("%complaints"), here)
-            asm.do(f"store double {number}, ptr {place}, align 8")
+            number = asm.emit(f"extractelement {asm.vector} {status.value}, i32 {lane}")
+            address = asm.address(Value("%complaints"), here)
+            asm.do(f"store double {number}, ptr {address}, align 8")

@@ -1,4 +1,4 @@
-"""Kernels: an algorithm traced, compiled for this machine, and kept for next time."""
+"""Kernels: trace an algorithm, compile it for this machine, and cache the machine code."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from robolin.engine.compiled import kernel_cache
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
 
-_POINTER, _WHOLE = ctypes.c_void_p, ctypes.c_int64
-_KNOWN = (*[_POINTER] * 8, _WHOLE, _WHOLE)
-_CALL = ctypes.CFUNCTYPE(None, *_KNOWN, _WHOLE, _WHOLE)
-_SHARE = ctypes.CFUNCTYPE(_WHOLE, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
+_POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
+_KNOWN = (*[_POINTER] * 8, _INT64, _INT64)
+_CALL = ctypes.CFUNCTYPE(None, *_KNOWN, _INT64, _INT64)
+_SHARE = ctypes.CFUNCTYPE(_INT64, *_KNOWN, *[_INT64] * 3, _POINTER, _POINTER)
 
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """What a kernel is made from: an algorithm with its inputs and results, for one variant.
+    """Everything that determines a kernel: algorithm, inputs, results, variant, vector width.
 
-    algorithm: its entry in the catalogue, whose `run` is looked at only to compile
-    optimized: or compiled in a tenth of the time, and half as quick at worst
+    algorithm: entry of the catalogue; its `run` is used only to compile
+    optimized: False compiles in a tenth of the time, and the kernel is up to twice as slow
     """
 
     name: str
@@ -42,10 +42,10 @@ class KernelSpec:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Machine code, and how much scratch memory it wants.
+    """Machine code and the size of its scratch memory.
 
-    call:  for a range of rows
-    share: for the pieces that a thread claims, as told in `entry_text`
+    call:  computes a range of rows
+    share: computes the pieces that a thread claims; see `llvm_text.entries`
     """
 
     call: Any
@@ -57,61 +57,61 @@ class Kernel:
 
 
 _kernels: dict[tuple[str, Variant, int, bool], Kernel] = {}
-# for everything that goes into LLVM; again by its owner, whose signal handler may ask for a kernel
+# guards all LLVM calls; reentrant, because a signal handler may request a kernel
 _lock = RLock()
 
 if hasattr(os, "register_at_fork"):
-    # a process forked off while another thread compiles would wait for that thread for ever
+    # a child forked while another thread compiles would wait for that thread forever
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
 
 
-def kernel_for(recipe: KernelSpec) -> Kernel:
-    """The kernel from memory, from the cache folder, or compiled now."""
-    key = _place(recipe)
+def kernel_for(spec: KernelSpec) -> Kernel:
+    """Return the kernel from memory or the cache folder, or compile it."""
+    key = _memory_key(spec)
     kernel = _kernels.get(key)
     if kernel is None:
         with _lock:
-            kernel = _kernels.get(key) or _load_or_compile(recipe)
+            kernel = _kernels.get(key) or _load_or_compile(spec)
             _kernels[key] = kernel
     return kernel
 
 
-def is_cached(recipe: KernelSpec) -> bool:
-    """Whether a kernel is in memory or in the cache folder, so that nothing must be compiled."""
-    if _place(recipe) in _kernels:
+def is_cached(spec: KernelSpec) -> bool:
+    """True if the kernel is in memory or in the cache folder."""
+    if _memory_key(spec) in _kernels:
         return True
     with _lock:
-        return kernel_cache.read_kernel(_key(recipe)) is not None
+        return kernel_cache.read_kernel(_key(spec)) is not None
 
 
-def _place(recipe: KernelSpec) -> tuple[str, Variant, int, bool]:
-    return recipe.name, recipe.variant, recipe.width, recipe.optimized
+def _memory_key(spec: KernelSpec) -> tuple[str, Variant, int, bool]:
+    return spec.name, spec.variant, spec.width, spec.optimized
 
 
-def _load_or_compile(recipe: KernelSpec) -> Kernel:
-    key = _key(recipe)
+def _load_or_compile(spec: KernelSpec) -> Kernel:
+    key = _key(spec)
     stored = kernel_cache.read_kernel(key)
     if stored is None:
-        stored = _compiled(recipe)
+        stored = _compiled(spec)
         kernel_cache.write_kernel(key, stored)
-    return _linked(stored, recipe.width)
+    return _linked(stored, spec.width)
 
 
-def _compiled(recipe: KernelSpec) -> bytes:
-    """The kernel's object code behind one line that says what memory it needs."""
+def _compiled(spec: KernelSpec) -> bytes:
+    """One line of JSON with the memory sizes, then the object code of the kernel."""
     from robolin.engine.compiled.kernel_text import trace
 
     text, scratch, tables = trace(
-        recipe.algorithm.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
+        spec.algorithm.run, spec.needs, dict(spec.gives), spec.variant, spec.width
     )
     head = json.dumps({"scratch": scratch, "tables": tables}).encode()
-    return head + b"\n" + object_code(text, recipe.optimized)
+    return head + b"\n" + object_code(text, spec.optimized)
 
 
 def object_code(text: str, optimized: bool = True) -> bytes:
-    """Assembly to machine code: optimized, but with no liberty taken with the arithmetic."""
+    """Compile LLVM assembly to machine code, without transformations that change rounding."""
     llvm = _llvm()
     module = llvm.parse_assembly(text)
     machine = _machine(3 if optimized else 0)
@@ -124,7 +124,7 @@ def object_code(text: str, optimized: bool = True) -> bytes:
 def _optimize(module: Any, machine: Any) -> None:
     llvm = _llvm()
     options = llvm.PipelineTuningOptions(speed_level=2)
-    # the lanes are the vectors already; looking for more only takes time
+    # the code is vectorized already; these passes would only take time
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine, options)
@@ -132,7 +132,7 @@ def _optimize(module: Any, machine: Any) -> None:
 
 
 def cached_function(text: str, name: str) -> tuple[int, Any]:
-    """Where a function of a module begins, and what keeps it there; compiled once per machine."""
+    """Address of a compiled function and the engine that keeps it loaded; cached on disk."""
     with _lock:
         parts = {"text": text, **target_description()}
         key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -145,7 +145,7 @@ def cached_function(text: str, name: str) -> tuple[int, Any]:
 
 
 def _engine_of(code: bytes) -> Any:
-    """Machine code made ready to run, for as long as this is kept."""
+    """Load machine code; it stays valid as long as the returned engine."""
     llvm = _llvm()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -172,10 +172,10 @@ def _llvm() -> Any:
 
 
 def _machine(effort: int = 3) -> Any:
-    # not to be kept: a machine remembers the alignment of the stack of the first text it is given
+    # create a new one each time: a machine keeps the stack alignment of its first module
     llvm = _llvm()
     target = llvm.Target.from_default_triple()
-    # fused multiply-add would round once where the source rounds twice
+    # no fused multiply-add: it would round once where the source rounds twice
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
@@ -185,23 +185,23 @@ def _machine(effort: int = 3) -> Any:
 
 @cache
 def optimizing() -> bool:
-    """Whether kernels are to be quick, or, with ROBOLIN_OPTIMIZE=0, to be there soon."""
-    asked = os.environ.get("ROBOLIN_OPTIMIZE", "1")
-    if asked not in ("0", "1"):
+    """True to optimize kernels (default); False with ROBOLIN_OPTIMIZE=0, which compiles faster."""
+    setting = os.environ.get("ROBOLIN_OPTIMIZE", "1")
+    if setting not in ("0", "1"):
         hint = "1, or 0 to compile in a tenth of the time; it changes no result"
-        raise UsageError(f"'{asked}' is neither 0 nor 1", where="ROBOLIN_OPTIMIZE", hint=hint)
-    return asked == "1"
+        raise UsageError(f"'{setting}' is neither 0 nor 1", where="ROBOLIN_OPTIMIZE", hint=hint)
+    return setting == "1"
 
 
 @cache
 def host_width() -> int:
-    """Doubles per vector register of this machine: 8, 4 or 2, or what ROBOLIN_WIDTH asks for."""
-    asked = os.environ.get("ROBOLIN_WIDTH")
-    if asked:
-        if asked not in ("2", "4", "8"):
+    """Doubles per vector register of this machine: 8, 4 or 2, or ROBOLIN_WIDTH if set."""
+    text = os.environ.get("ROBOLIN_WIDTH")
+    if text:
+        if text not in ("2", "4", "8"):
             hint = "2, 4 or 8; it changes no result"
-            raise UsageError(f"'{asked}' is no width of a kernel", where="ROBOLIN_WIDTH", hint=hint)
-        return int(asked)
+            raise UsageError(f"'{text}' is no width of a kernel", where="ROBOLIN_WIDTH", hint=hint)
+        return int(text)
     with _lock:
         features = _llvm().get_host_cpu_features()
     if features.get("avx512f"):
@@ -209,25 +209,24 @@ def host_width() -> int:
     return 4 if features.get("avx") else 2
 
 
-def _key(recipe: KernelSpec) -> str:
-    """Everything the machine code depends on.
+def _key(spec: KernelSpec) -> str:
+    """Cache key: hash of everything that the machine code depends on.
 
-    The traced text follows from the sources of the algorithm, so their digest stands for it:
-    a kernel in the cache then needs no tracing.
+    A digest of the sources replaces the traced text, so cached kernels need no tracing.
     """
     parts = {
         "sources": _sources_digest(),
-        "algorithm": recipe.name,
-        "variant": asdict(recipe.variant),
-        "width": recipe.width,
-        "optimized": recipe.optimized,
+        "algorithm": spec.name,
+        "variant": asdict(spec.variant),
+        "width": spec.width,
+        "optimized": spec.optimized,
         **target_description(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def target_description() -> dict[str, Any]:
-    """What the same text may become other machine code by."""
+    """LLVM version and target machine, which the machine code depends on besides the text."""
     llvm = _llvm()
     return {
         "llvm": llvm.llvm_version_info,
@@ -241,8 +240,8 @@ def target_description() -> dict[str, Any]:
 def _sources_digest() -> str:
     package = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
-    for room in ("dynamics", "engine"):
-        for source in sorted((package / room).rglob("*.py")):
-            place = source.relative_to(package).as_posix()
-            digest.update(place.encode() + b"\0" + source.read_bytes() + b"\0")
+    for folder in ("dynamics", "engine"):
+        for source in sorted((package / folder).rglob("*.py")):
+            path = source.relative_to(package).as_posix()
+            digest.update(path.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()

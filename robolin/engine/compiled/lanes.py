@@ -1,4 +1,4 @@
-"""Numbers that write themselves down: one scalar of the source is one SIMD register of samples."""
+"""SIMD lanes: one scalar of an algorithm becomes one vector register with several states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
 
 
 class Lane:
-    """A register; arithmetic on it emits exactly the operation asked for, in that order."""
+    """A vector register; arithmetic on it emits exactly these instructions, in this order."""
 
     __slots__ = ("asm", "value")
 
@@ -80,12 +80,12 @@ class Lane:
         return Lane(self.asm, self.asm.function(name, self.value))
 
 
-# the type checker sees to it
+# checked by mypy
 _IS_A_SCALAR: type[Scalar] = Lane
 
 
 class UniformBool:
-    """Something about the arm that is known only when the kernel runs, such as a joint's kind."""
+    """A run-time condition that is equal in all lanes, such as the kind of a joint."""
 
     __slots__ = ("asm", "condition")
 
@@ -95,7 +95,7 @@ class UniformBool:
     def where(self, yes: Scalar, no: Scalar) -> Lane:
         asm = self.asm
         yes_value, no_value = as_value(asm, yes), as_value(asm, no)
-        return Lane(asm, asm.select_by_fact(self.condition, yes_value, no_value))
+        return Lane(asm, asm.select_uniform(self.condition, yes_value, no_value))
 
 
 def as_value(asm: Instructions, number: Scalar) -> Value:
@@ -103,7 +103,7 @@ def as_value(asm: Instructions, number: Scalar) -> Value:
 
 
 class Memory:
-    """Vectors in scratch memory, by index; what was just stored or loaded is not loaded again."""
+    """Vectors in scratch memory by index, with reuse of values just stored or loaded."""
 
     def __init__(self, asm: Instructions, base: Value, size: int) -> None:
         self._asm, self._base, self._size = asm, base, size
@@ -117,16 +117,16 @@ class Memory:
 
     def store(self, index: Value | int, values: Sequence[Scalar]) -> None:
         self._fresh(index)
-        # any other index might be this one
-        self._known = {str(index): self._kept(index, values)}
+        # another index may be equal at run time: drop all other known values
+        self._known = {str(index): self._store_elements(index, values)}
 
-    def _kept(self, index: Value | int, values: Sequence[Scalar]) -> list[Lane | None]:
-        kept: list[Lane | None] = []
+    def _store_elements(self, index: Value | int, values: Sequence[Scalar]) -> list[Lane | None]:
+        lanes: list[Lane | None] = []
         for i, value in enumerate(values):
             lane = Lane(self._asm, as_value(self._asm, value))
-            self._asm.store_vector(lane.value, self._at(index, i))
-            kept.append(lane)
-        return kept
+            self._asm.store_vector(lane.value, self._address(index, i))
+            lanes.append(lane)
+        return lanes
 
     def _fresh(self, index: Value | int) -> list[Lane | None]:
         if self._epoch != self._asm.epoch:
@@ -136,14 +136,14 @@ class Memory:
     def _element(self, index: Value | int, known: list[Lane | None], i: int) -> Lane:
         lane = known[i]
         if lane is None:
-            lane = Lane(self._asm, self._asm.load_vector(self._at(index, i)))
+            lane = Lane(self._asm, self._asm.load_vector(self._address(index, i)))
             known[i] = lane
         return lane
 
-    def _at(self, index: Value | int, i: int) -> Value:
+    def _address(self, index: Value | int, i: int) -> Value:
         start = self._addresses.get(str(index))
         if start is None:
-            offset = self._asm.whole("mul", index, self._size)
+            offset = self._asm.int_op("mul", index, self._size)
             start = self._asm.vector_address(self._base, offset)
             self._addresses[str(index)] = start
         return start if i == 0 else self._asm.vector_address(start, i)
@@ -153,17 +153,17 @@ Value = NewType("Value", str)
 
 
 class Instructions(Protocol):
-    """The text of one function.
+    """Emitter of the instructions of one function.
 
-    n, m:    how many links and coordinates there are
-    doubles, wholes, scratch, tables, staging: where memory begins, as `layout` describes it
-    epoch:   changes whenever a loop begins or ends: what was computed before may not hold after
+    n, m:    numbers of links and coordinates
+    doubles, integers, scratch, tables, staging: start addresses of memory, see `layout`
+    epoch:   changes when a loop begins or ends: values computed before may be invalid after
     """
 
     n: Value
     m: Value
     doubles: Value
-    wholes: Value
+    integers: Value
     scratch: Value
     tables: Value
     staging: Value
@@ -178,17 +178,17 @@ class Instructions(Protocol):
         """sqrt or fabs of a number."""
 
     def sin_cos(self, number: Value) -> tuple[Value, Value] | None:
-        """Sine and cosine, where there is a function for them."""
+        """Sine and cosine if the target has a function for them, else None."""
 
     def tanh(self, number: Value) -> Value | None:
-        """The same for tanh."""
+        """tanh if the target has a function for it, else None."""
 
     def compare(self, relation: str, a: Value, b: Value) -> Value: ...
     def select(self, condition: Value, yes: Value, no: Value) -> Value: ...
-    def select_by_fact(self, fact: Value, yes: Value, no: Value) -> Value: ...
+    def select_uniform(self, condition: Value, yes: Value, no: Value) -> Value: ...
 
-    # whole numbers
-    def whole(self, operation: str, a: Value | int, b: Value | int) -> Value: ...
+    # integers
+    def int_op(self, operation: str, a: Value | int, b: Value | int) -> Value: ...
     def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value: ...
     def smaller(self, a: Value | int, b: Value | int) -> Value: ...
     def larger(self, a: Value | int, b: Value | int) -> Value: ...
@@ -204,7 +204,7 @@ class Instructions(Protocol):
     def load_vector(self, pointer: Value) -> Value: ...
     def store_vector(self, value: Value, pointer: Value) -> None: ...
     def variable(self) -> Value:
-        """A place for one number that changes."""
+        """Address of a new variable."""
 
     # loops
     def loop(self, start: Value | int, stop: Value | int, step: int) -> Iterator[Value]: ...

@@ -1,4 +1,4 @@
-"""How an arm's numbers lie in memory for a kernel: one table of doubles, one of whole numbers."""
+"""Memory layout of an arm's parameters for kernels: a table of doubles, a table of integers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.engine.parameters import Parameters, PlaceRow
+from robolin.engine.parameters import FrameRow, Parameters
 
 # doubles per link: rotation 9, offset 3, mass, com 3, rotary 6, armature, damping, friction, …
 ROTATION, OFFSET, MASS, COM, ROTARY = 0, 9, 12, 13, 16
@@ -26,17 +26,17 @@ FRAME_DOUBLES = 12
 STIFFNESS, REST, SPRING_DOUBLES = 0, 1, 2
 # after the springs, per link of an arm with one-sided friction: its bias
 
-# tables of n + 2 whole numbers each, by link; then the links of tip, loads, closures
+# tables of n + 2 integers each, by link; then the links of tip, loads, closures
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
 
-# by coordinate: its public place; by turn, and how many at 0: the links with partners outboard;
-# by coordinate: the link that its joint moves itself; by link: whether the frame goes along
+# by coordinate: its public index; a list with its length at 0: links with partners outboard;
+# by coordinate: the link that its joint moves; by link: whether the inertial frame moves along
 PLACE, PARTNERED, LEADER, TRAVELS, LINK_TABLES = 8, 9, 10, 11, 12
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What a kernel was compiled for besides its algorithm; anything else about an arm is data."""
+    """Properties of an arm that a kernel is compiled for; all others are data."""
 
     serial: bool
     all_turn: bool
@@ -78,7 +78,7 @@ def variant_of(parameters: Parameters) -> Variant:
 
 
 def float_table(parameters: Parameters) -> np.ndarray:
-    """Every real number of the arm, in the order the offsets above describe."""
+    """All real parameters of the arm, in the order of the offsets above."""
     tip = parameters.tip
     head = [
         *parameters.gravity,
@@ -123,13 +123,13 @@ def float_table(parameters: Parameters) -> np.ndarray:
     return np.array(head + links + loads + closures + springs + biases)
 
 
-def _closed_frames(parameters: Parameters) -> list[PlaceRow]:
+def _closed_frames(parameters: Parameters) -> list[FrameRow]:
     """Both frames of every closure."""
     return [frame for each in parameters.closures for frame in (each.first, each.second)]
 
 
 def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
-    """Every whole number of the arm; entry k of a table belongs to link k."""
+    """All integer parameters of the arm; entry k of a table belongs to link k."""
     n, m = parameters.n, len(parameters.order)
     tables = np.zeros((LINK_TABLES, n + 2), dtype=np.int64)
     for k, row in enumerate(parameters.links, start=1):
@@ -143,5 +143,5 @@ def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
     partnered = [k for k, row in enumerate(parameters.links, start=1) if row.outermost != k]
     tables[PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
     loads = [load.link for load in parameters.loads]
-    places = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]
-    return np.concatenate([tables.ravel(), np.array(places, dtype=np.int64)])
+    links = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]
+    return np.concatenate([tables.ravel(), np.array(links, dtype=np.int64)])

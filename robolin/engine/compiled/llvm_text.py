@@ -1,4 +1,4 @@
-"""Writing LLVM assembly: instructions, loops and constants, with no opinion about dynamics."""
+"""Emit LLVM assembly: instructions, loops and constants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from robolin.engine.compiled.lanes import Instructions, Value
 
-# the number of the note that says of a store that what it writes is used once at the most
+# number of the metadata node that marks non-temporal stores
 ONCE = 0
 
 
@@ -15,7 +15,7 @@ class Assembly:
     """The text of one function that works on vectors of `width` doubles."""
 
     n, m = Value("%n"), Value("%m")
-    doubles, wholes = Value("%doubles"), Value("%wholes")
+    doubles, integers = Value("%doubles"), Value("%wholes")
     scratch, tables, staging = Value("%scratch"), Value("%tables"), Value("%staging")
 
     def __init__(self, width: int) -> None:
@@ -25,23 +25,23 @@ class Assembly:
         self._body: list[str] = []
         self._count = 0
         self._block = "entry.end"
-        # changes whenever a loop begins or ends: what was computed before may not be valid after
+        # changes when a loop begins or ends: values computed before may be invalid after
         self.epoch = 0
 
     # registers and lines
 
     def emit(self, operation: str) -> Value:
-        """An instruction with a result."""
+        """Append an instruction with a result."""
         name = self._name()
         self._body.append(f"  {name} = {operation}")
         return name
 
     def do(self, operation: str) -> None:
-        """An instruction without one."""
+        """Append an instruction without a result."""
         self._body.append(f"  {operation}")
 
     def emit_at_entry(self, operation: str) -> Value:
-        """An instruction that runs once, before everything else."""
+        """Append an instruction to the entry block, which runs once."""
         name = self._name()
         self._entry.append(f"  {name} = {operation}")
         return name
@@ -75,25 +75,25 @@ class Assembly:
         return self.emit(call)
 
     def sin_cos(self, number: Value) -> None:
-        """There is no instruction for it."""
+        """None: LLVM has no instruction for sine and cosine."""
 
     def tanh(self, number: Value) -> None:
-        """Nor for this."""
+        """None: LLVM has no instruction for tanh."""
 
     def compare(self, relation: str, a: Value, b: Value) -> Value:
         return self.emit(f"fcmp {relation} {self.vector} {a}, {b}")
 
     def select(self, condition: Value, yes: Value, no: Value) -> Value:
-        """Lane by lane."""
+        """Select for each lane separately."""
         mask = f"<{self.width} x i1> {condition}"
         return self.emit(f"select {mask}, {self.vector} {yes}, {self.vector} {no}")
 
-    def select_by_fact(self, fact: Value, yes: Value, no: Value) -> Value:
-        """The same choice in all lanes."""
-        return self.emit(f"select i1 {fact}, {self.vector} {yes}, {self.vector} {no}")
+    def select_uniform(self, condition: Value, yes: Value, no: Value) -> Value:
+        """Select the same operand in all lanes."""
+        return self.emit(f"select i1 {condition}, {self.vector} {yes}, {self.vector} {no}")
 
     def shuffle(self, a: Value, b: Value, lanes: list[int]) -> Value:
-        """Lanes picked from a (0 … width-1) and b (width …)."""
+        """Select lanes of a (0 … width-1) and b (width …)."""
         mask = ", ".join(f"i32 {lane}" for lane in lanes)
         return self.emit(
             f"shufflevector {self.vector} {a}, {self.vector} {b}, <{len(lanes)} x i32> <{mask}>"
@@ -106,7 +106,7 @@ class Assembly:
         self.do(f"store {self.vector} {value}, ptr {pointer}, align {self._align(aligned)}")
 
     def stream_vector(self, value: Value, pointer: Value) -> None:
-        """Store past the caches, into memory that nobody will look at soon."""
+        """Non-temporal store, for memory that is not read again soon."""
         self.do(
             f"store {self.vector} {value}, ptr {pointer}, align {self._align(True)}, "
             f"!nontemporal !{ONCE}"
@@ -127,19 +127,19 @@ class Assembly:
         return self.emit(f"load {kind}, ptr {pointer}, align 8")
 
     def int_table_at_entry(self, offset: Value) -> Value:
-        """Where a table of whole numbers begins."""
-        return self.emit_at_entry(f"getelementptr i64, ptr {self.wholes}, i64 {offset}")
+        """Address of a table of integers."""
+        return self.emit_at_entry(f"getelementptr i64, ptr {self.integers}, i64 {offset}")
 
     def vectors_at_entry(self, memory: Value, offset: Value) -> Value:
-        """So many vectors further in memory."""
+        """Address `offset` vectors after the start of memory."""
         return self.emit_at_entry(f"getelementptr {self.vector}, ptr {memory}, i64 {offset}")
 
     def variable(self) -> Value:
         return self.emit_at_entry(f"alloca {self.vector}, align {8 * self.width}")
 
-    # whole numbers
+    # integers
 
-    def whole(self, operation: str, a: Value | int, b: Value | int) -> Value:
+    def int_op(self, operation: str, a: Value | int, b: Value | int) -> Value:
         return self.emit(f"{operation} i64 {a}, {b}")
 
     def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
@@ -149,7 +149,7 @@ class Assembly:
         return self.emit(f"icmp ne i64 {number}, 0")
 
     def real_of(self, number: Value) -> Value:
-        """A whole number as a double in every lane."""
+        """An integer as a double in every lane."""
         return self.broadcast(self.emit(f"sitofp i64 {number} to double"))
 
     def smaller(self, a: Value | int, b: Value | int) -> Value:
@@ -161,14 +161,14 @@ class Assembly:
     # loops
 
     def loop(self, start: Value | int, stop: Value | int, step: int) -> Iterator[Value]:
-        """Run what follows for start, start + step, … while short of stop."""
+        """Emit a loop over start, start + step, … up to stop, exclusive."""
         short = "slt" if step > 0 else "sgt"
         for k, advance in self._while(start, lambda k: f"icmp {short} i64 {k}, {stop}"):
             yield k
-            advance(self.whole("add", k, step))
+            advance(self.int_op("add", k, step))
 
     def walk(self, start: Value | int, stop: Value | int, table: Value) -> Iterator[Value]:
-        """Run what follows for start, table[start], … until stop."""
+        """Emit a loop over start, table[start], … up to stop, exclusive."""
         for k, advance in self._while(start, lambda k: f"icmp ne i64 {k}, {stop}"):
             yield k
             advance(self.load("i64", self.address(table, k, "i64")))
@@ -176,7 +176,7 @@ class Assembly:
     def _while(
         self, start: Value | int, more: Callable[[Value], str]
     ) -> Iterator[tuple[Value, Callable[[Value], None]]]:
-        """A loop that goes on while `more(k)` holds; its body must say what k is next."""
+        """Emit a loop that runs while `more(k)` is true; its body must set the next k."""
         self._count += 1
         head, body, after = (f"{part}{self._count}" for part in ("head", "body", "after"))
         before, k = self._block, self._name()
@@ -193,7 +193,7 @@ class Assembly:
         self._label(after)
 
     def only_if(self, condition: Value) -> Iterator[None]:
-        """Run what follows once, if the condition holds."""
+        """Emit a conditional block."""
         self._count += 1
         then, after = f"then{self._count}", f"after{self._count}"
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
@@ -207,12 +207,12 @@ class Assembly:
         self._block = name
         self.epoch += 1
 
-    # the whole text
+    # the text
 
-    def whole_function(self, name: str, arguments: str) -> str:
+    def function_text(self, name: str, arguments: str) -> str:
         return "\n".join(
             [
-                # whoever calls it for many rows would gain nothing by a copy of its own
+                # inlining would not speed up calls for many rows
                 f"define void @{name}({arguments}) noinline {{",
                 "entry:",
                 *self._entry,
@@ -226,12 +226,12 @@ class Assembly:
         )
 
 
-# the type checker sees to it
+# checked by mypy
 _IS_INSTRUCTIONS: type[Instructions] = Assembly
 
 
 def surroundings(width: int) -> str:
-    """What the text of a module needs around functions on vectors of `width` doubles."""
+    """Declarations and module flags for functions on vectors of `width` doubles."""
     vector = f"<{width} x double>"
     return f"""
 declare {vector} @llvm.sqrt.v{width}f64({vector})
@@ -244,17 +244,17 @@ declare i64 @llvm.smax.i64(i64, i64)
 """
 
 
-# counters lie a cache line apart, so that threads which claim do not disturb each other
+# counters are a cache line apart to avoid false sharing between threads
 COUNTER_STRIDE = 8
 
 RANGE = "i64 %first, i64 %last"
 SHARING = "i64 %piece, i64 %worker, i64 %workers, ptr noalias readonly %bounds, ptr %claimed"
 
-# how often to look whether the others are done with their last pieces, before going to sleep:
-# 25 µs or so, less than falling asleep and waking up would take
+# polls of the other threads' progress before sleeping: about 25 µs, less than a sleep and a
+# wake-up would take
 SPIN_LIMIT = 50_000
 
-# a call that were the last thing done would become a jump, and leave the stack as it came
+# notail: a tail call becomes a jump, which would skip the realignment of the stack
 _CALL = """
   notail call void @kernel({known}, i64 %first, i64 %last)
   ret void
@@ -266,8 +266,8 @@ entry:
   %all = load i64, ptr %all.place, align 8
   %last.line = mul i64 %workers, {COUNTER_STRIDE}
   %finished = getelementptr i64, ptr %claimed, i64 %last.line
-  %asked = icmp eq i64 %worker, 0
-  %patience = select i1 %asked, i64 {SPIN_LIMIT}, i64 1
+  %is.first = icmp eq i64 %worker, 0
+  %most.polls = select i1 %is.first, i64 {SPIN_LIMIT}, i64 1
   br label %region
 region:
   %turn = phi i64 [0, %entry], [%following, %done]
@@ -298,8 +298,8 @@ look:
   %looks = phi i64 [1, %done], [%again, %wait]
   %so.far = load atomic i64, ptr %finished acquire, align 8
   %complete = icmp eq i64 %so.far, %all
-  %tired = icmp sge i64 %looks, %patience
-  %enough = or i1 %complete, %tired
+  %gave.up = icmp sge i64 %looks, %most.polls
+  %enough = or i1 %complete, %gave.up
   br i1 %enough, label %over, label %wait
 wait:
   %again = add i64 %looks, 1
@@ -311,11 +311,11 @@ over:
 
 
 def entries(kernel_arguments: str) -> str:
-    """`call` and `share` for a kernel that takes these arguments and then a range of rows.
+    """Entry functions `call` and `share` for a kernel with these arguments and a range of rows.
 
-    `share` answers 1 if all rows are done, by whomever, and 0 if somebody is still at work.
+    `share` returns 1 if all rows are done, and 0 if another thread is still working.
     """
-    # attributes are for definitions; a call names type and value alone
+    # a call has types and values only, without the attributes of the definition
     words = [argument.split() for argument in kernel_arguments.split(", ")]
     known = ", ".join(f"{kind} {name}" for kind, *_, name in words)
     return "\n".join(

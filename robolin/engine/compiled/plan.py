@@ -1,4 +1,4 @@
-"""Running kernels: memory for them, rows shared out among threads, complaints brought back."""
+"""Run kernels: allocate memory, distribute rows over threads, return results and status."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import Parameters, first_of_subtrees
 
-# about what a row takes: a nanosecond for every number of its results, and so many for every joint,
-# with so many doubles to a register; a thread takes as long to wake up as so many nanoseconds of it
-# take by the one that is awake
-NANOSECONDS_PER_JOINT, USUAL_WIDTH, NANOSECONDS_WORTH_A_THREAD = 14, 8, 85_000
+# cost model of a row: 1 ns per number of its results and 14 ns per joint, with 8 doubles per
+# register; waking a thread pays off from this many nanoseconds of work per thread
+NANOSECONDS_PER_JOINT, USUAL_WIDTH, MIN_NANOSECONDS_PER_THREAD = 14, 8, 85_000
 
-# what a thread claims at once, in numbers of results: large pieces are quicker to fill, small ones
-# let all threads end together, so that each claims so many of them at the least
+# size of the pieces that threads claim, in numbers of results: large pieces have less overhead,
+# small ones let all threads end together; each thread claims at least this many pieces
 SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 
-# numbers of results that no cache holds until somebody looks at them: 64 MB
-TOO_MANY_TO_CACHE = 1 << 23
+# results larger than this (64 MB) do not stay in the caches: use non-temporal stores
+NONTEMPORAL_MIN = 1 << 23
 
 # numbers in a cache line
 LINE = 8
@@ -44,35 +43,35 @@ _byte_in = ctypes.c_char.from_buffer
 
 @dataclass(frozen=True)
 class ArmTables:
-    """One arm in the form kernels read it; made once per arm."""
+    """Parameter tables of one arm for kernels, computed once per arm."""
 
     parameters: Parameters
     n: int
     m: int
     variant: Variant
     doubles: AnyArray
-    wholes: AnyArray
+    integers: AnyArray
 
 
 @dataclass(frozen=True)
 class KernelCall:
-    """What a kernel is called with for one state, but for the state and where its results go.
+    """Kernel arguments for one state, except the state and the addresses of its results.
 
-    shapes:  of every result, by name
-    places:  where the kernel is, the arm's doubles and wholes, and memory of this call's own
-    keep_alive: what all of that lies in
+    shapes:    shape of every result, by name
+    addresses: the kernel, the arm's doubles and integers, scratch, tables and staging memory
+    keep_alive: owners of that memory
     """
 
     inputs: int
     links: int
     joints: int
     shapes: Mapping[str, tuple[int, ...]]
-    places: tuple[int, int, int, int, int, int]
+    addresses: tuple[int, int, int, int, int, int]
     keep_alive: Any
 
 
 class ResultBuffer(NamedTuple):
-    """Memory for the results of many rows: where each of them starts in a block, in numbers."""
+    """Memory for the results of many rows; `starts` are offsets in the block, in doubles."""
 
     block: AnyArray
     address: int
@@ -92,14 +91,14 @@ def arm_tables(parameters: Parameters) -> ArmTables:
     )
 
 
-def recipe_for(
+def kernel_spec(
     name: str,
     algorithm: Any,
     arm: ArmTables,
     width: int | None = None,
     optimized: bool | None = None,
 ) -> KernelSpec:
-    """What a kernel is made from; what is not said is as wide, and as quick, as it is here."""
+    """Kernel specification; width and optimization default to those of this machine."""
     gives = tuple(algorithm.gives.items())
     wide = width or host_width()
     quick = optimizing() if optimized is None else optimized
@@ -107,15 +106,15 @@ def recipe_for(
 
 
 class Plan:
-    """A kernel for one arm, with everything worked out that does not depend on the state."""
+    """A kernel for one arm, with all values precomputed that do not depend on the state."""
 
-    def __init__(self, arm: ArmTables, recipe: KernelSpec) -> None:
-        self._arm, self._kernel = arm, kernel_for(recipe)
-        self._needs = len(recipe.needs)
-        self._shapes = {name: arm.parameters.sizes(shape) for name, shape in recipe.gives}
+    def __init__(self, arm: ArmTables, spec: KernelSpec) -> None:
+        self._arm, self._kernel = arm, kernel_for(spec)
+        self._needs = len(spec.needs)
+        self._shapes = {name: arm.parameters.sizes(shape) for name, shape in spec.gives}
         self._row_sizes = [prod(shape) for shape in self._shapes.values()]
         self._starts = [0, *accumulate(self._row_sizes)]
-        m, width = arm.m, recipe.width
+        m, width = arm.m, spec.width
         self._row_work = (self._starts[-1] + NANOSECONDS_PER_JOINT * m) * USUAL_WIDTH // width
         self._parts = [
             (name, slice(start, stop), shape)
@@ -128,15 +127,15 @@ class Plan:
             self._kernel.tables * (m + 1) ** 2 * width,
             sum(self._row_sizes) * width,
         )
-        self._fixed = (_address(arm.doubles), _address(arm.wholes))
-        self._inputs = ctypes.c_int64 * (2 * len(recipe.needs))
-        # addresses, and whether to write past the caches
-        self._outputs = ctypes.c_int64 * (len(recipe.gives) + 1)
+        self._fixed = (_address(arm.doubles), _address(arm.integers))
+        self._inputs = ctypes.c_int64 * (2 * len(spec.needs))
+        # addresses, and whether to use non-temporal stores
+        self._outputs = ctypes.c_int64 * (len(spec.gives) + 1)
         self._local = threading.local()
         self._pool = BufferPool()
 
     def one(self, values: Sequence[AnyArray | float]) -> tuple[dict[str, AnyArray], AnyArray]:
-        """Results of one state: floats for all joints, or arrays (m,), in the algorithm's order."""
+        """Results and status of one state; values are floats for all joints, or arrays (m,)."""
         state = self._one_state()
         for row, value in zip(state.block, values, strict=True):
             row[...] = value
@@ -144,25 +143,25 @@ class Plan:
         address = _address(results)
         for i, start in enumerate(self._starts[:-1]):
             state.outputs[i] = address + 8 * start
-        arm, places = self._arm, (state.inputs, state.outputs, address + 8 * self._starts[-1])
-        self._kernel.call(*self._fixed, *places, *self._memory(), arm.n, arm.m, 0, 1)
+        arm, addresses = self._arm, (state.inputs, state.outputs, address + 8 * self._starts[-1])
+        self._kernel.call(*self._fixed, *addresses, *self._memory(), arm.n, arm.m, 0, 1)
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
 
     def into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
-        """Results of one state into arrays given for them, and the joint it complains of, or 0.
+        """Compute one state into the output arrays; return its status: a joint number, or 0.
 
-        All are contiguous float64; inputs of shape (m,).
+        All arrays are contiguous float64; inputs have shape (m,).
         """
         starts = (x for each in inputs for x in (_address(each), 0))
-        places = (_address(each) for each in outputs)
-        complaint = np.empty(1)
-        known = *self._fixed, self._inputs(*starts), self._outputs(*places), _address(complaint)
+        addresses = (_address(each) for each in outputs)
+        status = np.empty(1)
+        known = *self._fixed, self._inputs(*starts), self._outputs(*addresses), _address(status)
         self._kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, 1)
-        return float(complaint[0])
+        return float(status[0])
 
     def single_call(self) -> KernelCall:
-        """Everything that a function needs to call the kernel by itself."""
+        """Arguments with which a native function calls the kernel directly."""
         memory, own = self._new_memory()
         address = ctypes.cast(self._kernel.call, ctypes.c_void_p).value or 0
         keep_alive = self._arm, self._kernel, memory
@@ -170,16 +169,16 @@ class Plan:
         return KernelCall(*sizes, self._shapes, (address, *self._fixed, *own), keep_alive)
 
     def _one_state(self) -> Any:
-        """Where a thread puts the inputs of one state, laid out once."""
-        found = getattr(self._local, "one_state", None)
-        if found is None:
+        """Input and output buffers of this thread for one state."""
+        buffers = getattr(self._local, "one_state", None)
+        if buffers is None:
             block = np.empty((self._needs, self._arm.m))
             rows = (x for row in block for x in (_address(row), 0))
-            found = SimpleNamespace(
+            buffers = SimpleNamespace(
                 block=block, inputs=self._inputs(*rows), outputs=self._outputs()
             )
-            self._local.one_state = found
-        return found
+            self._local.one_state = buffers
+        return buffers
 
     def many(
         self,
@@ -187,27 +186,27 @@ class Plan:
         batch: tuple[int, ...],
         jobs: int | None = None,
         chunk: int | None = None,
-        meanwhile: Callable[[], object] = lambda: None,
+        overlap: Callable[[], object] = lambda: None,
     ) -> tuple[dict[str, AnyArray], AnyArray]:
-        """Results for every row, and for each row the joint it complains of, or 0.
+        """Results of all rows, and the status of each row: a joint number, or 0.
 
-        Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
-        What `meanwhile` does takes next to no time: it is done while other threads wake up.
+        Inputs are contiguous float64 of shape batch + (m,), or (m,) for all rows.
+        `overlap` is a short function that runs while other threads wake up.
         """
         rows, kernel = prod(batch), self._kernel
         buffer = self._buffer_for(rows)
         known = self._known(inputs, buffer)
         workers = jobs or cores()
         if not chunk:
-            workers = min(workers, rows * self._row_work // NANOSECONDS_WORTH_A_THREAD)
+            workers = min(workers, rows * self._row_work // MIN_NANOSECONDS_PER_THREAD)
             if workers <= 1:
-                meanwhile()
+                overlap()
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
                 return self._results_in(buffer, batch)
         piece = chunk or self._piece(rows, workers)
-        bounds = [min(self._whole_blocks(rows * w // workers), rows) for w in range(workers)]
+        bounds = [min(self._round_up_to_blocks(rows * w // workers), rows) for w in range(workers)]
         regions = (ctypes.c_int64 * (workers + 1))(*bounds, rows)
-        # rows claimed in every region, and rows done in all of them
+        # rows claimed in each region, and rows done in all of them
         counters = [0] * (COUNTER_STRIDE * workers + 1)
         counters[:-1:COUNTER_STRIDE] = bounds
         claimed = (ctypes.c_int64 * len(counters))(*counters)
@@ -217,92 +216,92 @@ class Plan:
             return bool(kernel.share(*known, *self._memory(), *sizes, regions, claimed))
 
         def at_first() -> tuple[dict[str, AnyArray], AnyArray]:
-            meanwhile()
+            overlap()
             return self._results_in(buffer, batch)
 
         results: tuple[dict[str, AnyArray], AnyArray] = run_in_threads(
-            work, workers, keep_alive=(inputs, buffer), meanwhile=at_first
+            work, workers, keep_alive=(inputs, buffer), overlap=at_first
         )
         return results
 
     def _piece(self, rows: int, workers: int) -> int:
-        """How many rows a thread claims at once."""
+        """Number of rows in a piece that a thread claims."""
         share = rows * self._starts[-1] // (workers * PIECES_PER_THREAD)
         numbers = min(max(share, SMALLEST_PIECE), LARGEST_PIECE)
-        return self._whole_blocks(-(-numbers // self._starts[-1]))
+        return self._round_up_to_blocks(-(-numbers // self._starts[-1]))
 
-    def _whole_blocks(self, rows: int) -> int:
-        """So many rows, and as many more as make the last block whole."""
+    def _round_up_to_blocks(self, rows: int) -> int:
+        """Number of rows rounded up to full blocks."""
         width = self._kernel.width
         return -(-rows // width) * width
 
     def _buffer_for(self, rows: int) -> ResultBuffer:
-        """A buffer for all results and the rows' complaints, each on a cache line."""
+        """A buffer for all results and the status, each aligned to a cache line."""
         sizes = [*(rows * size for size in self._row_sizes), rows]
-        wanted = [_whole_lines(size) for size in sizes]
-        block = self._pool.take(sum(wanted) + LINE)
+        padded = [_round_up_to_lines(size) for size in sizes]
+        block = self._pool.take(sum(padded) + LINE)
         address = _address(block)
-        starts = [*accumulate(wanted, initial=-(address // 8) % LINE)]
+        starts = [*accumulate(padded, initial=-(address // 8) % LINE)]
         return ResultBuffer(block, address, starts[:-1], sizes)
 
     def _results_in(
         self, buffer: ResultBuffer, batch: tuple[int, ...]
     ) -> tuple[dict[str, AnyArray], AnyArray]:
-        """The results there by name, and the complaints."""
-        *parts, complaints = (
+        """Results by name and the status, as views of the buffer."""
+        *parts, status = (
             buffer.block[start : start + size]
             for start, size in zip(buffer.starts, buffer.sizes, strict=True)
         )
         shapes = zip(self._shapes.items(), parts, strict=True)
-        return {name: part.reshape(batch + shape) for (name, shape), part in shapes}, complaints
+        return {name: part.reshape(batch + shape) for (name, shape), part in shapes}, status
 
     def _known(self, inputs: Sequence[AnyArray], buffer: ResultBuffer) -> tuple[Any, ...]:
-        """What a kernel is told whichever rows and whoever it is called for."""
+        """Kernel arguments that are the same for all threads and row ranges."""
         m = self._arm.m
         at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
-        *places, complaints = (buffer.address + 8 * start for start in buffer.starts)
-        past_caches = sum(buffer.sizes[:-1]) > TOO_MANY_TO_CACHE
-        return *self._fixed, self._inputs(*at_in), self._outputs(*places, past_caches), complaints
+        *addresses, status = (buffer.address + 8 * start for start in buffer.starts)
+        past_caches = sum(buffer.sizes[:-1]) > NONTEMPORAL_MIN
+        return *self._fixed, self._inputs(*at_in), self._outputs(*addresses, past_caches), status
 
     def _memory(self) -> tuple[int, int, int]:
-        """Scratch, tables and staging for this thread, each on a boundary of 64 bytes."""
-        found: tuple[int, int, int] | None = getattr(self._local, "places", None)
-        if found is None:
-            self._local.memory, found = self._new_memory()
-            self._local.places = found
-        return found
+        """Addresses of scratch, tables and staging of this thread, aligned to 64 bytes."""
+        addresses: tuple[int, int, int] | None = getattr(self._local, "addresses", None)
+        if addresses is None:
+            self._local.memory, addresses = self._new_memory()
+            self._local.addresses = addresses
+        return addresses
 
     def _new_memory(self) -> tuple[AnyArray, tuple[int, int, int]]:
-        """Memory that nobody else uses, and where its three parts begin."""
-        padded = [_whole_lines(size) for size in self._memory_sizes]
+        """New memory, and the addresses of its three parts."""
+        padded = [_round_up_to_lines(size) for size in self._memory_sizes]
         memory = np.zeros(sum(padded) + LINE)
         start = -(-_address(memory) // 64) * 64
         return memory, (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
 
 
-def _whole_lines(numbers: int) -> int:
-    """So many numbers, and as many more as make the last cache line whole."""
+def _round_up_to_lines(numbers: int) -> int:
+    """Number of doubles rounded up to full cache lines."""
     return -(-numbers // LINE) * LINE
 
 
 def _address(array: AnyArray) -> int:
     try:
-        # three times as quick as NumPy's own answer, but only for memory that may be written to
+        # three times as fast as array.ctypes, but only for writable memory
         return ctypes.addressof(_byte_in(array))
     except (TypeError, ValueError):
         address: int = array.ctypes.data
         return address
 
 
-# how many buffers are kept, and how many numbers in all of them together: 256 MB
-MOST_BUFFERS, MOST_POOLED_NUMBERS = 4, 1 << 25
+# limits of the pool: number of buffers, and doubles in all of them (256 MB)
+MAX_BUFFERS, MAX_POOLED_DOUBLES = 4, 1 << 25
 
-# a small result must not keep a large buffer from going: it may be this much larger
+# a reused buffer may be larger than needed by this ratio: small results must not pin large buffers
 MAX_OVERSIZE_RATIO = 4
 
 
 def _references_when_free() -> int:
-    """How many there are to a buffer that nobody has: they differ between Pythons."""
+    """Reference count of an unused buffer in a list; it depends on the Python version."""
     buffers = [np.empty(1)]
     for buffer in buffers:
         return sys.getrefcount(buffer)
@@ -311,28 +310,28 @@ def _references_when_free() -> int:
 
 FREE_REFCOUNT = _references_when_free()
 
-# where threads run without a common lock, references are not all counted in one place
+# without the GIL, sys.getrefcount is not the total
 REFERENCES_COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
-# one for all pools: nobody has it for longer than it takes to look through a list
+# one lock for all pools: it is held only while searching a short list
 _lock = Lock()
 
 if hasattr(os, "register_at_fork"):
-    # a process forked off while another thread has it would wait for that thread for ever
+    # a child forked while another thread holds it would wait forever
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
 
 
 class BufferPool:
-    """The buffers last handed out, the latest last."""
+    """Pool of result buffers; a buffer is reused once no result references it."""
 
     def __init__(self) -> None:
         self._buffers: list[AnyArray] = []
 
     def take(self, size: int) -> AnyArray:
-        """At least `size` doubles that nobody else looks at."""
+        """Return an unused buffer of at least `size` doubles."""
         if not REFERENCES_COUNTED:
             return np.empty(size)
         with _lock:
@@ -347,11 +346,9 @@ class BufferPool:
             return buffer
 
     def _keep(self, buffer: AnyArray) -> None:
-        """Remember the buffer, and forget the oldest ones that are too many or too large."""
+        """Add a buffer, and drop the oldest ones beyond the limits."""
         buffers = [*self._buffers, buffer]
-        while (
-            len(buffers) > MOST_BUFFERS or sum(each.size for each in buffers) > MOST_POOLED_NUMBERS
-        ):
+        while len(buffers) > MAX_BUFFERS or sum(each.size for each in buffers) > MAX_POOLED_DOUBLES:
             buffers.pop(0)
             if not buffers:
                 break

@@ -1,4 +1,4 @@
-"""Threads that stand ready: waking one takes a fraction of the time that making one does."""
+"""Pool of idle threads: waking one takes a fraction of the time of starting one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 Ended = SimpleQueue[BaseException | None]
 
-# What worker number so-and-so does.  Worker 0 says whether all is done, whoever did it:
-#     True    nobody waits for the others
-#     False   worker 0 is asked again whenever one of the others comes back
-#     None    it cannot tell, and everybody is waited for
+# Work of the worker with this number.  Worker 0 returns whether all work is done:
+#     True    do not wait for the other workers
+#     False   call worker 0 again whenever another worker returns
+#     None    unknown: wait for all workers
 RowWork = Callable[[int], bool | None]
 
 
 class Task:
-    """What a thread is to do: `work(worker)`, and then to say how it ended.
+    """A call `work(worker)` for a thread; its outcome is put into `ended`.
 
-    keep_alive: whatever must not go before that, even if whoever asked has been interrupted
+    keep_alive: objects that must live until then, even if the caller is interrupted
     """
 
     __slots__ = ("ended", "keep_alive", "work", "worker")
@@ -30,26 +30,26 @@ class Task:
 
 
 class PoolThread:
-    """A thread that does one task after the other and waits in between."""
+    """A thread that runs tasks from its queue."""
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()
-        Thread(target=self._live, name="robolin-pool", daemon=True).start()
+        Thread(target=self._loop, name="robolin-pool", daemon=True).start()
 
-    def ask(self, task: Task) -> None:
-        """Begin the task at once, or after those asked for before."""
+    def submit(self, task: Task) -> None:
+        """Queue a task."""
         self._tasks.put(task)
 
-    def _live(self) -> None:
+    def _loop(self) -> None:
         while True:
             task = self._tasks.get()
-            error = _done(task)
+            error = _run(task)
             ended = task.ended
             del task
             ended.put(error)
 
 
-def _done(task: Task) -> BaseException | None:
+def _run(task: Task) -> BaseException | None:
     try:
         task.work(task.worker)
     except BaseException as error:
@@ -57,12 +57,11 @@ def _done(task: Task) -> BaseException | None:
     return None
 
 
-# threads that may be asked, though one or the other is still at work for somebody who has gone on;
-# there are as many as were ever asked at once
+# threads that accept tasks; some may still finish a task whose caller has returned
 _idle: list[PoolThread] = []
 
 if hasattr(os, "register_at_fork"):
-    # a process that was forked off has none of its parent's threads
+    # a forked child has none of its parent's threads
     os.register_at_fork(after_in_child=_idle.clear)
 
 
@@ -70,48 +69,47 @@ def run_in_threads(
     work: RowWork,
     workers: int,
     keep_alive: Any = None,
-    meanwhile: Callable[[], Any] = lambda: None,
+    overlap: Callable[[], Any] = lambda: None,
 ) -> Any:
-    """Run work(0), work(1), … side by side, the first of them in this thread.
+    """Run work(0), work(1), … in parallel, the first in this thread; return `overlap()`.
 
-    Where the system has no more threads to give, fewer of them run, and a thread that wakes up
-    late may find nothing left to do: they must be able to do without each other.  An error in one
-    of them is an error here, unless all is done without it.
-    What `meanwhile` does is done first, while the threads wake up, and comes back.
+    Fewer workers run if the system has no more threads, and a late thread may find nothing to do:
+    workers must not depend on each other.  An error in a worker is raised here, unless all work is
+    done without it.  `overlap` runs first, while the threads wake up.
     """
     ended: Ended = SimpleQueue()
-    asked: list[tuple[PoolThread, Task]] = []
+    submitted: list[tuple[PoolThread, Task]] = []
     try:
-        while len(asked) < workers - 1 and (thread := _thread()) is not None:
-            task = Task(work, len(asked) + 1, keep_alive, ended)
-            asked.append((thread, task))
-            thread.ask(task)
-        found = meanwhile()
+        while len(submitted) < workers - 1 and (thread := _thread()) is not None:
+            task = Task(work, len(submitted) + 1, keep_alive, ended)
+            submitted.append((thread, task))
+            thread.submit(task)
+        result = overlap()
         all_done, errors = work(0), []
-        for _ in asked:
+        for _ in submitted:
             if all_done:
                 break
             errors.append(ended.get())
             if all_done is False:
                 all_done = work(0)
         if all_done:
-            # whoever is not back yet has nothing to do any more
-            for _, task in asked:
+            # workers that have not returned have nothing left to do
+            for _, task in submitted:
                 task.keep_alive = None
-            return found
+            return result
     finally:
-        # the next call finds each of them in the same place
-        _idle.extend(thread for thread, _ in reversed(asked))
+        # keep the order, so that the next call gives each thread the same worker number
+        _idle.extend(thread for thread, _ in reversed(submitted))
     for error in errors:
         if error is not None:
             raise error
     if all_done is False:
         raise RuntimeError("everybody is back, and something is left to do")
-    return found
+    return result
 
 
 def _thread() -> PoolThread | None:
-    """One that stands ready, or a new one if there can be one."""
+    """An idle thread or a new one; None if the system has no more threads."""
     try:
         return _idle.pop()
     except IndexError:

@@ -1,7 +1,7 @@
-"""Tracing an algorithm: every operation becomes an instruction, every loop is written once.
+"""Trace an algorithm: every operation becomes an instruction, every loop is emitted once.
 
-Nothing about the arm but its `Variant` is in the text: the number of links, their order and all
-their numbers are data that the kernel reads when it runs.
+The text depends on the arm only by its `Variant`: the number of links, their order and all
+parameters are data that the kernel reads at run time.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from robolin.engine.compiled.trace_storage import (
 )
 from robolin.engine.singular_pivot import NEGLIGIBLE_D
 
-# links whose vectors fit in the nearest cache together, with room for what is done with them
+# links whose vectors fit in the L1 cache together with other data
 BLOCK_LINKS = 16
 
 
 class TracedChain:
-    """The same questions as any chain answers; the answers are instructions."""
+    """Chain that emits instructions instead of computing numbers."""
 
     def __init__(
         self, asm: Instructions, variant: Variant, inputs: Sequence[str], gives: Mapping[str, Shape]
@@ -56,7 +56,7 @@ class TracedChain:
         self.table_count = 0
         self.arrays = {name: self.scalars() for name in inputs}
         self.staging = Staging(self.arm, gives)
-        self.complaint = TracedCell(asm, (0.0,))
+        self.status = TracedCell(asm, (0.0,))
 
     # the order of the links
 
@@ -76,18 +76,18 @@ class TracedChain:
         if self.variant.serial and not self.variant.mimics:
             yield from self._blocked_pairs()
         else:
-            # a path through a tree has no neighbourhoods, and sums of mimicking joints an order
+            # paths through a tree have no blocks, and sums over mimic joints need a fixed order
             for k in self.tip_to_base():
                 for j in self.inboard_of(k):
                     yield k, j
 
     def _blocked_pairs(self) -> Iterable[tuple[Value, Value]]:
-        """What a few links j have is fetched once for all links k outboard of them."""
+        """Pairs in blocks of links j, whose data stay in the cache for all links k outboard."""
         asm = self.asm
         for first in asm.loop(2, self.base, BLOCK_LINKS):
-            beyond = asm.smaller(asm.whole("add", first, BLOCK_LINKS), self.base)
-            for k in asm.loop(1, asm.whole("sub", beyond, 1), 1):
-                nearest = asm.larger(asm.whole("add", k, 1), first)
+            beyond = asm.smaller(asm.int_op("add", first, BLOCK_LINKS), self.base)
+            for k in asm.loop(1, asm.int_op("sub", beyond, 1), 1):
+                nearest = asm.larger(asm.int_op("add", k, 1), first)
                 for j in asm.loop(nearest, beyond, 1):
                     yield k, j
 
@@ -98,7 +98,7 @@ class TracedChain:
         return self._inward(self.inboard(k), j)
 
     def outboard_of(self, k: Value) -> Iterable[Value]:
-        return self._outward(self.asm.whole("sub", k, 1), k)
+        return self._outward(self.asm.int_op("sub", k, 1), k)
 
     def subtree_of(self, k: Value) -> Iterable[Value]:
         return self._outward(k, k)
@@ -109,8 +109,8 @@ class TracedChain:
         return self.asm.walk(start, stop, self.arm.table(layout.PARENT))
 
     def _outward(self, start: Value, k: Value) -> Iterable[Value]:
-        first = Value("1") if self.variant.serial else self.arm.whole(layout.FIRST, k)
-        return self.asm.loop(start, self.asm.whole("sub", first, 1), -1)
+        first = Value("1") if self.variant.serial else self.arm.int_entry(layout.FIRST, k)
+        return self.asm.loop(start, self.asm.int_op("sub", first, 1), -1)
 
     # the constants of link k
 
@@ -160,14 +160,14 @@ class TracedChain:
         fixed = self.arm.head(layout.FRAME_ORIGIN, 3)
         if not self.variant.roams:
             return fixed
-        links = (self.asm.whole("sub", self.asm.n, i) for i in range(3))
+        links = (self.asm.int_op("sub", self.asm.n, i) for i in range(3))
         slides = tuple(self.arrays["q"][k] for k in links)
         return add(fixed, rotate(self.arm.head(layout.ROAMING, 9), slides))
 
     @property
     def tip(self) -> Any:
         return SimpleNamespace(
-            link=self.arm.link_of_place(0),
+            link=self.arm.link_of_frame(0),
             axes=self.arm.head(layout.TIP_AXES, 9),
             point=self.arm.head(layout.TIP_POINT, 3),
         )
@@ -178,14 +178,14 @@ class TracedChain:
 
     def _load(self, i: int, model: str) -> Any:
         asm = self.asm
-        after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
-        start = asm.whole("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
+        after = asm.int_op("mul", asm.n, layout.LINK_DOUBLES)
+        start = asm.int_op("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
         numbers = self.arm.numbers(start, layout.LOAD_DOUBLES)
         point: Vector = numbers[9:12]
         if model == "world" and self.variant.roams:
             point = sub(ZERO3, self.origin)
         return SimpleNamespace(
-            link=self.arm.link_of_place(1 + i),
+            link=self.arm.link_of_frame(1 + i),
             model=model,
             axes=numbers[0:9],
             point=point,
@@ -203,7 +203,7 @@ class TracedChain:
         return self.arrays[name]
 
     def apply_mimic(self, name: str, k: Value, value: Lane) -> Lane:
-        """The value of link k's joint, whose leader has the value that was given."""
+        """Value of the joint of link k, computed from the value of its leader."""
         if not self.variant.mimics:
             return value
         if name in ("tau", "dtau"):
@@ -239,7 +239,7 @@ class TracedChain:
         return column
 
     def table(self) -> TracedTable:
-        # on a serial chain of independent joints every pair is put once before it is read
+        # on a serial chain without mimic joints every pair is written once before it is read
         complete = self.variant.serial and not self.variant.mimics
         table = TracedTable(self, self._table_memory(), self._side, complete=complete)
         if not complete:
@@ -273,21 +273,21 @@ class TracedChain:
     ) -> Iterable[Value]:
         asm = self.asm
         if step > 0:
-            first = asm.whole("add", after, 1) if after else start or 1
-            beyond = asm.whole("add", through, 1) if through else before or self._side
+            first = asm.int_op("add", after, 1) if after else start or 1
+            beyond = asm.int_op("add", through, 1) if through else before or self._side
             return asm.loop(first, beyond, 1)
-        last = asm.whole("sub", before, 1) if before else through or asm.m
-        return asm.loop(last, after or (asm.whole("sub", start, 1) if start else 0), -1)
+        last = asm.int_op("sub", before, 1) if before else through or asm.m
+        return asm.loop(last, after or (asm.int_op("sub", start, 1) if start else 0), -1)
 
     def coordinates_by(self, count: int) -> Iterable[tuple[Value, ...]]:
-        # what the last ones lack is worked out again, which takes no more time than once
+        # an incomplete last group repeats the last coordinate, at no extra time
         asm = self.asm
         for j in asm.loop(1, self._side, count):
-            more = (asm.smaller(asm.whole("add", j, i), asm.m) for i in range(1, count))
+            more = (asm.smaller(asm.int_op("add", j, i), asm.m) for i in range(1, count))
             yield (j, *more)
 
     def leader(self, j: Value) -> Value:
-        return self.arm.whole(layout.LEADER, j) if self.variant.mimics else j
+        return self.arm.int_entry(layout.LEADER, j) if self.variant.mimics else j
 
     # results
 
@@ -296,16 +296,16 @@ class TracedChain:
         return self._above(k, value, uncancelled.size() * NEGLIGIBLE_D)
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        # what does not exist is found out by running the row again; here any mark will do
+        # any nonzero status will do: the row is run again to find out what does not exist
         return self._above(Value("1"), value, least)
 
     def _above(self, k: Value, value: Scalar, floor: Scalar) -> Scalar:
-        asm, said = self.asm, self.complaint.lanes[0]
-        above_floor = said.if_less(floor, value, 1.0, 0.0)
-        fine = said.if_less(0.0, value, above_floor, 0.0)
+        asm, status = self.asm, self.status.lanes[0]
+        above_floor = status.if_less(floor, value, 1.0, 0.0)
+        fine = status.if_less(0.0, value, above_floor, 0.0)
         number = asm.real_of(k)
-        first = said.select(said.compare("oeq", said, 0.0), Lane(asm, number), said)
-        self.complaint.value = (fine.if_less(0.0, fine, said, first),)
+        first = status.select(status.compare("oeq", status, 0.0), Lane(asm, number), status)
+        self.status.value = (fine.if_less(0.0, fine, status, first),)
         return fine.if_less(0.0, fine, value, float("nan"))
 
     def out(self, name: str, index: tuple[Value, ...], value: Scalar) -> None:
@@ -315,5 +315,5 @@ class TracedChain:
         return TracedResult(self.arm, self.staging, name)
 
 
-# the type checker sees to it
+# checked by mypy
 _IS_A_CHAIN: type[Chain] = TracedChain

@@ -1,4 +1,4 @@
-"""The numbers of the arm as a traced algorithm reads them: loads from the kernel's two tables."""
+"""Access of traced algorithms to the arm's parameters: loads from the kernel's two tables."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from robolin.engine.compiled.layout import Variant
 
 
 class TracedArm:
-    """The tables `%doubles` and `%wholes`, as `layout` describes them, for one variant."""
+    """The tables `%doubles` and `%wholes` with the layout of `layout`, for one variant."""
 
     def __init__(self, asm: Instructions, variant: Variant) -> None:
         self.asm, self.variant = asm, variant
         self.base = asm.int_op_at_entry("add", asm.n, 1)
         self.count = asm.int_op_at_entry("add", asm.n, 2)
-        self._known_wholes: dict[tuple[int, str], Value] = {}
+        self._known_entries: dict[tuple[int, str], Value] = {}
         self._epoch = -1
 
     def inboard(self, k: Value) -> Value:
         if self.variant.serial:
-            return self.asm.whole("add", k, 1)
-        return self.whole(layout.PARENT, k)
+            return self.asm.int_op("add", k, 1)
+        return self.int_entry(layout.PARENT, k)
 
     def turns(self, k: Value) -> Any:
         return True if self.variant.all_turn else self.fact(layout.TURNS, k)
@@ -33,45 +33,45 @@ class TracedArm:
     def reduced(
         self, index: tuple[Value, ...], value: Scalar, shape: Shape | None = None
     ) -> tuple[tuple[Value, ...], Scalar]:
-        """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
+        """Convert link numbers to coordinates and scale the value by the mimic ratios."""
         if not self.variant.mimics:
             return index, value
         reduced = []
         for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
             if axis == "joint":
                 value = value * self.constants(k, layout.RATIO, 1)[0]
-            reduced.append(self.whole(layout.COORDINATE, k) if axis == "joint" else k)
+            reduced.append(self.int_entry(layout.COORDINATE, k) if axis == "joint" else k)
         return tuple(reduced), value
 
     # real numbers
 
     def constants(self, k: Value, start: int, count: int) -> tuple[Lane, ...]:
-        """Numbers of link k, from the given one on."""
-        before = self.asm.whole("mul", self.asm.whole("sub", k, 1), layout.LINK_DOUBLES)
-        return self.numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
+        """`count` constants of link k, beginning with number `start`."""
+        before = self.asm.int_op("mul", self.asm.int_op("sub", k, 1), layout.LINK_DOUBLES)
+        return self.numbers(self.asm.int_op("add", before, layout.HEAD_DOUBLES + start), count)
 
     def spring(self, k: Value, which: int) -> Lane:
-        """A number of the spring of link k's joint, in the table after the closures."""
+        """Stiffness or rest position of the joint of link k, in the table after the closures."""
         asm, variant = self.asm, self.variant
         per_closure = 2 * layout.FRAME_DOUBLES
         before = layout.HEAD_DOUBLES + len(variant.load_models) * layout.LOAD_DOUBLES
         before += len(variant.rigid_closures) * per_closure
-        after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
-        own = asm.whole("mul", asm.whole("sub", k, 1), layout.SPRING_DOUBLES)
-        start = asm.whole("add", after, asm.whole("add", own, before + which))
+        after = asm.int_op("mul", asm.n, layout.LINK_DOUBLES)
+        own = asm.int_op("mul", asm.int_op("sub", k, 1), layout.SPRING_DOUBLES)
+        start = asm.int_op("add", after, asm.int_op("add", own, before + which))
         return self.numbers(start, 1)[0]
 
     def friction_bias(self, k: Value) -> Lane:
-        """The bias of link k's friction, in the table after the springs."""
+        """Friction bias of the joint of link k, in the table after the springs."""
         asm, variant = self.asm, self.variant
         before = layout.HEAD_DOUBLES + len(variant.load_models) * layout.LOAD_DOUBLES
         before += len(variant.rigid_closures) * 2 * layout.FRAME_DOUBLES
         per_link = layout.LINK_DOUBLES + (layout.SPRING_DOUBLES if variant.springs else 0)
-        after = asm.whole("add", asm.whole("mul", asm.n, per_link), before - 1)
-        return self.numbers(asm.whole("add", after, k), 1)[0]
+        after = asm.int_op("add", asm.int_op("mul", asm.n, per_link), before - 1)
+        return self.numbers(asm.int_op("add", after, k), 1)[0]
 
     def head(self, start: int, count: int) -> tuple[Lane, ...]:
-        """Numbers of the arm as a whole."""
+        """Parameters of the arm that do not belong to a link."""
         return self.numbers(Value(str(start)), count)
 
     def numbers(self, start: Value, count: int) -> tuple[Lane, ...]:
@@ -82,34 +82,34 @@ class TracedArm:
             for i in range(count)
         )
 
-    # whole numbers
+    # integers
 
-    def whole(self, which: int, k: Value) -> Value:
-        """Entry k of a table; what was just loaded is not loaded again."""
+    def int_entry(self, which: int, k: Value) -> Value:
+        """Entry k of an integer table; a value just loaded is reused."""
         if self._epoch != self.asm.epoch:
-            self._known_wholes, self._epoch = {}, self.asm.epoch
-        if (which, k) not in self._known_wholes:
-            place = self.asm.address(self.table(which), k, "i64")
-            self._known_wholes[which, k] = self.asm.load("i64", place)
-        return self._known_wholes[which, k]
+            self._known_entries, self._epoch = {}, self.asm.epoch
+        if (which, k) not in self._known_entries:
+            address = self.asm.address(self.table(which), k, "i64")
+            self._known_entries[which, k] = self.asm.load("i64", address)
+        return self._known_entries[which, k]
 
     def fact(self, which: int, k: Value) -> UniformBool:
-        """The same as a condition."""
-        return UniformBool(self.asm, self.asm.not_zero(self.whole(which, k)))
+        """Entry k of an integer table as a condition."""
+        return UniformBool(self.asm, self.asm.not_zero(self.int_entry(which, k)))
 
     def table(self, which: int) -> Value:
-        """Where a table begins."""
+        """Address of an integer table."""
         return self.asm.int_table_at_entry(self.asm.int_op_at_entry("mul", self.count, which))
 
-    def link_of_place(self, i: int) -> Value:
+    def link_of_frame(self, i: int) -> Value:
         """The link of the tip (0), of a load (1, …) or of a closure's frame after those."""
         asm = self.asm
-        place = asm.whole("mul", self.count, layout.LINK_TABLES)
-        return asm.load("i64", asm.address(asm.wholes, asm.whole("add", place, i), "i64"))
+        offset = asm.int_op("mul", self.count, layout.LINK_TABLES)
+        return asm.load("i64", asm.address(asm.integers, asm.int_op("add", offset, i), "i64"))
 
 
 class TracedGroups:
-    """Joints with several freedoms; a kernel for arms without any asks no table about them."""
+    """Multi-DoF joints; kernels for arms without any do not read their tables."""
 
     def __init__(self, arm: TracedArm) -> None:
         self._arm, self._asm, self._any = arm, arm.asm, arm.variant.grouped
@@ -119,22 +119,22 @@ class TracedGroups:
         return self._any
 
     def outermost(self, k: Value) -> Value:
-        return self._arm.whole(layout.OUTERMOST, k) if self._any else k
+        return self._arm.int_entry(layout.OUTERMOST, k) if self._any else k
 
     def carrier(self, k: Value) -> Value:
-        return self._arm.whole(layout.CARRIER, k) if self._any else self._arm.inboard(k)
+        return self._arm.int_entry(layout.CARRIER, k) if self._any else self._arm.inboard(k)
 
     def same_joint_outboard(self, k: Value) -> Iterable[Value]:
-        beyond = self._asm.whole("sub", self.outermost(k), 1)
-        return self._asm.loop(self._asm.whole("sub", k, 1), beyond, -1)
+        beyond = self._asm.int_op("sub", self.outermost(k), 1)
+        return self._asm.loop(self._asm.int_op("sub", k, 1), beyond, -1)
 
     def with_partners(self) -> Iterable[Value]:
-        count = self._arm.whole(layout.PARTNERED, Value("0"))
-        for turn in self._asm.loop(1, self._asm.whole("add", count, 1), 1):
-            yield self._arm.whole(layout.PARTNERED, turn)
+        count = self._arm.int_entry(layout.PARTNERED, Value("0"))
+        for i in self._asm.loop(1, self._asm.int_op("add", count, 1), 1):
+            yield self._arm.int_entry(layout.PARTNERED, i)
 
     def apart(self, i: Value, k: Value) -> UniformBool:
-        between = self._asm.whole("sub", self.outermost(i), self.outermost(k))
+        between = self._asm.int_op("sub", self.outermost(i), self.outermost(k))
         return UniformBool(self._asm, self._asm.not_zero(between))
 
     def direction(self, k: Value) -> Vector:

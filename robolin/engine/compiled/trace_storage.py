@@ -1,4 +1,4 @@
-"""Where a traced algorithm keeps its numbers: scratch memory per link, tables, registers."""
+"""Storage of traced algorithms: scratch memory per link, tables, registers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TracedLinks(Protocol):
-    """What storage needs to know about the chain it belongs to."""
+    """Protocol of the chain that storage belongs to."""
 
     @property
     def arm(self) -> TracedArm: ...
@@ -59,17 +59,17 @@ class TracedScalars:
 class TracedTable:
     """One number per pair of coordinates.
 
-    complete: whether every pair is put once before it is read, so that nothing need be added up
+    complete: True if every pair is written once before it is read, so that nothing accumulates
     """
 
     def __init__(self, chain: TracedLinks, memory: Memory, side: Value, *, complete: bool) -> None:
         self._chain, self._memory, self._side, self._complete = chain, memory, side, complete
 
     def __getitem__(self, pair: tuple[Value, Value]) -> Scalar:
-        return self._memory.load(self._place(*pair))[0]
+        return self._memory.load(self._flat_index(*pair))[0]
 
     def __setitem__(self, pair: tuple[Value, Value], value: Scalar) -> None:
-        self._memory.store(self._place(*pair), (value,))
+        self._memory.store(self._flat_index(*pair), (value,))
 
     def put(self, index: tuple[Value, ...], value: Scalar) -> None:
         if self._complete:
@@ -81,9 +81,9 @@ class TracedTable:
         (j, r), value = self._chain.arm.reduced(index, value)
         self[j, r] = self[j, r] + value
 
-    def _place(self, j: Value, r: Value) -> Value:
+    def _flat_index(self, j: Value, r: Value) -> Value:
         asm = self._chain.arm.asm
-        return asm.whole("add", asm.whole("mul", j, self._side), r)
+        return asm.int_op("add", asm.int_op("mul", j, self._side), r)
 
 
 class TracedColumn:
@@ -113,23 +113,23 @@ class TracedColumn:
         for k in self._chain.tip_to_base():
             if arm.variant.mimics:
                 ratio = arm.constants(k, layout.RATIO, 1)[0]
-                full[k] = self[arm.whole(layout.COORDINATE, k)] * ratio
+                full[k] = self[arm.int_entry(layout.COORDINATE, k)] * ratio
             else:
                 full[k] = self[k]
         return full
 
 
 class TracedCell:
-    """One vector that a loop carries along; the compiler keeps it in registers where it can."""
+    """A loop-carried vector; the compiler keeps it in registers if possible."""
 
     def __init__(self, asm: Instructions, values: Vector) -> None:
         self._asm = asm
-        self._places = [asm.variable() for _ in values]
+        self._addresses = [asm.variable() for _ in values]
         self.value = values
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        return tuple(Lane(self._asm, self._asm.load_vector(place)) for place in self._places)
+        return tuple(Lane(self._asm, self._asm.load_vector(address)) for address in self._addresses)
 
     @property
     def value(self) -> Vector:
@@ -137,12 +137,12 @@ class TracedCell:
 
     @value.setter
     def value(self, values: Vector) -> None:
-        for place, value in zip(self._places, values, strict=True):
-            self._asm.store_vector(as_value(self._asm, value), place)
+        for address, value in zip(self._addresses, values, strict=True):
+            self._asm.store_vector(as_value(self._asm, value), address)
 
 
 class SerialSums:
-    """On a serial chain a link is handed something by one other link only, the one before it."""
+    """Sums on a serial chain, where each link has one child only: the previous value."""
 
     def __init__(self, chain: TracedLinks, size: int) -> None:
         self._cell = chain.cell((-0.0,) * size)
@@ -155,7 +155,7 @@ class SerialSums:
 
 
 class TreeSums:
-    """What has been handed inboard to each link so far."""
+    """Sums accumulated from the children of each link."""
 
     def __init__(self, chain: TracedLinks, size: int) -> None:
         self._chain, self._slots = chain, chain.slots(size)
@@ -168,59 +168,59 @@ class TreeSums:
 
     def add_to_parent(self, k: Value, values: Vector) -> None:
         up = self._chain.inboard(k)
-        so_far = self._slots[up]
-        self._slots[up] = tuple(a + b for a, b in zip(so_far, values, strict=True))
+        total = self._slots[up]
+        self._slots[up] = tuple(a + b for a, b in zip(total, values, strict=True))
 
 
 def traced_closures(chain: TracedChain) -> list[Any]:
-    """Every closure with its first row and its two frames."""
-    found, row = [], 0
+    """All closures with their first row and two frames."""
+    closures, row = [], 0
     for i, rigid in enumerate(chain.variant.rigid_closures):
         first, second = (_frame(chain, 2 * i + end) for end in (0, 1))
-        found.append(SimpleNamespace(row=row, rigid=rigid, first=first, second=second))
+        closures.append(SimpleNamespace(row=row, rigid=rigid, first=first, second=second))
         row += 6 if rigid else 3
-    return found
+    return closures
 
 
 def _frame(chain: TracedChain, i: int) -> Any:
     asm, loads = chain.asm, len(chain.variant.load_models)
-    after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
+    after = asm.int_op("mul", asm.n, layout.LINK_DOUBLES)
     before = layout.HEAD_DOUBLES + loads * layout.LOAD_DOUBLES + i * layout.FRAME_DOUBLES
-    numbers = chain.arm.numbers(asm.whole("add", after, before), layout.FRAME_DOUBLES)
+    numbers = chain.arm.numbers(asm.int_op("add", after, before), layout.FRAME_DOUBLES)
     return SimpleNamespace(
-        link=chain.arm.link_of_place(1 + loads + i), axes=numbers[0:9], point=numbers[9:12]
+        link=chain.arm.link_of_frame(1 + loads + i), axes=numbers[0:9], point=numbers[9:12]
     )
 
 
 class Staging:
-    """Every result in its public order, one vector of lanes per number.
+    """Staging memory of all results in public order, one vector of lanes per number.
 
-    sizes, offsets: how many numbers each result has, and where it begins, in vectors
-    total:          how many there are of all results
+    sizes, offsets: size and start of each result, in vectors
+    total:          size of all results
     """
 
     def __init__(self, arm: TracedArm, gives: Mapping[str, Shape]) -> None:
         self._arm, self._asm, self.gives = arm, arm.asm, dict(gives)
         self.sizes: dict[str, Value] = {}
         self.offsets: dict[str, Value] = {}
-        so_far = Value("0")
+        total = Value("0")
         for name, shape in self.gives.items():
             size = Value("1")
             for axis in shape:
                 size = self._asm.int_op_at_entry("mul", size, self._length(axis))
-            self.sizes[name], self.offsets[name] = size, so_far
-            so_far = self._asm.int_op_at_entry("add", so_far, size)
-        self.total = so_far
+            self.sizes[name], self.offsets[name] = size, total
+            total = self._asm.int_op_at_entry("add", total, size)
+        self.total = total
 
     def store(self, name: str, index: Sequence[Value], value: Scalar, *, more: bool) -> None:
-        """Keep a number of a result, or add to the one that is kept there."""
+        """Store a number of a result; with `more`, add it to the stored one."""
         asm = self._asm
         flat = Value("0")
         for axis, i in zip(self.gives[name], index, strict=True):
-            before = asm.whole("mul", flat, self._length(axis))
-            flat = asm.whole("add", before, self._public(axis, i))
-        place = asm.whole("add", self.offsets[name], flat)
-        address = asm.vector_address(asm.staging, place)
+            before = asm.int_op("mul", flat, self._length(axis))
+            flat = asm.int_op("add", before, self._public(axis, i))
+        offset = asm.int_op("add", self.offsets[name], flat)
+        address = asm.vector_address(asm.staging, offset)
         lane = Lane(asm, as_value(asm, value))
         if more:
             lane = Lane(asm, asm.load_vector(address)) + lane
@@ -232,10 +232,10 @@ class Staging:
         return known.get(str(axis), Value(str(axis)))
 
     def _public(self, axis: Axis, i: Value) -> Value:
-        """Where a coordinate, a link or an entry stands in a result."""
+        """Public index of a coordinate, a link or an entry."""
         if axis == "joint":
-            return self._arm.whole(layout.PLACE, i)
-        return self._asm.whole("sub", self._asm.n, i) if axis == "link" else i
+            return self._arm.int_entry(layout.PLACE, i)
+        return self._asm.int_op("sub", self._asm.n, i) if axis == "link" else i
 
 
 class TracedResult:

@@ -63,7 +63,7 @@ def mutate(
 
     def mutant(chain: Any) -> None:
         algorithm.run(chain)
-        entries = chain.result(array).by_place
+        entries = chain.result(array).by_index
         entries.update({index: change(value) for index, value in entries.items()})
 
     monkeypatch.setitem(ALGORITHMS, name, replace(algorithm, function=mutant))
