@@ -1,1 +1,1 @@
-"""The command line: flags become a question, the answer becomes text or a file."""
+"""Command line: parse flags into a request, and write its result as text or a file."""

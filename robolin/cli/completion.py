@@ -1,4 +1,4 @@
-"""What a shell may complete: arms and files, and the joints, links and frames of the arm named."""
+"""Shell completion of robots, files, joints, links and frames."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
 
-# by the words that stand for a value on the help page
+# by the metavar of an option
 _JOINT_VALUES = ("VALUES", "JOINT=VALUE")
 _JOINTS = ("A,B,C", "JOINTS", "JOINTS|least")
 _LINKS = {"LINK": "", "LINK:MASS[@X,Y,Z]": ":", "LINK=FX,FY,FZ,TX,TY,TZ": "="}
 _FILES = ("FILE", "FOLDER")
-# formats that robolin reads itself
+# formats read without another program
 _READ_HERE = ("urdf", "yaml")
 
 
 def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """What the word that was begun may become; nothing where nobody can know."""
+    """Completions of the current word; empty if unknown."""
     if param.name in ("arm", "arms", "old", "new"):
         found = list(_arms(typed))
         return found or [CompletionItem(typed, type="file")]
@@ -39,7 +39,7 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
     arm = _arm(ctx)
     if arm is None:
         return []
-    # several names with commas between them: the last one is being typed
+    # comma-separated names: complete the last one
     before, comma, begun = typed.rpartition(",")
     if kind in (*_JOINT_VALUES, *_JOINTS):
         names, ending = arm.joint_names, "=" if kind in _JOINT_VALUES else ""
@@ -53,7 +53,7 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
 
 
 def _is_one_word(text: str) -> bool:
-    """Whether a shell can be offered a text: on one line, and not mistaken for a flag.
+    """True if a shell can offer the text: a single line that does not look like a flag.
 
     The shells quote all other characters, as `robolin.cli.completion` shows.
     """
@@ -61,7 +61,7 @@ def _is_one_word(text: str) -> bool:
 
 
 def _arms(typed: str) -> Iterator[CompletionItem]:
-    """Bundled arms by name, and robot files and folders beside what was begun."""
+    """Bundled robots by name, and robot files and folders that match the current word."""
     from robolin.description.robot_source import ROBOT_FORMATS, bundled_names
 
     for name in bundled_names():
@@ -85,16 +85,16 @@ def _arms(typed: str) -> Iterator[CompletionItem]:
 
 
 def _arm(ctx: click.Context) -> Arm | None:
-    """The arm that the command line names, if reading it starts no other program.
+    """The robot of the command line, if reading it starts no other program.
 
     Xacro files are expanded and MJCF files compiled by other programs, `robot_descriptions:` may
-    download, and a pipe can be read only once: the tab key does none of this.
+    download, and a pipe can be read only once: completion does none of this.
     """
     from robolin.description.load import load
     from robolin.description.robot_source import PREFIX, bundled_path, robot_text
     from robolin.errors import RobolinError
 
-    # a flag without its value yet keeps click from handing out the arguments
+    # an option without its value prevents click from parsing the arguments
     name = ctx.params.get("arm") or next(iter(ctx.args), None)
     if not isinstance(name, str) or name == "-" or name.startswith(PREFIX):
         return None
@@ -106,7 +106,7 @@ def _arm(ctx: click.Context) -> Arm | None:
         return None
 
 
-# bash takes words apart at = and :, and replaces only what stands behind the last of them
+# bash splits words at = and :, and replaces only the text after the last of them
 _BASH = r"""
 %(complete_func)s() {
     local line=${COMP_LINE:0:COMP_POINT} breaks="" kept="" current response completion type value

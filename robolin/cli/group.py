@@ -1,7 +1,7 @@
-"""The verbs as a group whose commands are imported when they are used.
+"""The click group of all commands; each module is imported on first use.
 
-The table of verbs is all that `robolin --help` needs, so that help starts without NumPy, rich or
-the reader of any file.
+The table of commands is sufficient for `robolin --help`, so help starts without NumPy, rich or
+any file reader.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import VERBS, sections, unknown_verb
 from robolin.version import __version__
 
-# what Click calls a value that is none, and what it is
+# robolin's text -> Click's text for an invalid value
 _KINDS = {
     "is not a whole number": "is not a valid integer range",
     "is not a number": "is not a valid float range",
@@ -73,10 +73,10 @@ def group() -> None:
 
 
 def invoke(args: Sequence[str]) -> int:
-    """Run one command line and return the exit code it asks for; errors are all our own."""
+    """Run a command line and return its exit code; all errors are RobolinError."""
     try:
         with translate_click_errors(args), group.make_context("robolin", list(args)) as ctx:
-            # not `group.main`: it has its own idea of what a closed pipe and Ctrl-C mean
+            # not `group.main`, which handles closed pipes and Ctrl-C differently
             group.invoke(ctx)
     except Exit as stop:
         return stop.exit_code
@@ -88,7 +88,7 @@ def invoke(args: Sequence[str]) -> int:
 
 @contextmanager
 def parse_only(args: Sequence[str]) -> Iterator[click.Context]:
-    """The flags of a command line, read and not run."""
+    """Parse the flags of a command line without running it."""
     with translate_click_errors(args), group.make_context("robolin", list(args)) as outer:
         words = [*outer._protected_args, *outer.args]
         name, command, rest = group.resolve_command(outer, words)
@@ -99,7 +99,7 @@ def parse_only(args: Sequence[str]) -> Iterator[click.Context]:
 
 @contextmanager
 def translate_click_errors(args: Sequence[str]) -> Iterator[None]:
-    """Click's complaints as errors of ours; the end and the help page are none."""
+    """Translate Click's errors into RobolinError; exit and help pass through."""
     try:
         yield
     except (Exit, NoArgsIsHelpError):
@@ -107,27 +107,27 @@ def translate_click_errors(args: Sequence[str]) -> Iterator[None]:
     except click.Abort as error:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
-        raise _misused(error, args) from error
+        raise usage_error_from_click(error, args) from error
 
 
 def suggest_options(error: click.NoSuchOption) -> list[str]:
-    """The flags of the command that a word may have been meant as; Click guesses more freely."""
+    """Flags similar to a misspelled one; stricter than Click's suggestions."""
     if error.ctx is None or not error.option_name.startswith("--"):
         return []
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
-    known = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-    return [f"--{word}" for word in suggest(error.option_name.removeprefix("--"), known)]
+    names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
+    return [f"--{word}" for word in suggest(error.option_name.removeprefix("--"), names)]
 
 
-def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
-    """Click's complaint in the form of ours: no capital, no full stop, a hint on its own."""
-    # some complaints have forgotten which command they are about
+def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> RobolinError:
+    """Click's error in robolin's format: no capital, no full stop, a separate hint."""
+    # some errors do not contain their command
     context = getattr(error, "ctx", None)
     verb = [word for word in args[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["robolin", *verb])
     close = suggest_options(error) if isinstance(error, click.NoSuchOption) else []
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
-    # choices are a list there, one to a line
+    # Click lists choices one per line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
     for ours, theirs in _KINDS.items():
         text = text.replace(theirs, ours)

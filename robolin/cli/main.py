@@ -1,4 +1,4 @@
-"""What surrounds every command line, and the one place where an exception becomes an exit code.
+"""Process setup of every command, and the only conversion of exceptions to exit codes.
 
 0 fine · 1 a validation found something · 2 wrong usage · 3 input rejected · 4 could not read or
 write · 70 a bug of ours · 130 interrupted · 143 terminated
@@ -26,19 +26,19 @@ from robolin.version import __version__
 if TYPE_CHECKING:
     from types import FrameType
 
-# more than most commands make of their modules
+# above the number of objects that the imports of most commands create
 _OBJECTS_AT_START = 150_000
 
 BUG = 70
 
-# seconds, in which a function that ignores exceptions returns
+# seconds after which a function that ignores exceptions has returned
 _REPEATED_AFTER = 0.01
-# whether Ctrl-C was pressed: what fails afterwards, an import for example, fails because of it
+# set by Ctrl-C: later failures, such as an aborted import, are caused by it
 _interrupts: list[int] = []
 
-# what Python says where the system refuses a thread
+# Python's message if the system cannot start a thread
 _NO_THREAD = "can't start new thread"
-# and what it says where there is no memory left even for the exception that would say so
+# Python's message if memory is exhausted while it creates an exception
 _NO_MEMORY = "without setting an exception"
 
 
@@ -46,25 +46,25 @@ def run() -> NoReturn:
     """Run the command line this process was started with."""
     defer_gc()
     detach_stderr()
-    # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
+    # no large matrix products are needed, and starting the BLAS threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = INTERRUPTED
-    # the second one is for another Ctrl-C while the first is being answered
+    # the second one handles another Ctrl-C during the first
     with suppress(KeyboardInterrupt), suppress(KeyboardInterrupt):
         try:
             install_signal_handlers()
             code = main(sys.argv[1:])
         finally:
-            # there is nothing left that Ctrl-C could stop
+            # nothing is left to interrupt
             _quiet_interrupts()
     _quiet_interrupts()
     exit_without_teardown(code)
 
 
 def defer_gc() -> None:
-    """Have nobody look for garbage among modules while they are imported, and as usual after that.
+    """Disable the garbage collector during imports.
 
-    A twentieth of the time of a short command would go into it.
+    This saves five per cent of the time of a short command.
     """
     usual = gc.get_threshold()
 
@@ -79,23 +79,23 @@ def defer_gc() -> None:
 def install_signal_handlers() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # whoever started us with nohup does not want us to hear about it
+        # keep signals ignored that the parent ignores (nohup)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
-    # a process that was started in the background ignores the signal
+    # a background process ignores the signal
     if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
         sys.unraisablehook = _unraisable
         signal.signal(signal.SIGINT, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Unwind, and remember why."""
+    """Raise KeyboardInterrupt and store that it was raised."""
     _interrupts.append(number)
     raise KeyboardInterrupt
 
 
 def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
-    """Repeat an interrupt that arrived where exceptions are ignored, once that place is left."""
+    """Raise an interrupt again that arrived where exceptions are ignored."""
     if isinstance(unraised.exc_value, KeyboardInterrupt):
         threading.Timer(_REPEATED_AFTER, signal.raise_signal, [signal.SIGINT]).start()
     else:
@@ -103,7 +103,7 @@ def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
 
 
 def detach_stderr() -> None:
-    """Have our own messages go their own way, so that those of libraries can end."""
+    """Use a separate descriptor for robolin's messages, so that library output can be closed."""
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):
@@ -120,16 +120,17 @@ def _quiet_interrupts() -> None:
 
 
 def exit_without_teardown(code: int) -> NoReturn:
-    """End the process at once: results have been written, or what there was of them removed.
+    """Exit immediately: results are written, or partial files removed.
 
-    The interpreter would take every module apart, which is a tenth of the time of a short command,
-    and stop threads wherever they are, which not all libraries survive.
+    Interpreter shutdown takes a tenth of the time of a short command and stops threads at any
+    point,
+    which crashes some libraries.
     """
     if threading.active_count() == 1:
-        # whoever asked to be told of the end, as programs that measure coverage do
+        # run exit handlers, for example of coverage tools
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        # what cannot be written any more has been told already
+        # write errors have already been reported
         with suppress(OSError, ValueError):
             if stream is not None:
                 stream.flush()
@@ -137,7 +138,7 @@ def exit_without_teardown(code: int) -> NoReturn:
 
 
 def main(args: Sequence[str]) -> int:
-    """Run one command line and return its exit code; no exception gets out."""
+    """Run a command line and return its exit code; no exception escapes."""
     with warnings.catch_warnings():
         warnings.showwarning = _warn
         return run_to_exit_code(lambda: _invoked(args))
@@ -145,7 +146,7 @@ def main(args: Sequence[str]) -> int:
 
 def _invoked(args: Sequence[str]) -> int:
     if list(args) == ["--version"] and sys.stdout is not None:
-        # the shortest question does not wait for the machinery behind the others
+        # fast path for --version without other imports
         sys.stdout.write(f"robolin {__version__}\n")
         return 0
     from robolin.cli.group import group, invoke
@@ -156,36 +157,36 @@ def _invoked(args: Sequence[str]) -> int:
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning of the library as one line, without the place in our sources."""
+    """Print a library warning as one line, without its source location."""
     say("warning", str(message))
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    """Unwind instead of dying on the spot, so that half-written files are removed."""
+    """Raise an exception instead of ending immediately, so that partial files are removed."""
     raise SystemExit(128 + number)
 
 
 def run_to_exit_code(action: Callable[[], int]) -> int:
-    """The exit code of an action, or of what stopped it; stderr has then been told."""
+    """Exit code of an action; exceptions are reported on stderr."""
     try:
         code = action()
-        # only now is it certain that the answer has arrived
+        # after flushing, the output has been delivered
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
     except BaseException as error:
         if _interrupts and not isinstance(error, (KeyboardInterrupt, SystemExit)):
-            # libraries make other exceptions of it
+            # libraries may convert it to other exceptions
             error = KeyboardInterrupt()
         return _code_of(error)
 
 
 def _code_of(error: BaseException) -> int:
-    """The exit code for an exception, which stderr is told of."""
+    """Report an exception on stderr and return its exit code."""
     try:
         raise error
     except BrokenPipeError:
-        # whoever was reading has seen enough
+        # the reader of the pipe has closed it
         discard_stdout()
         return 0
     except RobolinError as error:
@@ -196,7 +197,7 @@ def _code_of(error: BaseException) -> int:
     except SystemExit as stop:
         if stop.code is None or isinstance(stop.code, int):
             return stop.code or 0
-        # words instead of a number are how libraries give up
+        # libraries exit with a text instead of a number
         return _bug(stop)
     except MemoryError:
         return _rejected(_too_large())
@@ -211,7 +212,7 @@ def _code_of(error: BaseException) -> int:
     except SystemError as error:
         return _rejected(_too_large()) if _NO_MEMORY in str(error) else _bug(error)
     except BaseException as error:
-        # a panic inside a library is no Exception, and its exit code would say "differs"
+        # a panic in a library does not derive from Exception; its exit code would mean "differs"
         return _bug(error)
 
 
@@ -238,7 +239,7 @@ def _no_threads() -> RobolinError:
 
 def _unloaded(error: ImportError | OSError) -> RobolinError:
     lines = [line for line in str(error).splitlines() if line.strip()]
-    # libraries put their advice first, and the reason last
+    # libraries begin with advice and end with the reason
     message = f"a library could not be loaded: {lines[-1] if lines else type(error).__name__}"
     hint = "is it installed whole, and is there enough memory (ulimit -v)?"
     return FileError(message, hint=hint)
@@ -246,7 +247,7 @@ def _unloaded(error: ImportError | OSError) -> RobolinError:
 
 def _unusable(error: OSError) -> RobolinError:
     if error.errno is None:
-        # not the system says so, but a library that looked for its own parts
+        # raised by a library that misses its own files, not by the system
         return _unloaded(error)
     return FileError(error.strerror or str(error), where=str(error.filename or ""))
 
@@ -263,11 +264,11 @@ def _bug(error: BaseException) -> int:
 
 
 def discard_stdout() -> None:
-    """Let what is still buffered go nowhere, or the interpreter would complain on its way out."""
+    """Discard buffered output, which the interpreter would otherwise report at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     except (AttributeError, OSError, ValueError):
-        # no real stdout: nothing is buffered for it
+        # without a real stdout nothing is buffered
         return

@@ -1,4 +1,4 @@
-"""What goes to stderr: errors, warnings, notes and hints, one line each."""
+"""Messages on stderr: errors, warnings, notes and hints, one line each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from robolin.core.text import printable
 
 
 def say(kind: str, text: str) -> None:
-    """Write `kind: text` on one line of stderr, if anybody is listening."""
+    """Print `kind: text` on one line of stderr, if stderr is open."""
     if sys.stderr is None:
         return
     try:
         sys.stderr.write(f"{kind}: {printable(text)}\n")
         sys.stderr.flush()
     except OSError:
-        # there is nowhere left to complain to
+        # stderr itself has failed
         return

@@ -1,4 +1,4 @@
-"""Commands that ask a question: their flags in, the answer written."""
+"""Commands that run a request: parse the flags, compute, and write the result."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from robolin.display.terminal.progress import RowProgress
     from robolin.queries.query_context import ResultCallback
 
-# what is asked and where the answer goes, and further flags by name
+# receives a request, its output, and extra flags by name
 Respond = Callable[..., None]
 
 Write = Callable[["Result | ResultStream"], None]
 
-# glibc's words: what is freed at the end of the heap stays there up to so many bytes, pieces of up
-# to so many bytes are taken from the heap, and all threads share one of them
+# mallopt parameters: free memory kept at the end of the heap, largest block taken from the heap,
+# both in bytes, and the number of arenas shared by all threads
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _WORDS = {_M_TRIM_THRESHOLD: 1 << 28, _M_MMAP_THRESHOLD: 1 << 25, _M_ARENA_MAX: 1}
 
@@ -45,12 +45,12 @@ def query_command(
     state_help: Mapping[str, str] | None = None,
     further: Sequence[click.Parameter] = (),
 ) -> Callable[[Respond], click.Command]:
-    """A decorator that makes a command of a function of an Inquiry and an Output.
+    """Decorator: make a command from a function of a Request and an Output.
 
-    flags:      those of the verb itself; flags for the arm, the state and the output are added
-    gives:      what the verb answers when asked to --perturb
-    state_help: what the help page says of a quantity, where the verb takes it in its own way
-    further:    flags that are no part of the question, passed on by name
+    flags:      flags of the command itself; those for robot, state and output are added
+    gives:      name of the result with --perturb
+    state_help: help texts that replace the default ones, by quantity
+    further:    flags that are not part of the request, passed by name
     """
     state = state_flags(VERBS[name], gives, state_help or {})
     many = MANY_PARAMS if "on-bad-row" in VERBS[name].states_from else []
@@ -94,9 +94,9 @@ def _respond_to_many(ctx: click.Context, many: RecordingSet) -> None:
 
 
 def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
-    """What a command line asks of one state or one recording, and where the answer is to go.
+    """Parse a command line about one state or one recording into a request and its output.
 
-    verb: what the question is called, where that is not the name of the command
+    verb: name of the request, if it differs from the name of the command
     """
     verb, options = verb or ctx.command.name or "", explicit_options(ctx)
     if recording_set(ctx) is not None:
@@ -118,13 +118,13 @@ def run_and_write(
     arm: Arm | None = None,
     watch: ResultCallback | None = None,
 ) -> None:
-    """Answer and write the result.
+    """Run the request and write the result.
 
-    write: takes the answer in place of the writer that fits the output flags
-    arm:   the arm, if it is loaded already
-    watch: is shown each part of the answer with the state it belongs to
+    write: replaces the writer of the output flags
+    arm:   the robot, if it is already loaded
+    watch: called with each part of the result and its states
     """
-    # whoever asks for help needs nothing of this
+    # import here: --help does not need these modules
     from robolin.queries.query_context import run_request
 
     out.require_target(inquiry.files.values())
@@ -137,7 +137,7 @@ def run_and_write(
 
 
 def _progress(inquiry: Request, out: Output) -> RowProgress:
-    """A bar for whoever watches a trajectory being answered, notes for a log that is kept."""
+    """A progress bar on a terminal, or notes for a log."""
     from robolin.display.terminal.progress import RowProgress, stderr_is_terminal
 
     if inquiry.states.trajectory is None:
@@ -150,7 +150,7 @@ def _progress(inquiry: Request, out: Output) -> RowProgress:
 
 
 def tune_malloc() -> None:
-    """Have this process keep what it frees, where the system's library can be told so."""
+    """Keep freed memory in the process, if the C library supports it."""
     if not sys.platform.startswith("linux"):
         return
     import ctypes

@@ -1,4 +1,4 @@
-"""A question about many recordings answered: a file for each part, or one result of all."""
+"""Run a request over many recordings: one file per part, or one result."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from robolin.cli.flags.output_flags import Output
     from robolin.queries.request import Request
 
-# seconds between two lines about how far it has come
+# seconds between two progress lines
 _BETWEEN = 2.0
 
 
 def run_many(inquiry: Request, out: Output, many: RecordingSet) -> None:
-    """Answer for each of the recordings."""
+    """Run the request for all recordings."""
     tune_malloc()
     if many.folder is None:
         _respond_with_one(inquiry, out, many)
@@ -68,7 +68,7 @@ def _respond_with_parts(
     settings = replace(out.settings(), notify=out.notify_part)
     progress = PartsProgress(not out.quiet and stderr_is_terminal())
     if many.cluster:
-        # a worker is a process of its own, with one thread unless more are asked for
+        # a worker is a separate process, with one thread by default
         settings = replace(settings, jobs=settings.jobs or 1)
     with _workers(many.cluster) as work:
         done = compute_parts(
@@ -89,7 +89,7 @@ def _respond_with_parts(
 
 @contextmanager
 def _workers(where: str | None) -> Iterator[PartsWork | None]:
-    """Whoever computes the parts, if not this process."""
+    """Workers of the cluster, or None for this process."""
     if where is None:
         yield None
         return
@@ -100,7 +100,7 @@ def _workers(where: str | None) -> Iterator[PartsWork | None]:
 
 
 class PartsProgress:
-    """How far many parts have come, on stderr, now and then."""
+    """Progress of many parts on stderr, printed at intervals."""
 
     def __init__(self, shown: bool) -> None:
         self._shown = shown
@@ -108,7 +108,7 @@ class PartsProgress:
         self._parts = self._rows = 0
 
     def part(self, done: PartDone, of: int) -> None:
-        """One more part is done."""
+        """Count a finished part."""
         self._parts, self._rows = self._parts + 1, self._rows + done.rows
         now = monotonic()
         if self._shown and (now - self._last > _BETWEEN) and sys.stderr is not None:

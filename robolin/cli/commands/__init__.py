@@ -1,1 +1,1 @@
-"""One thin file per verb."""
+"""One short module per command."""

@@ -1,4 +1,4 @@
-"""robolin bench: how fast every verb runs on one's own arm and machine."""
+"""robolin bench: speed of every command on a robot and this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robolin.queries.verbs import VERBS
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
-# what costs are told of and asks for no frame, and what a small change costs instead of a matrix
+# commands with known operation counts and without a frame, and their perturbation variants
 TIMED = [VERBS[verb] for verb in counted_verbs() if not ALGORITHMS[verb].of_frame]
 MEASURED_VERBS = [
     *(verb.name for verb in TIMED),
@@ -64,7 +64,7 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
 
     arm = model.arm()
     kernels = {"optimized": optimizing(), "numbers_at_once": host_width()}
-    # random states are on no closures
+    # random states do not satisfy loop closures
     require_tree(arm, "bench")
     rows = rows or max(1, min(MOST_BENCH_ROWS, MOST_BENCH_BYTES // (8 * (3 * arm.n**2 + arm.n))))
     verbs = _measured(arm, rows, cores())
@@ -78,11 +78,11 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
 
 
 def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
-    """µs per state and states per second, by verb; verbs this arm has no answer to are noted."""
+    """µs per state and states per second, by verb; verbs that fail for this robot are noted."""
     from robolin.errors import RobolinError
 
     states = _states(arm, rows)
-    found: dict[str, dict[str, float]] = {}
+    timings: dict[str, dict[str, float]] = {}
     refused: list[str] = []
     with click.progressbar(
         MEASURED_VERBS,
@@ -93,16 +93,16 @@ def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
     ) as shown:
         for verb in shown:
             try:
-                found[verb] = _figures(arm, verb, states, rows, cores)
+                timings[verb] = _timing(arm, verb, states, rows, cores)
             except RobolinError as error:
                 refused.append(f"{verb}: {error.message}")
     for text in refused:
         say("note", text)
-    return found
+    return timings
 
 
 def _states(arm: Arm, rows: int) -> Mapping[str, Any]:
-    """The same random states at every run: positions within limits, rates about 1."""
+    """Reproducible random states: positions within limits, rates about 1."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -115,25 +115,25 @@ def _states(arm: Arm, rows: int) -> Mapping[str, Any]:
     return states | {"q": low + (np.array(high) - low) * rng.random((rows, arm.n))}
 
 
-def _figures(
+def _timing(
     arm: Arm, verb: str, states: Mapping[str, Any], rows: int, cores: int
 ) -> dict[str, float]:
     import robolin
 
     function = getattr(robolin, verb.replace("-", "_"))
-    taken = signature(function).parameters.values()
-    # what has to be named is a wish that changes the question
-    asked = (each.name for each in taken if each.kind is not each.KEYWORD_ONLY)
-    given = [states[name] for name in asked if name in states]
-    figures: dict[str, float] = {}
+    parameters = signature(function).parameters.values()
+    # keyword-only parameters are options, not states
+    positional = (each.name for each in parameters if each.kind is not each.KEYWORD_ONLY)
+    inputs = [states[name] for name in positional if name in states]
+    timing: dict[str, float] = {}
     for who, jobs in (("one_core", 1), ("all_cores", cores)):
-        seconds = _seconds(partial(function, arm, *given, engine="compiled", jobs=jobs)) / rows
-        figures |= {f"{who}_us_per_state": 1e6 * seconds, f"{who}_states_per_s": 1.0 / seconds}
-    return figures
+        seconds = _seconds(partial(function, arm, *inputs, engine="compiled", jobs=jobs)) / rows
+        timing |= {f"{who}_us_per_state": 1e6 * seconds, f"{who}_states_per_s": 1.0 / seconds}
+    return timing
 
 
 def _seconds(run: Callable[[], Any]) -> float:
-    """The middle of several runs, after one that nobody counts."""
+    """Median duration of several runs, after one warm-up run."""
     from statistics import median
     from time import perf_counter
 
@@ -152,8 +152,8 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
         groups["all_cores"] = f"{document['cores']} cores"
     columns = [f"{unit}, {title}" for title in groups.values() for unit in ("µs/state", "states/s")]
     rows = [
-        (verb, *(cell for who in groups for cell in _cells(figures, who)))
-        for verb, figures in document["verbs"].items()
+        (verb, *(cell for who in groups for cell in _cells(timing, who)))
+        for verb, timing in document["verbs"].items()
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
     why = document["one_state"]["fallback_reason"]
@@ -165,6 +165,6 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     return [TextLines(lines), ReportTable(("verb", *columns), rows, frozenset(columns))]
 
 
-def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:
-    seconds, rate = figures[f"{who}_us_per_state"], figures[f"{who}_states_per_s"]
+def _cells(timing: Mapping[str, float], who: str) -> tuple[str, str]:
+    seconds, rate = timing[f"{who}_us_per_state"], timing[f"{who}_states_per_s"]
     return f"{seconds:.3g}", f"{rate:,.0f}"

@@ -1,4 +1,4 @@
-"""robolin check: stored results beside what their questions are answered with now."""
+"""robolin check: compute stored results again and compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What is to be checked, how closely, and where the report goes."""
+    """Results to check, tolerances, and the output of the report."""
 
     stored: tuple[str, ...]
     against: str | None
@@ -41,7 +41,7 @@ class CheckOptions:
     jobs: int | None
     chunk_rows: int | None
 
-    def how(self) -> CheckSettings:
+    def check_settings(self) -> CheckSettings:
         from robolin.checking.check_results import CheckSettings
         from robolin.checking.recorded_question import Inputs
         from robolin.checking.tolerance import uniform_tolerances
@@ -56,7 +56,7 @@ class CheckOptions:
         return reports_for(self.path, self.form, self.color, CHECK_EXTENSIONS)
 
     def require_sense(self) -> None:
-        """Refuse flags that cannot go together."""
+        """Reject flags that cannot be combined."""
         if self.stored and self.suite:
             hint = "name stored results, or a suite"
             raise UsageError("cannot go together with STORED", where="--suite", hint=hint)
@@ -64,10 +64,10 @@ class CheckOptions:
             problem = "leaves nothing to --update" if self.update else "takes one STORED file"
             hint = "robolin check BEFORE --against AFTER"
             raise UsageError(problem, where=f"--against={self.against}", hint=hint)
-        for name, given in (("--model", self.model), ("--root", self.root)):
-            if given is not None and self.against is not None:
+        for name, value in (("--model", self.model), ("--root", self.root)):
+            if value is not None and self.against is not None:
                 hint = "--against runs nothing"
-                raise UsageError("has no effect here", where=f"{name}={given}", hint=hint)
+                raise UsageError("has no effect here", where=f"{name}={value}", hint=hint)
         if self.root is not None and not self.stored:
             hint = "paths of a suite start in its own folder"
             raise UsageError("has no effect on a suite", where=f"--root={self.root}", hint=hint)
@@ -186,29 +186,33 @@ def command(options: CheckOptions) -> None:
 
 
 def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
-    """What there is to check, each to be run by itself."""
+    """The checks, as functions that run independently."""
     from robolin.checking.check_results import check_case, check_file, check_pair
     from robolin.checking.suite import nearest_suite
 
-    how = options.how()
+    config = options.check_settings()
     if options.against is not None:
         return [
             partial(
-                check_pair, validated_path(options.stored[0]), validated_path(options.against), how
+                check_pair,
+                validated_path(options.stored[0]),
+                validated_path(options.against),
+                config,
             )
         ]
     if options.stored:
         return [
-            partial(check_file, validated_path(name), how) for name in dict.fromkeys(options.stored)
+            partial(check_file, validated_path(name), config)
+            for name in dict.fromkeys(options.stored)
         ]
     cases = nearest_suite(options.suite)
     if options.model is not None:
         cases = tuple(_with_arm(case, options.model) for case in cases)
-    return [partial(check_case, case, how) for case in cases]
+    return [partial(check_case, case, config) for case in cases]
 
 
 def _require_inputs_kept(options: CheckOptions) -> None:
-    """Refuse a report that would replace a file which is read for a case or a stored result."""
+    """Reject a report path that is an input of a case or of a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
     from robolin.cli.output.report import require_no_robot
     from robolin.io.paths import require_output_is_no_input
@@ -217,7 +221,7 @@ def _require_inputs_kept(options: CheckOptions) -> None:
         return
     if options.stored:
         for name in options.stored:
-            require_output_is_no_input(options.path, _read_for(name, options.how()))
+            require_output_is_no_input(options.path, _read_for(name, options.check_settings()))
     else:
         require_output_is_no_input(options.path, [suite_file(options.suite)])
         for case in nearest_suite(options.suite):
@@ -225,18 +229,18 @@ def _require_inputs_kept(options: CheckOptions) -> None:
     require_no_robot(options.path)
 
 
-def _read_for(stored: str, how: CheckSettings) -> tuple[str, ...]:
-    """The files that a stored result was computed from; what is wrong with it is told later."""
+def _read_for(stored: str, settings: CheckSettings) -> tuple[str, ...]:
+    """Input files of a stored result; an invalid result is reported later."""
     from robolin.checking.recorded_question import recorded_question
     from robolin.io.stored import open_stored
 
     try:
         with open_stored(stored) as opened:
-            return recorded_question(opened, how.inputs).files
+            return recorded_question(opened, settings.inputs).files
     except RobolinError:
         return ()
 
 
 def _with_arm(case: Case, arm: str) -> Case:
-    """The case asked about another arm."""
+    """The case with another robot."""
     return replace(case, question=replace(case.question, arm=arm))

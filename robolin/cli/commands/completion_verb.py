@@ -1,4 +1,4 @@
-"""robolin completion: what a shell needs to complete command lines."""
+"""robolin completion: script for shell completion."""
 
 from __future__ import annotations
 

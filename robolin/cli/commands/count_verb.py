@@ -1,4 +1,4 @@
-"""robolin count: what a verb costs, beside what the papers say it costs."""
+"""robolin count: operation counts of a command, compared with the papers' formulas."""
 
 from __future__ import annotations
 

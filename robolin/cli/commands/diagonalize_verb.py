@@ -1,4 +1,4 @@
-"""robolin diagonalize: the dynamics in coordinates without a mass matrix."""
+"""robolin diagonalize: dynamics in diagonalizing velocities (quasi-velocities)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin diff: what differs between two models, and what that does to their torques."""
+"""robolin diff: differences between two models, and their effect on the torques."""
 
 from __future__ import annotations
 
@@ -97,17 +97,19 @@ def command(
         raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
     arms = sources_with_options((old, new), xacro_arg, package)
     changes = model_changes(*(figures(*arm) for arm in arms))
-    said = {label: value for label, value in explicit_options(ctx).items() if label in READ_OPTIONS}
-    validate_read_options(said, ("--torques",), torques is not None)
-    found = None if torques is None else _torques(arms, validated_path(torques), said)
+    options = {
+        label: value for label, value in explicit_options(ctx).items() if label in READ_OPTIONS
+    }
+    validate_read_options(options, ("--torques",), torques is not None)
+    effects = None if torques is None else _torques(arms, validated_path(torques), options)
     for report in reports:
-        write_diff_report(report, (old, new), changes, found)
-    if changes or any(each.change for each in found or ()):
+        write_diff_report(report, (old, new), changes, effects)
+    if changes or any(each.change for each in effects or ()):
         ctx.exit(FOUND_SOMETHING)
 
 
 def _torques(
-    named: list[tuple[str, ModelOptions]], path: str, said: Mapping[str, Any]
+    named: list[tuple[str, ModelOptions]], path: str, options: Mapping[str, Any]
 ) -> tuple[TorqueChange, ...]:
     import numpy as np
 
@@ -118,7 +120,7 @@ def _torques(
     from robolin.queries.option_files import plain_options
 
     arms = [load_with(*each) for each in named]
-    rules = read_options_from(arms[0], plain_options(said))
+    rules = read_options_from(arms[0], plain_options(options))
     rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"), rules)
     file = PurePath(path).name
     for note in rows.notes:

@@ -1,4 +1,4 @@
-"""robolin forward: the accelerations that torques cause."""
+"""robolin forward: forward dynamics, accelerations from torques."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin generate: a program in C that computes what verbs answer."""
+"""robolin generate: C code for commands."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ _FLAGS: list[click.Parameter] = [
 
 @dataclass(frozen=True)
 class ProgramChoices:
-    """Which program to write, and where."""
+    """Program to generate, and its output folder."""
 
     verbs: tuple[str, ...]
     folder: str
     choices: dict[str, Any]
 
 
-def _wanted(
+def _program_choices(
     verbs: tuple[str, ...], folder: str, point: str | None, **choices: Any
 ) -> ProgramChoices:
     from robolin.core.number_parsing import FlagText, numbers
@@ -107,8 +107,8 @@ def _wanted(
 
 @click.command("generate", cls=VerbCommand)
 @model_option_flags
-@bundled("wanted", _FLAGS, _wanted)
-def command(model: ArmSource, wanted: ProgramChoices) -> None:
+@bundled("program", _FLAGS, _program_choices)
+def command(model: ArmSource, program: ProgramChoices) -> None:
     """A program in C that computes what verbs answer.
 
     Writes ARM.c and ARM.h (C99, no library, no memory of its own), a test with states and the
@@ -123,6 +123,6 @@ def command(model: ArmSource, wanted: ProgramChoices) -> None:
     """
     from robolin.codegen.generate import generate
 
-    files = generate(model.arm(), wanted.verbs, wanted.folder, **wanted.choices)
+    files = generate(model.arm(), program.verbs, program.folder, **program.choices)
     for name in files:
-        click.echo(printable(f"{wanted.folder.rstrip('/')}/{name}"))
+        click.echo(printable(f"{program.folder.rstrip('/')}/{name}"))

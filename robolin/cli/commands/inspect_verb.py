@@ -1,4 +1,4 @@
-"""robolin inspect: an arm laid open."""
+"""robolin inspect: kinematic tree, joints, masses, inertias and model assumptions."""
 
 from __future__ import annotations
 
@@ -36,88 +36,88 @@ def command(model: ArmSource, report: Report) -> None:
     from robolin.description.inspection import inspection
 
     reading = model.reading()
-    found = inspection(reading, model.arm(reading))
-    report.write(list(_sections(found)), found)
+    info = inspection(reading, model.arm(reading))
+    report.write(list(_sections(info)), info)
 
 
-def _sections(found: Mapping[str, Any]) -> Iterator[ReportSection]:
-    joints = "joint" if found["n"] == 1 else "joints"
-    yield TextLines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
-    yield TextLines(found["tree"], "Tree")
-    yield from _tables(found)
-    mass = found["mass"]
+def _sections(info: Mapping[str, Any]) -> Iterator[ReportSection]:
+    joints = "joint" if info["n"] == 1 else "joints"
+    yield TextLines([f"{info['name']}: {info['n']} independent {joints}, {_shape(info)}"])
+    yield TextLines(info["tree"], "Tree")
+    yield from _tables(info)
+    mass = info["mass"]
     yield TextLines(
         [
-            f"{_figure(mass['total'])} kg in total, {_figure(mass['moving'])} kg moving, "
-            f"{_figure(mass['base'])} kg on the base"
+            f"{_number(mass['total'])} kg in total, {_number(mass['moving'])} kg moving, "
+            f"{_number(mass['base'])} kg on the base"
         ],
         "Mass",
     )
     yield ReportTable(
         ("key", "says"),
-        [(key, _phrase(value)) for key, value in found["contract"].items()],
+        [(key, _phrase(value)) for key, value in info["contract"].items()],
         title="Contract",
     )
-    if text := _findings(found["findings"]):
+    if text := _findings(info["findings"]):
         yield TextLines([text], "Findings")
 
 
-def _tables(found: Mapping[str, Any]) -> Iterator[ReportTable]:
-    """Joints, links with what they weigh, and closures."""
-    sprung = any("stiffness" in row for row in found["joints"])
-    figures = (*_FIGURES, *_SPRING) if sprung else _FIGURES
+def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
+    """Tables of joints, links with inertia, and loop closures."""
+    sprung = any("stiffness" in row for row in info["joints"])
+    keys = (*_FIGURES, *_SPRING) if sprung else _FIGURES
     yield ReportTable(
-        ("joint", "kind", *figures, "follows"),
-        [_joint(row, figures) for row in found["joints"]],
-        frozenset(figures),
+        ("joint", "kind", *keys, "follows"),
+        [_joint(row, keys) for row in info["joints"]],
+        frozenset(keys),
         "Joints, base to tip",
     )
     yield ReportTable(
         ("link", "joint", "mass", "merged into it"),
-        [_link(row) for row in found["links"]],
+        [_link(row) for row in info["links"]],
         frozenset({"mass"}),
         "Moving links, base to tip",
     )
     yield ReportTable(
         ("link", *_INERTIAS),
-        [_inertia(row) for row in found["links"]],
+        [_inertia(row) for row in info["links"]],
         frozenset(_INERTIAS),
         "Centres of mass [m] from the link's joint, and inertias [kg·m²] about them, in link axes",
     )
-    if found["loops"]:
+    if info["loops"]:
         yield ReportTable(
             ("loop", "kind", "first", "second", "equations"),
-            [tuple(str(value) for value in row.values()) for row in found["loops"]],
+            [tuple(str(value) for value in row.values()) for row in info["loops"]],
             frozenset({"equations"}),
             "Closures of loops",
         )
 
 
-def _shape(found: Mapping[str, Any]) -> str:
-    return "a serial chain" if found["serial"] else "a tree"
+def _shape(info: Mapping[str, Any]) -> str:
+    return "a serial chain" if info["serial"] else "a tree"
 
 
-def _joint(row: Mapping[str, Any], figures: Sequence[str]) -> tuple[str, ...]:
+def _joint(row: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:
     mimic = row["mimic"]
-    cells = [_figure(row.get(key)) for key in figures]
+    cells = [_number(row.get(key)) for key in keys]
     follows = mimic["leader"] if mimic else ""
     return (row["name"], row["kind"], *cells, follows)
 
 
 def _link(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return row["name"], row["joint"], _figure(row["mass"]), ", ".join(row["merged"])
+    return row["name"], row["joint"], _number(row["mass"]), ", ".join(row["merged"])
 
 
 def _inertia(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where the mass of a link is and how it resists turning; rounding is shown as such."""
+    """Centre of mass and inertia of a link; round-off is shown as ~0."""
     cells = []
     for values in (row["com"], row["inertia"]):
         largest = max(map(abs, values))
-        cells += [ROUNDED_ZERO if is_rounding(x, largest) else _figure(x) for x in values]
+        cells += [ROUNDED_ZERO if is_rounding(x, largest) else _number(x) for x in values]
     return (row["name"], *cells)
 
 
-def _figure(value: float | list[float] | Mapping[str, float] | None) -> str:
+def _number(value: float | list[float] | Mapping[str, float] | None) -> str:
     if isinstance(value, Mapping):
         return f"+{value['positive']:.6g} -{value['negative']:.6g}"
     return "" if value is None else range_text(value)

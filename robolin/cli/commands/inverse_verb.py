@@ -1,4 +1,4 @@
-"""robolin inverse: the torques a motion takes."""
+"""robolin inverse: inverse dynamics, torques of a motion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.queries.request import Request
 
-# it changes no torque, so it is no part of the record of how they came about
+# not part of the recorded options: it does not change the torques
 LIMITS = flag(
     "--limits",
     section=OUTPUT,

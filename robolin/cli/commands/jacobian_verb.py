@@ -1,4 +1,4 @@
-"""robolin jacobian: how joints move a frame, and how the arm feels there."""
+"""robolin jacobian: Jacobian and operational-space inertia of a frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin linearize-forward: how accelerations answer to small changes of state and torques."""
+"""robolin linearize-forward: derivatives of accelerations by state and torques."""
 
 from __future__ import annotations
 

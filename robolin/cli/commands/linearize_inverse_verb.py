@@ -1,4 +1,4 @@
-"""robolin linearize-inverse: how torques answer to small changes of the motion."""
+"""robolin linearize-inverse: derivatives of torques by the motion."""
 
 from __future__ import annotations
 

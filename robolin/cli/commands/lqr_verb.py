@@ -1,4 +1,4 @@
-"""robolin lqr: gains that bring an arm back."""
+"""robolin lqr: LQR gains about a state or along a trajectory."""
 
 from __future__ import annotations
 

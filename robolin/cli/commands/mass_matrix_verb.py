@@ -1,4 +1,4 @@
-"""robolin mass-matrix: the mass matrix and what goes with it."""
+"""robolin mass-matrix: mass matrix, its inverse, factors and derivatives."""
 
 from __future__ import annotations
 

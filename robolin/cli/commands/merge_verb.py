@@ -1,4 +1,4 @@
-"""robolin merge: a folder of parts as one result."""
+"""robolin merge: merge a folder of parts into one result."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def command(folder: str, **_: object) -> None:
     from robolin.batch.parts_folder import plan_in
     from robolin.io.locations import parse_location
 
-    place = parse_location(validated_path(folder))
+    location = parse_location(validated_path(folder))
     out = output_of(click.get_current_context())
-    plan = plan_in(place)
-    out.require_target(str(place / part.name) for part in plan.parts)
-    out.write(merged_parts(place))
+    plan = plan_in(location)
+    out.require_target(str(location / part.name) for part in plan.parts)
+    out.write(merged_parts(location))

@@ -1,4 +1,4 @@
-"""robolin models: the bundled arms."""
+"""robolin models: list, show and copy the bundled robots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin momentum: the centre of mass, its Jacobian, and the momentum of the arm."""
+"""robolin momentum: centre of mass, its Jacobian, and the momentum of the robot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin new: the beginning of a YAML arm, to be filled in."""
+"""robolin new: template of a YAML robot file."""
 
 from __future__ import annotations
 

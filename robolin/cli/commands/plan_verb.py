@@ -1,4 +1,4 @@
-"""robolin plan: what a command over many recordings will do, without doing it."""
+"""robolin plan: write the plan of a command over many recordings, or estimate its cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 class PlanCommand(VerbCommand):
-    """A command whose words are those of another, with options of its own anywhere among them."""
+    """A command that contains another command line, with options of its own anywhere in it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own, rest = _own_words(args)
@@ -51,11 +51,11 @@ class PlanCommand(VerbCommand):
 
 
 def _own_words(args: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What is said to this command, and the words of the other one."""
-    own, rest, given = list[str](), list[str](), iter(args)
-    for word in given:
+    """Split argv into options of `plan` and the planned command."""
+    own, rest, remaining = list[str](), list[str](), iter(args)
+    for word in remaining:
         if word == _WORKERS:
-            own.append(f"{word}={next(given, '')}")
+            own.append(f"{word}={next(remaining, '')}")
         elif word.partition("=")[0] in (_ESTIMATE, _WORKERS):
             own.append(word)
         else:
@@ -64,7 +64,7 @@ def _own_words(args: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _require_no_slip(ctx: click.Context, words: Sequence[str]) -> None:
-    """Refuse what only an option of this command can have been meant by."""
+    """Reject a misspelled option of `plan`."""
     from robolin.cli.group import group
 
     other = group.get_command(ctx, words[0])
@@ -94,16 +94,16 @@ def command(words: tuple[str, ...], estimate: bool, workers: int | None) -> None
         raise UsageError("which VERB is to be planned?", where="robolin plan", hint=hint)
     if workers and not estimate:
         raise UsageError("has no effect here", where=_WORKERS, hint=f"it goes with {_ESTIMATE}")
-    with _asked(list(words), estimate) as (inquiry, found, division, folder, out):
+    with _parse_planned(list(words), estimate) as (inquiry, recordings, division, folder, out):
         if estimate:
-            _estimate(inquiry, found, division, workers)
+            _estimate(inquiry, recordings, division, workers)
         else:
-            _plan(inquiry, found, division, folder, out)
+            _plan(inquiry, recordings, division, folder, out)
 
 
 @contextmanager
-def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
-    """What the other command asks: inquiry, recordings, their division, the folder, the output."""
+def _parse_planned(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
+    """Parse the planned command: request, recordings, division, folder and output."""
     from robolin.batch.batch_plan import Division
     from robolin.cli.flags.flag import explicit_options, validated_path
     from robolin.cli.flags.many_flags import recording_set
@@ -112,7 +112,7 @@ def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
     from robolin.queries.request import request_from_options
 
     if estimate and not any(word.startswith(_OUTPUT) for word in words):
-        # nothing is written there
+        # placeholder: nothing is written there
         words = [*words, "-o", "parts/"]
     with parse_only(words) as ctx:
         many = recording_set(ctx)
@@ -125,43 +125,43 @@ def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
         yield inquiry, many.recordings, Division(many.part_rows, out.form), many.folder, out
 
 
-def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> None:
-    """Let the folder have the plan."""
+def _plan(inquiry: Any, recordings: Any, division: Any, folder: str, out: Any) -> None:
+    """Write the plan to the folder."""
     from robolin.batch.parts_folder import begin
     from robolin.batch.plan_file import planned_in
     from robolin.batch.recordings import require_outside
     from robolin.io.locations import parse_location
 
-    place = parse_location(folder)
-    require_outside(str(place), found)
-    plan = planned_in(place, inquiry, inquiry.source.arm(), found, division)
-    begin(place, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
-    told = f"{pluralize(len(plan.parts), 'part')} of {pluralize(len(plan.sources), 'recording')}"
-    out.note(f"{place}: plan {plan.id[:12]}, {told}")
+    location = parse_location(folder)
+    require_outside(str(location), recordings)
+    plan = planned_in(location, inquiry, inquiry.source.arm(), recordings, division)
+    begin(location, plan, [*inquiry.files.values(), *(each.path for each in plan.sources)])
+    counts = f"{pluralize(len(plan.parts), 'part')} of {pluralize(len(plan.sources), 'recording')}"
+    out.note(f"{location}: plan {plan.id[:12]}, {counts}")
 
 
-def _estimate(inquiry: Any, found: Any, division: Any, workers: int | None) -> None:
+def _estimate(inquiry: Any, recordings: Any, division: Any, workers: int | None) -> None:
     from robolin.batch.estimate import estimated_cost
     from robolin.cli.output.report import Report
 
-    estimate = estimated_cost(inquiry, inquiry.source.arm(), found, division)
+    estimate = estimated_cost(inquiry, inquiry.source.arm(), recordings, division)
     Report().write(_sections(estimate, workers), {})
 
 
-def _sections(found: Estimate, workers: int | None) -> list[ReportSection]:
+def _sections(cost: Estimate, workers: int | None) -> list[ReportSection]:
     from robolin.cli.output.report import ReportTable, TextLines
 
-    rows = f"{'' if found.exact else 'about '}{found.rows:,} rows"
+    rows = f"{'' if cost.exact else 'about '}{cost.rows:,} rows"
     spent = [
-        (name, f"{1e6 * seconds:.3g}", f"{100 * seconds / found.per_row:.0f} %")
-        for name, seconds in found.seconds.items()
+        (name, f"{1e6 * seconds:.3g}", f"{100 * seconds / cost.per_row:.0f} %")
+        for name, seconds in cost.seconds.items()
     ]
     head = [
-        f"{pluralize(found.recordings, 'recording')}, {rows}, {pluralize(found.parts, 'part')}",
-        f"{_bytes(found.bytes_in)} in, {_bytes(found.bytes_out)} out",
-        f"a row takes {1e6 * found.per_row:.3g} µs of work, a part {1e3 * found.per_part:.3g} ms "
-        f"besides; the {found.way} carries a row in {1e6 * found.carried:.3g} µs",
-        f"looking through recordings for the plan takes {_time(found.per_byte * found.bytes_in)}",
+        f"{pluralize(cost.recordings, 'recording')}, {rows}, {pluralize(cost.parts, 'part')}",
+        f"{_bytes(cost.bytes_in)} in, {_bytes(cost.bytes_out)} out",
+        f"a row takes {1e6 * cost.per_row:.3g} µs of work, a part {1e3 * cost.per_part:.3g} ms "
+        f"besides; the {cost.way} carries a row in {1e6 * cost.carried:.3g} µs",
+        f"looking through recordings for the plan takes {_time(cost.per_byte * cost.bytes_in)}",
     ]
     shown = (workers,) if workers else _SHOWN_WORKERS
     columns = ("workers", "time", "bytes/s in", "bytes/s out", "parts/s", "bottleneck")
@@ -171,17 +171,17 @@ def _sections(found: Estimate, workers: int | None) -> list[ReportSection]:
             ("spent on", "µs/row", "share"),
             spent,
             frozenset({"µs/row", "share"}),
-            f"Work on a row, measured on {found.sample:,} of them",
+            f"Work on a row, measured on {cost.sample:,} of them",
         ),
-        ReportTable(columns, [_row(found, k) for k in shown], frozenset(columns[:-1]), "All rows"),
+        ReportTable(columns, [_row(cost, k) for k in shown], frozenset(columns[:-1]), "All rows"),
     ]
 
 
-def _row(found: Estimate, workers: int) -> tuple[str, ...]:
-    seconds = found.time(workers)
-    into, out = (_bytes(size / seconds) for size in (found.bytes_in, found.bytes_out))
-    pace = f"{found.parts / seconds:.3g}"
-    return f"{workers:,}", _time(seconds), into, out, pace, found.bottleneck(workers)
+def _row(cost: Estimate, workers: int) -> tuple[str, ...]:
+    seconds = cost.time(workers)
+    into, out = (_bytes(size / seconds) for size in (cost.bytes_in, cost.bytes_out))
+    pace = f"{cost.parts / seconds:.3g}"
+    return f"{workers:,}", _time(seconds), into, out, pace, cost.bottleneck(workers)
 
 
 def _time(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""robolin plot: pictures of stored results, of what differs between two, and of arms."""
+"""robolin plot: plots of stored results, of the difference of two, and of robots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from robolin.core.results.result import Result
     from robolin.display.plots.panels import Panel
 
-# torques that hold a linkage are not unique, and its mass matrix is that of a tree
+# holding torques of a closed-loop robot are not unique, and its mass matrix is that of the tree
 _OF_LOOPS = (("forward", ("q", "lam")), ("linearize-forward", ("dqdd_dtau",)))
 
 _PARAMS = [
@@ -68,38 +68,38 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("the extension does not say what to draw", where=path, hint=hint)
     require_output_is_no_input(path, [name for name in (source, other) if name])
-    found = _results(source, other)
+    results = _results(source, other)
     name = shared_name(source)
     title = (
         f"{name} less {shared_name(other)}"
         if other
-        else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {name}"
+        else " and ".join(dict.fromkeys(f"{result.verb}" for result in results)) + f": {name}"
     )
-    drawn = picture_bytes(drawn_panels(_panels(found, only), title), form)
+    drawn = picture_bytes(drawn_panels(_panels(results, only), title), form)
     with atomic_write(path) as stream:
         stream.write(drawn)
 
 
-def _panels(found: list[Result], only: tuple[str, ...]) -> list[Panel]:
-    """The panels of all results; an array that none of them has is refused."""
+def _panels(results: list[Result], only: tuple[str, ...]) -> list[Panel]:
+    """Panels of all results; an unknown array is rejected."""
     from robolin.display.plots.result_panels import panels_of
 
-    known = [array.name for result in found for array in result.arrays]
+    available = [array.name for result in results for array in result.arrays]
     for name in only:
-        if name not in known:
-            hint = f"arrays here are {', '.join(known)}"
+        if name not in available:
+            hint = f"arrays here are {', '.join(available)}"
             raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
-    wanted = {i: [name for name in only if name in result] for i, result in enumerate(found)}
+    selected = {i: [name for name in only if name in result] for i, result in enumerate(results)}
     return [
         panel
-        for i, result in enumerate(found)
-        if wanted[i] or not only
-        for panel in panels_of(result, wanted[i])
+        for i, result in enumerate(results)
+        if selected[i] or not only
+        for panel in panels_of(result, selected[i])
     ]
 
 
 def _results(source: str, other: str | None) -> list[Result]:
-    """What is to be drawn: a stored result, a difference of two, or answers about an arm."""
+    """Results to plot: a stored result, a difference of two, or results for a robot."""
     from robolin.description.load import load
 
     if not _is_stored(source):
@@ -112,7 +112,7 @@ def _results(source: str, other: str | None) -> list[Result]:
 
 
 def _about(arm: Arm) -> list[Result]:
-    """What holds the arm and how heavy it is; of a linkage what its closures bear, let go."""
+    """Holding torques and mass matrix; for closed loops, constraint forces of the free motion."""
     from robolin.queries.answer import answer
     from robolin.queries.question import Question
 

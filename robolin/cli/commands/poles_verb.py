@@ -1,4 +1,4 @@
-"""robolin poles: how an arm moves by itself about a state."""
+"""robolin poles: poles, stability, controllability and observability about a state."""
 
 from __future__ import annotations
 

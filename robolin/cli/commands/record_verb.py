@@ -1,4 +1,4 @@
-"""robolin record: a result stored for others to be checked against."""
+"""robolin record: store a reference result for `check`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from robolin.core.results.result import Result, ResultStream
     from robolin.queries.request import Request
 
-# `--suite` without a file behind it
+# `--suite` without a file name
 _NEAREST = "<nearest>"
 
 
@@ -55,7 +55,7 @@ _WORDS = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[V
 
 
 class RecordCommand(VerbCommand):
-    """A command whose words are another one; what that calls by the same name stays its own."""
+    """A command that contains another command line; options of the same name belong to that one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for i, word in enumerate(args):
@@ -106,7 +106,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"
         raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
-    inquiry, out = _asked(words)
+    inquiry, out = _parse_recorded(words)
 
     def write(answer: Result | ResultStream) -> None:
         from robolin.checking.record_results import as_reference
@@ -120,14 +120,14 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
     run_and_write(inquiry, out, write)
 
 
-def _asked(words: tuple[str, ...]) -> tuple[Request, Output]:
-    """What is to be recorded: the words of a verb, or of a sweep of one."""
-    from robolin.cli.commands.sweep_verb import asked_in_sweep
+def _parse_recorded(words: tuple[str, ...]) -> tuple[Request, Output]:
+    """Parse the command to record, which may be a sweep."""
+    from robolin.cli.commands.sweep_verb import parse_sweep
     from robolin.cli.group import parse_only
     from robolin.cli.query_command import parse_request
 
     if words[0] == SWEEP:
-        return asked_in_sweep(words[1:])
+        return parse_sweep(words[1:])
     if answering_verb(words[0]) is None:
         message = f"'{words[0]}' is no verb with results to store"
         raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")

@@ -1,4 +1,4 @@
-"""robolin regressor: torques as a linear function of the arm's parameters."""
+"""robolin regressor: torques as a linear function of the inertial parameters."""
 
 from __future__ import annotations
 

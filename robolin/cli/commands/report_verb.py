@@ -1,4 +1,4 @@
-"""robolin report: a page about one arm or two that opens in any browser."""
+"""robolin report: self-contained HTML report about one robot or two."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ _FLAGS = [
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """Which arms or stored results, which states, and where the page goes.
+    """Robots or stored results, states, and the output path.
 
-    sources: the arms; none where stored results are shown
+    sources: the robots; empty for stored results
     """
 
     subjects: tuple[str, ...]
@@ -79,11 +79,11 @@ class ReportRequest:
 
     @property
     def stored(self) -> bool:
-        """Whether the page is about stored results."""
+        """True if the report is about stored results."""
         return not self.sources
 
     def notify(self, kind: str, text: str) -> None:
-        """Say a note or a warning, unless asked to be quiet."""
+        """Print a note or a warning, except with --quiet."""
         if not self.quiet and kind != "summary":
             say(kind, text)
 
@@ -114,7 +114,7 @@ def _request(
 
 
 def _only(recordings: tuple[str, ...]) -> str:
-    """The one recording that a page is about."""
+    """The single recording of a report."""
     if len(recordings) > 1:
         hint = "make a page for each"
         raise UsageError("a page is about one recording", where="--trajectory", hint=hint)
@@ -122,7 +122,7 @@ def _only(recordings: tuple[str, ...]) -> str:
 
 
 def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
-    """Whether these are stored results, which neither go with arms nor take options of one."""
+    """True for stored results, which cannot be combined with robots or model options."""
     from robolin.io.format_table import FORMATS, format_named
 
     stored = [format_named(validated_path(each)) in FORMATS for each in subjects]
@@ -162,7 +162,7 @@ def command(request: ReportRequest) -> None:
 
 
 def _require_named(path: Path) -> None:
-    """Refuse to replace a page that nobody named."""
+    """Reject a default path that exists."""
     typed = click.get_current_context().get_parameter_source("path")
     if typed is not ParameterSource.COMMANDLINE and (path.exists() or path.is_symlink()):
         hint = f"-o {path} replaces it; -o with another name keeps both"

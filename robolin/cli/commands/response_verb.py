@@ -1,4 +1,4 @@
-"""robolin response: how outputs answer to torques."""
+"""robolin response: frequency response or step response of outputs to torques."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin sensitivity: how a motion changes with its beginning, its torques and the arm."""
+"""robolin sensitivity: change of a motion with initial state, torques and parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robolin simulate: the motion of an arm."""
+"""robolin simulate: integrate the motion of a robot."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def command(inquiry: Request, out: Output) -> None:
     """
     from robolin.display.terminal.show import sample_rows
 
-    # a table of many motions has their ends
+    # a table of many motions contains their final states
     one = "initial" not in inquiry.question.asks
     run_and_write(inquiry, out, partial(out.write, shortened=sample_rows) if one else None)

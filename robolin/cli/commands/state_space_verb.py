@@ -1,4 +1,4 @@
-"""robolin state-space: an arm as a linear system."""
+"""robolin state-space: linear state-space model of a robot."""
 
 from __future__ import annotations
 

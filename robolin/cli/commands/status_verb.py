@@ -1,4 +1,4 @@
-"""robolin status: what there is of a folder of parts."""
+"""robolin status: progress of a folder of parts."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def command(folder: str, thorough: bool, shards: int | None, report: Report) -> 
     from robolin.batch.parts_folder import DONE, part_states, plan_in, remaining_by_shard
     from robolin.io.locations import parse_location
 
-    place = parse_location(validated_path(folder))
-    plan = plan_in(place)
-    states = part_states(place, plan, thorough=thorough)
+    location = parse_location(validated_path(folder))
+    plan = plan_in(location)
+    states = part_states(location, plan, thorough=thorough)
     left = remaining_by_shard(states, shards) if shards else {}
     report.write(_sections(plan, states, left, shards), _document(plan, states, left))
     if any(each.state != DONE for each in states):
@@ -77,9 +77,9 @@ def _sections(
 ) -> list[ReportSection]:
     counts = _counts(states)
     rows = sum((each.entry or {}).get("rows") or 0 for each in states)
-    told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-    whole = f"{pluralize(len(states), 'part')} of {pluralize(len(plan.sources), 'recording')}"
-    lines = [f"{whole}: {told}", f"{rows:,} rows done"]
+    by_state = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
+    total = f"{pluralize(len(states), 'part')} of {pluralize(len(plan.sources), 'recording')}"
+    lines = [f"{total}: {by_state}", f"{rows:,} rows done"]
     sections: list[ReportSection] = [TextLines(lines, f"Plan {plan.id[:12]}")]
     unfit = [each for each in states if each.entry is None]
     if unfit:

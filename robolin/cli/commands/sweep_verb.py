@@ -1,4 +1,4 @@
-"""robolin sweep: one question for several values of an option of the model."""
+"""robolin sweep: run a command for several values of a model option."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=
 
 
 class SweepCommand(VerbCommand):
-    """A command whose words are those of another."""
+    """A command that contains another command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in ("-h", "--help"):
@@ -45,15 +45,15 @@ def command(words: tuple[str, ...]) -> None:
     """
     from robolin.cli.query_command import run_and_write
 
-    inquiry, out = asked_in_sweep(words)
+    inquiry, out = parse_sweep(words)
     if out.path is not None and PurePath(out.path).suffix.lower()[1:] in PICTURE_FORMATS:
         _draw(inquiry, out, out.path)
     else:
         run_and_write(inquiry, out)
 
 
-def asked_in_sweep(words: Sequence[str]) -> tuple[Request, Output]:
-    """What the words of a sweep ask, and where the answer is to go."""
+def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
+    """Parse the command line of a sweep into a request and its output."""
     from robolin.cli.group import parse_only
     from robolin.cli.query_command import parse_request
     from robolin.core.results.swept_verbs import SWEEP
@@ -75,7 +75,7 @@ def _draw(inquiry: Request, out: Output, path: str) -> None:
     from robolin.queries.sweep import run_sweep
 
     require_output_is_no_input(path, inquiry.files.values())
-    found = run_sweep(inquiry, out.settings())
-    drawn = picture_bytes(figure_of(found, out.arrays), PurePath(path).suffix.lower()[1:])
+    result = run_sweep(inquiry, out.settings())
+    drawn = picture_bytes(figure_of(result, out.arrays), PurePath(path).suffix.lower()[1:])
     with atomic_write(path) as stream:
         stream.write(drawn)

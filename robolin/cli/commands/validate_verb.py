@@ -1,4 +1,4 @@
-"""robolin validate: what is wrong or doubtful in robot files."""
+"""robolin validate: errors, warnings and notes about robot files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATTERN = frozenset("*?[")
 
 @dataclass(frozen=True)
 class ValidateOptions:
-    """Which files, which findings count, and where the report goes."""
+    """Files, ignored findings, and the output of the report."""
 
     arms: tuple[str, ...]
     strict: bool
@@ -47,17 +47,17 @@ class ValidateOptions:
     color: str
 
     def settings(self) -> ValidateSettings:
-        """What the project and the flags want to be ignored."""
+        """Ignored findings of the project and of the flags."""
         from robolin.checking.validate_settings import read_settings, require_ids
 
         config = Path(validated_path(self.config)) if self.config is not None else None
         settings = read_settings(config, Path.cwd())
-        named = [each.strip() for text in self.ignore for each in text.split(",")]
-        more = require_ids(named, "--ignore")
+        ids = [each.strip() for text in self.ignore for each in text.split(",")]
+        more = require_ids(ids, "--ignore")
         return replace(settings, ignore=settings.ignore | more)
 
     def sources(self) -> list[str]:
-        """Every file once, patterns spelled out."""
+        """All files without duplicates, patterns expanded."""
         return list(dict.fromkeys(self._spelled_out()))
 
     def _spelled_out(self) -> Iterator[str]:
@@ -67,11 +67,11 @@ class ValidateOptions:
                 continue
             from glob import glob
 
-            found = sorted(glob(name, recursive=True))
-            if not found:
+            matches = sorted(glob(name, recursive=True))
+            if not matches:
                 hint = "quote it, and look from which folder it starts"
                 raise FileError("no file matches this pattern", where=name, hint=hint)
-            yield from found
+            yield from matches
 
 
 _FLAGS = [
@@ -153,7 +153,7 @@ def command(options: ValidateOptions) -> None:
 
 
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
-    """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
+    """Reject an output that is an input; only a baseline may be updated."""
     from robolin.cli.output.report import require_no_robot
     from robolin.io.paths import require_output_is_no_input
 
@@ -181,7 +181,7 @@ def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) ->
         broken = next(file.source for file in files if file.counts["error"])
         hint = "mend it, or leave the file out"
         raise UsageError(f"'{broken}' has errors, which always count", where=path, hint=hint)
-    # what is ignored by an earlier baseline stays known
+    # keep findings of the previous baseline
     everything = {file.source: [*file.findings, *file.ignored] for file in files}
     with atomic_write(path) as stream:
         stream.write(baseline_text(everything, settings.folder).encode())

@@ -1,4 +1,4 @@
-"""robolin verify: whether robolin is right about one arm."""
+"""robolin verify: verify results for one robot."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Flags in bundles, each of them one object for the verb that takes it."""
+"""Groups of flags; each group is passed to a command as one object."""

@@ -1,6 +1,6 @@
-"""Flags that know their section of the help page, and decorators that bundle them.
+"""Flags with a section of the help page, and decorators that group them.
 
-A bundle adds several flags to a command and hands them over as one object.
+A group adds several flags to a command and passes them as one object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 
-# flags that name a file to write
+# flags with an output file
 OUTPUTS = frozenset({"path", "write_baseline"})
 
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Answer", "Output"
@@ -40,10 +40,10 @@ SECTIONS: Mapping[str, str] = {
 
 
 class Flag(click.Option):
-    """An option with a section of the help page to stand in, which drops nothing it was given.
+    """An option with a section of the help page; repeated values are joined or rejected.
 
-    by_joint: whether VALUES given more than once are put together, as long as joints are named
-    by_name: whether names given more than once are put together
+    by_joint: join repeated VALUES, if all of them name their joints
+    by_name: join repeated names
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Flag(click.Option):
         self._takes_one = not (self.multiple or self.is_flag or self.count)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Let the parser keep everything that was given, where it would keep the last."""
+        """Make the parser keep all values instead of the last one."""
         if not self._takes_one:
             super().add_to_parser(parser, ctx)
             return
@@ -73,8 +73,8 @@ class Flag(click.Option):
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
         name = self.name or ""
-        if self._takes_one and isinstance(given := opts.get(name), list):
-            opts = {**opts, name: self._one_of(given)}
+        if self._takes_one and isinstance(values := opts.get(name), list):
+            opts = {**opts, name: self._one_of(values)}
         return super().handle_parse_result(ctx, opts, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -82,24 +82,24 @@ class Flag(click.Option):
 
         return completed(ctx, self, incomplete) or super().shell_complete(ctx, incomplete)
 
-    def _one_of(self, given: Sequence[Any]) -> Any:
-        if len(given) == 1:
-            return given[0]
-        if self.by_name or (self.by_joint and all(map(_names_joints, given))):
-            return ",".join(given)
+    def _one_of(self, values: Sequence[Any]) -> Any:
+        if len(values) == 1:
+            return values[0]
+        if self.by_name or (self.by_joint and all(map(_names_joints, values))):
+            return ",".join(values)
         hint = "keep one of them"
         if self.by_joint:
             hint += "; values of named joints, such as elbow=1, may be given one after the other"
-        raise UsageError(f"given {len(given)} times", where=self.opts[0], hint=hint)
+        raise UsageError(f"given {len(values)} times", where=self.opts[0], hint=hint)
 
 
 def _names_joints(text: str) -> bool:
-    """Whether every value is that of a named joint, so that more of them can follow."""
+    """True if every value names its joint, so that more can be appended."""
     return not text.startswith("hold+") and all("=" in item for item in text.split(","))
 
 
 class RobotFile(click.Argument):
-    """An argument that names a robot, which a shell can complete."""
+    """A robot argument with shell completion."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from robolin.cli.completion import completed
@@ -108,7 +108,7 @@ class RobotFile(click.Argument):
 
 
 class VerbCommand(click.Command):
-    """A command whose help page has one section per bundle of flags, and which loses no input."""
+    """A command with one help section per group of flags; protects its input files."""
 
     def invoke(self, ctx: click.Context) -> Any:
         forbid_overwriting_inputs(ctx)
@@ -132,14 +132,14 @@ class VerbCommand(click.Command):
 
 
 def flag(*names: str, section: str, **settings: Any) -> click.Option:
-    """One option of a bundle; the first name is the one it is recorded under."""
+    """One option of a group; results record it under its first name."""
     return Flag(names, section=section, **settings)
 
 
 def bundled(
     argument: str, params: Sequence[click.Parameter], build: Callable[..., Any]
 ) -> Callable[[Function], Function]:
-    """A decorator that adds the parameters and passes `build(**values)` on as one argument."""
+    """A decorator that adds the parameters and passes `build(**values)` as one argument."""
     keys = [param.name for param in params if param.name]
 
     def decorate(function: Function) -> Function:
@@ -148,7 +148,7 @@ def bundled(
             own = {key: values.pop(key) for key in keys}
             return function(**values, **{argument: build(**own)})
 
-        # click reads them from here, last one first
+        # click reads the parameters from here in reverse order
         pending: list[click.Parameter] = wrapper.__dict__.setdefault("__click_params__", [])
         pending.extend(reversed(params))
         return wrapper
@@ -157,7 +157,7 @@ def bundled(
 
 
 def forbid_overwriting_inputs(ctx: click.Context) -> None:
-    """Refuse a command line that names one file as an output and for anything else."""
+    """Reject a command line whose output file is also an input."""
     from robolin.io.paths import require_output_is_no_input
 
     words: dict[str, list[str]] = {}
@@ -166,15 +166,15 @@ def forbid_overwriting_inputs(ctx: click.Context) -> None:
         values = value if isinstance(value, tuple) else (value,)
         words[param.name or ""] = [each for each in values if isinstance(each, str)]
     for output in OUTPUTS & words.keys():
-        others = [each for name, named in words.items() if name != output for each in named]
+        others = [each for name, paths in words.items() if name != output for each in paths]
         for target in words[output]:
             require_output_is_no_input(target, others)
     if not any(words.get(output) for output in OUTPUTS):
-        require_output_is_no_input(None, [each for named in words.values() for each in named])
+        require_output_is_no_input(None, [each for paths in words.values() for each in paths])
 
 
 def explicit_options(ctx: click.Context) -> dict[str, Any]:
-    """What the command line says about the question, by flag without dashes, as it was typed."""
+    """Options that were set on the command line, as typed, by name without dashes."""
     return {
         option_name(param): ctx.params[param.name]
         for param in ctx.command.params
@@ -186,12 +186,12 @@ def explicit_options(ctx: click.Context) -> dict[str, Any]:
 
 
 def option_name(param: click.Parameter) -> str:
-    """The name a flag or an argument is recorded under."""
+    """Name under which results record a flag or an argument."""
     return param.name or "" if isinstance(param, click.Argument) else param.opts[0].lstrip("-")
 
 
 def validated_path(name: str) -> str:
-    """The name, refused if no result could carry it or nothing could be read from it."""
+    """The path; rejected if results cannot store it or it cannot be read."""
     from robolin.io.paths import require_utf8_name
 
     require_utf8_name(name)

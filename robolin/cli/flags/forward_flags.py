@@ -1,4 +1,4 @@
-"""Flags of verbs about accelerations: which algorithm, which joints move as told, closed loops."""
+"""Flags for accelerations: algorithm, prescribed joints and closed loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recordings a command is about, and how the work on many of them is divided."""
+"""Flags for many recordings: selection, and division of the work."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ _PART_FLAGS = ("part_rows", "shard", "resume", "cluster")
 
 @dataclass(frozen=True)
 class RecordingSet:
-    """The recordings, where results go, and how the work is divided.
+    """Recordings, output, and division of the work.
 
-    folder: where each part has a file; None for one result of all of them
+    folder: output folder of the parts; None for one result
     """
 
     recordings: tuple[NamedRecording, ...]
@@ -73,16 +73,16 @@ class RecordingSet:
 
 
 def recording_set(ctx: click.Context) -> RecordingSet | None:
-    """What a command line says about many recordings; None if it asks as ever for one result."""
-    given = ctx.params.get("trajectory")
-    asked: dict[str, Any] = {name: ctx.params.get(name) for name in _PART_FLAGS}
-    folder = _folder(ctx.params.get("path"), any(asked.values()))
-    texts = tuple(map(validated_path, given)) if isinstance(given, tuple) else ()
+    """Parse the flags for many recordings; None for a single result."""
+    trajectory = ctx.params.get("trajectory")
+    flags: dict[str, Any] = {name: ctx.params.get(name) for name in _PART_FLAGS}
+    folder = _folder(ctx.params.get("path"), any(flags.values()))
+    texts = tuple(map(validated_path, trajectory)) if isinstance(trajectory, tuple) else ()
     if not texts:
-        _require_unasked(asked, "--trajectory says of which recordings")
+        _reject_flags(flags, "--trajectory says of which recordings")
         return None
     if folder is None:
-        _require_unasked(asked, "-o FOLDER/ says where the parts go")
+        _reject_flags(flags, "-o FOLDER/ says where the parts go")
         if len(texts) == 1 and _is_one_file(texts[0]):
             return None
     from robolin.batch.recordings import names_several, recordings
@@ -90,19 +90,19 @@ def recording_set(ctx: click.Context) -> RecordingSet | None:
     if folder is None and len(texts) == 1 and not names_several(texts[0]):
         return None
     if folder is None:
-        return RecordingSet(recordings(texts), **asked)
+        return RecordingSet(recordings(texts), **flags)
     from robolin.batch.parts_folder import recordings_for
     from robolin.io.locations import parse_location
 
-    found = recordings_for(parse_location(folder), texts)
-    if found[0].path == "-":
+    named = recordings_for(parse_location(folder), texts)
+    if named[0].path == "-":
         hint = "store what comes in a file first, or write to a file"
         raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
-    return RecordingSet(found, folder, **asked)
+    return RecordingSet(named, folder, **flags)
 
 
 def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
-    """The output of a command whose lines are answered as they arrive, if they are to be."""
+    """The output of a command with --live, or the output unchanged."""
     if not ctx.params.get("live"):
         return out
     if ctx.params.get("trajectory") != ("-",):
@@ -117,19 +117,19 @@ def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
     return replace(out, form="csv", live=True)
 
 
-def _require_unasked(asked: dict[str, object], hint: str) -> None:
-    for name, value in asked.items():
+def _reject_flags(flags: dict[str, object], hint: str) -> None:
+    for name, value in flags.items():
         if value:
             raise UsageError("has no effect here", where=f"--{name.replace('_', '-')}", hint=hint)
 
 
 def _is_one_file(text: str) -> bool:
-    """Whether a text surely names one recording: no pattern, no folder, nothing in a store."""
+    """True if a text names a single local recording: not a pattern, folder or object."""
     return text == "-" or ("://" not in text and os.path.isfile(text))
 
 
 def _folder(path: str | None, divided: bool) -> str | None:
-    """Where parts go, if that is a folder: by its name, because it is one, or as it must be one."""
+    """The folder of the parts, if the path ends in /, is a folder, or must be one."""
     if path is None:
         return None
     if path.endswith(("/", os.sep)):

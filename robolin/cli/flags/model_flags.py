@@ -1,4 +1,4 @@
-"""Which arm, and what to make of it: the argument ARM and the model flags as one object."""
+"""The argument ARM and the model flags as one object."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _model(arm: str, **_: Any) -> ArmSource:
 MODEL_PARAMS: list[click.Parameter] = [ARM_ARGUMENT, *_FLAGS]
 model_option_flags = bundled("model", MODEL_PARAMS, _model)
 
-# where joints may be counted instead of named, and their order does not matter
+# joints may be counted instead of named, and their order does not matter
 _STRUCTURE = [param for param in _FLAGS if param.name != "joints"]
 
 
@@ -152,12 +152,12 @@ structure_options = bundled(
 def sources_with_options(
     sources: Sequence[str], xacro_arg: Sequence[str], package: Sequence[str]
 ) -> list[tuple[str, ModelOptions]]:
-    """Every file with what it is read with: what xacro needs is for xacro files alone."""
+    """Every file with its read options; xacro options apply to xacro files only."""
     from robolin.description.building.option_texts import options_from_texts
 
     plain = options_from_texts({})
     given = options_from_texts({"xacro-arg": xacro_arg, "package": package})
     of_xacro = [source.lower().endswith(".xacro") for source in sources]
-    # where there is none, the first file refuses what has no effect
+    # without a xacro file, the first file rejects the unused options
     options = [given if each or not any(of_xacro) else plain for each in of_xacro]
     return list(zip(map(validated_path, sources), options, strict=True))

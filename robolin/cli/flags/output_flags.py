@@ -1,4 +1,4 @@
-"""Where the answer goes and how much is said beside it: the output flags as one object."""
+"""Output flags as one object: file, format, and messages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 COLORS = ("auto", "always", "never")
 
-# returns the rows of a result that a table shows; None for the first ones
+# selects the rows of a result that a table shows; None for the first ones
 Shortened = Callable[["Result"], "Result"] | None
 
 
 def color_flag(text: str) -> click.Option:
-    """Whether there are colours; `text` says where."""
+    """The --color option; `text` names the output it applies to."""
     return flag(
         "--color",
         section=OUTPUT,
@@ -37,13 +37,13 @@ def color_flag(text: str) -> click.Option:
 
 
 def count_flag(name: str, text: str) -> click.Option:
-    """How many of something, at least one."""
+    """An option for a number of at least one."""
     return flag(name, section=OUTPUT, type=click.IntRange(min=1), metavar="N", help=text)
 
 
 @dataclass(frozen=True)
 class Output:
-    """How a result is written."""
+    """Options for writing a result."""
 
     path: str | None = None
     form: str | None = None
@@ -59,7 +59,7 @@ class Output:
     live: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
-        """Refuse a file that could not be written or is read, before anything is computed."""
+        """Reject an output file that is not writable or is an input, before computing."""
         from robolin.io.paths import require_output_is_no_input, require_target
 
         if self.path is not None:
@@ -76,7 +76,7 @@ class Output:
         require_output_is_no_input(self.path, inputs)
 
     def resolved_format(self) -> str:
-        """The form the answer will have."""
+        """The format of the result."""
         from robolin.io.format_table import format_of
 
         if self.path is not None:
@@ -84,17 +84,17 @@ class Output:
         return self.form or (TABLE if standard_output().isatty() else PIPED)
 
     def streams_to_terminal(self) -> bool:
-        """Whether rows appear on the terminal as they come, so that nothing else may."""
+        """True if rows stream to the terminal, so that no progress bar may be drawn."""
         on_terminal = self.path is None and standard_output().isatty()
         return on_terminal and self.resolved_format() != TABLE
 
     def write(self, result: Result | ResultStream, shortened: Shortened = None) -> None:
-        """Write the result as a file, a table, a summary or a quick look.
+        """Write the result as a file, a table, a summary or a text plot.
 
         Args:
             result: the result, or its parts
-            shortened: returns the rows that a table shows; files of numbers, summaries and
-                quick looks always have all rows
+            shortened: selects the rows that a table shows; numeric files, summaries and text plots
+                always include all rows
         """
         if self.arrays:
             from robolin.core.results.sound_arrays import only_arrays
@@ -108,7 +108,7 @@ class Output:
             self._write(result, shortened)
 
     def _write_summary(self, result: Result | ResultStream, shortened: Shortened) -> None:
-        """Show the extremes of the result; it is written itself only if there is a file for it."""
+        """Show the extremes of the result; write the result itself only with -o."""
         from robolin.cli.output.report import Report, summary_document, summary_sections
         from robolin.core.results.result import ResultStream
         from robolin.core.results.summary import Summary
@@ -124,7 +124,7 @@ class Output:
         report.write(summary_sections(summary, self.precision), summary_document(summary))
 
     def _write_quick_look(self, result: Result | ResultStream, shortened: Shortened) -> None:
-        """Draw the result with block characters; it is written only if there is a file for it."""
+        """Draw the result with block characters; write the result itself only with -o."""
         import shutil
 
         from robolin.cli.output.report import Report
@@ -133,11 +133,11 @@ class Output:
         from robolin.display.terminal.text_plot import text_plot
         from robolin.queries.answer import concat_parts
 
-        whole = result if isinstance(result, Result) else concat_parts(result)
+        complete = result if isinstance(result, Result) else concat_parts(result)
         if self.path is not None:
-            self._write(whole, shortened)
+            self._write(complete, shortened)
         width = shutil.get_terminal_size().columns
-        Report().write_text(text_plot(panels_of(whole), width))
+        Report().write_text(text_plot(panels_of(complete), width))
 
     def _write(self, result: Result | ResultStream, shortened: Shortened) -> None:
         from robolin.core.results.result import Result
@@ -155,15 +155,15 @@ class Output:
         )
 
     def note(self, *texts: str) -> None:
-        """Say something on stderr that is worth knowing, unless asked to be quiet."""
+        """Print notes on stderr, except with --quiet."""
         self._say("note", texts)
 
     def warn(self, *texts: str) -> None:
-        """Say something on stderr that is likely to be a mistake, unless asked to be quiet."""
+        """Print warnings about probable mistakes on stderr, except with --quiet."""
         self._say("warning", texts)
 
     def notify(self, kind: str, text: str) -> None:
-        """Say a note or a warning; a summary only where standard output shows none."""
+        """Print a note or a warning; a summary only if standard output does not show it."""
         if kind == "summary":
             if self._shows_contract():
                 return
@@ -171,17 +171,17 @@ class Output:
         self._say(kind, (text,))
 
     def notify_part(self, kind: str, text: str) -> None:
-        """Say a note or a warning; a summary stands in the parts."""
+        """Print a note or a warning; summaries are stored in the parts."""
         if kind != "summary":
             self._say(kind, (text,))
 
     def _shows_contract(self) -> bool:
-        """Whether standard output has the contract, in which summaries stand too."""
+        """True if standard output shows the contract, which includes summaries."""
         in_part = self.path is not None or self.summary or self.plot
         return not in_part and self.resolved_format() != "csv"
 
     def settings(self) -> Settings:
-        """How to answer, with notes and warnings said here."""
+        """Settings of the computation, with messages printed by this output."""
         from robolin.queries.query_context import Settings
 
         return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
@@ -193,14 +193,14 @@ class Output:
 
 
 def standard_output() -> TextIO:
-    """The stream for answers; a closed one is an error, not a lost answer."""
+    """The stream for results; a closed stream is an error."""
     if sys.stdout is None:
         raise FileError("standard output is closed", hint="-o FILE writes to a file instead")
     return sys.stdout
 
 
 def _only_files() -> list[str]:
-    """The formats that only files can have."""
+    """Formats that are only available for files."""
     return [name for name in FORMATS if name not in stream_formats()]
 
 
@@ -275,21 +275,21 @@ OUTPUT_PARAMS: list[click.Parameter] = [*_FLAGS]
 
 
 def output_params(taken: Iterable[click.Parameter]) -> list[click.Parameter]:
-    """The output flags, without those whose words a verb has taken for itself."""
+    """The output flags, without those that a command redefines."""
     words = {word for param in taken for word in param.opts}
     return [param for param in OUTPUT_PARAMS if not words & set(param.opts)]
 
 
 def output_of(ctx: click.Context) -> Output:
-    """What the output flags say."""
-    said: dict[str, Any] = {
+    """Parse the output flags."""
+    values: dict[str, Any] = {
         param.name or "": ctx.params[param.name or ""]
         for param in _FLAGS
         if param.name in ctx.params
     }
-    path = said.pop("path")
-    if path is None and said["form"] in _only_files():
-        hint = f"-o FILE.{said['form']} writes one"
-        message = f"only files have the form '{said['form']}'"
+    path = values.pop("path")
+    if path is None and values["form"] in _only_files():
+        hint = f"-o FILE.{values['form']} writes one"
+        message = f"only files have the form '{values['form']}'"
         raise UsageError(message, where="--format", hint=hint)
-    return Output(path and validated_path(path), **said)
+    return Output(path and validated_path(path), **values)

@@ -1,4 +1,4 @@
-"""Where the arm is and how it moves: the flags for one state, a file of them, or random ones."""
+"""Flags for states: a single state, a file of states, or random states."""
 
 from __future__ import annotations
 
@@ -126,13 +126,13 @@ _TRAJECTORY = [
 
 
 def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.Option]:
-    """Flags for the states of a verb; `gives` is what it answers when asked to --perturb.
+    """State flags of a command; `gives` names its result with --perturb.
 
-    texts: what the help page says of a quantity, where this verb takes it in its own way
+    texts: help texts that replace the default ones, by quantity
     """
-    said = {**_HELP, **texts}
+    helps = {**_HELP, **texts}
     flags = [
-        flag(f"--{name}", section=STATE, by_joint=True, metavar="VALUES", help=said[name])
+        flag(f"--{name}", section=STATE, by_joint=True, metavar="VALUES", help=helps[name])
         for name in verb.states
     ]
     if verb.state_file:
@@ -148,7 +148,7 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
 
 
 def sample_flags(needed: str) -> list[click.Option]:
-    """--samples and --seed, for a verb where they belong to the flag `needed`."""
+    """--samples and --seed, for a command where they require the flag `needed`."""
     return [
         flag(
             "--samples",

@@ -1,1 +1,1 @@
-"""Answers in words and tables: how each of them is laid out."""
+"""Layout of results as text and tables."""

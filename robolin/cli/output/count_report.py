@@ -1,4 +1,4 @@
-"""How counts are shown: a table with one line per algorithm, remarks below, or JSON."""
+"""Layout of operation counts: a table with one line per algorithm and remarks, or JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FOLDED = ("multiplications folded", "additions folded")
 def count_sections(
     verb: str, whose: str, parameters: Parameters, rows: Sequence[CountedAlgorithm]
 ) -> Sequence[ReportSection]:
-    """One line per algorithm; kinematics once below, since every algorithm shares it."""
+    """One line per algorithm; the kinematics, which all share, once below."""
     comparable = _comparable(parameters)
     folding = any(row.folded for row in rows)
     header = (*_HEADER[:5], *_FOLDED, *_HEADER[5:]) if folding else _HEADER
@@ -63,7 +63,7 @@ def _folded_kinematics(rows: Sequence[CountedAlgorithm]) -> list[str]:
 
 
 def _pairs(cost: Mapping[str, int]) -> int:
-    """How many angles need their sine and cosine; both are counted, each as a function."""
+    """Number of angles that need sine and cosine; each is counted as a function."""
     return cost["function"] // 2
 
 
@@ -74,7 +74,7 @@ def _sines_and_cosines(cost: Mapping[str, int]) -> str:
 def count_document(
     verb: str, whose: str, parameters: Parameters, rows: Sequence[CountedAlgorithm]
 ) -> dict[str, Any]:
-    """The same as it is written to JSON."""
+    """The counts as a JSON document."""
     return {
         "verb": verb,
         "arm": whose,
@@ -84,7 +84,7 @@ def count_document(
 
 
 def _comparable(parameters: Parameters) -> bool:
-    """The papers count serial chains of revolute joints without rotors or losses."""
+    """True for serial chains of revolute joints without rotors or dissipation, as in the papers."""
     plain = all(
         row.turns and not (row.armature or row.damping or row.friction or row.stiffness)
         for row in parameters.links
@@ -105,8 +105,8 @@ def _cells(row: CountedAlgorithm, n: int, comparable: bool) -> tuple[str, ...]:
             f"{value_at(row.published.additions, n)} A"
         )
     folded = row.folded.algorithm if row.folded else {}
-    kept = [str(folded[kind]) for kind in ("multiplication", "addition") if row.folded]
-    return (row.algorithm, *counts, *kept, published, formula)
+    remaining = [str(folded[kind]) for kind in ("multiplication", "addition") if row.folded]
+    return (row.algorithm, *counts, *remaining, published, formula)
 
 
 def _by_kind(cost: Cost) -> dict[str, Any]:
@@ -116,10 +116,10 @@ def _by_kind(cost: Cost) -> dict[str, Any]:
         "divisions": "division",
         "roots": "root",
     }
-    found: dict[str, Any] = {name: cost.algorithm[kind] for name, kind in kinds.items()}
-    found["kinematics"] = {name: cost.kinematics[kind] for name, kind in kinds.items()}
-    found["kinematics"]["sines_and_cosines"] = _pairs(cost.kinematics)
-    return found
+    counts: dict[str, Any] = {name: cost.algorithm[kind] for name, kind in kinds.items()}
+    counts["kinematics"] = {name: cost.kinematics[kind] for name, kind in kinds.items()}
+    counts["kinematics"]["sines_and_cosines"] = _pairs(cost.kinematics)
+    return counts
 
 
 def _entry(row: CountedAlgorithm, parameters: Parameters) -> dict[str, Any]:

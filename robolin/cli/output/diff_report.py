@@ -1,4 +1,4 @@
-"""What differs between two models, as tables, Markdown, CSV or JSON."""
+"""Layout of model differences: tables, Markdown, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_diff_report(
     changes: Sequence[Change],
     torques: Sequence[TorqueChange] | None,
 ) -> None:
-    """Write the differences of the models, and of their torques if there are any to show."""
+    """Write the differences of the models, and of their torques if requested."""
     if report.form == "csv":
         report.write_text(_csv(changes))
     elif report.form == "markdown":
@@ -97,7 +97,7 @@ def _markdown(arms: tuple[str, str], sections: Sequence[ReportSection]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that Markdown shows as it is."""
+    """A text escaped for Markdown."""
     return "".join(f"\\{c}" if c in "\\|`*_<>[]&" else c for c in printable(text))
 
 
@@ -117,7 +117,7 @@ def _document(
     document = {"old": arms[0], "new": arms[1], "changes": [plain_change(c) for c in changes]}
     if torques is None:
         return document
-    told = [
+    entries = [
         {
             "joint": each.joint,
             "row": each.row + 1,
@@ -129,14 +129,14 @@ def _document(
         }
         for each in torques
     ]
-    return {**document, "torques": told}
+    return {**document, "torques": entries}
 
 
 _NUMBERS = frozenset({"row", "stored", "now", "old", "new", "change", "allowed", "rows"})
 
 
 def write_check_report(report: Report, outcomes: Sequence[CheckOutcome], everything: bool) -> None:
-    """Write the outcomes in the form asked for."""
+    """Write the outcomes in the requested format."""
     if report.form == "github":
         report.write_text(github(outcomes, everything))
     elif report.form == "junit":
@@ -158,7 +158,7 @@ def _check_report_sections(
 
 
 def _extra_notes(outcome: CheckOutcome) -> Iterator[str]:
-    """What is worth telling although nothing counts as a difference."""
+    """Notes of a result without differences."""
     if outcome.comparison is not None:
         yield from reasons(outcome.comparison)
 
@@ -201,20 +201,20 @@ def _report_table(entries: Sequence[Difference]) -> ReportTable:
         )
         for entry in entries
     ]
-    # one state has no rows to tell apart
+    # a single state has no row numbers
     if all(entry.row is None for entry in entries):
         return ReportTable(header[1:-1], [row[1:-1] for row in rows], _NUMBERS)
     return ReportTable(header, rows, _NUMBERS, keys=2)
 
 
 def changes_table(changes: Sequence[Change]) -> ReportTable:
-    """What differs between two models, as a table."""
+    """Differences between two models as a table."""
     header = ("part", "name", "quantity", "old", "new", "unit", "change")
     return ReportTable(header, [changes_row(change) for change in changes], _NUMBERS, keys=3)
 
 
 def changes_row(change: Change) -> tuple[str, ...]:
-    """A change of a model as cells."""
+    """A model change as table cells."""
     if change.quantity in ("added", "removed"):
         values: Any = ("", "")
     else:

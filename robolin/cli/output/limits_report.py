@@ -1,4 +1,4 @@
-"""How margins to joint limits are shown: a table, CSV or JSON."""
+"""Layout of margins to joint limits: a table, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ LIMIT_COLUMNS = (
 )
 
 
-def limits_sections(found: JointLimits, precision: int, one_state: bool) -> list[ReportSection]:
-    """The closest approach of every joint to each of its limits, then what has none."""
+def limits_sections(limits: JointLimits, precision: int, one_state: bool) -> list[ReportSection]:
+    """Closest approach of every joint to each limit, then joints without limits."""
     shown: list[ReportSection] = []
-    if found.margins:
-        rows = [_cells(margin, precision) for margin in found.margins]
+    if limits.margins:
+        rows = [_cells(margin, precision) for margin in limits.margins]
         header = (*(name.replace("_percent", " %") for name in LIMIT_COLUMNS), "")
-        hidden = _hidden(found, one_state)
+        hidden = _hidden(limits, one_state)
         keep = [i for i, name in enumerate(header) if name not in hidden]
         numbers = frozenset(("row", "time", "value", "limit", "margin", "margin %"))
         shown.append(
@@ -52,12 +52,12 @@ def limits_sections(found: JointLimits, precision: int, one_state: bool) -> list
                 keys=2,
             )
         )
-    shown.append(TextLines([*unlimited(found), _verdict(found)]))
+    shown.append(TextLines([*unlimited(limits), _verdict(limits)]))
     return shown
 
 
-def _hidden(found: JointLimits, one_state: bool) -> set[str]:
-    hidden = set() if any(margin.time is not None for margin in found.margins) else {"time"}
+def _hidden(limits: JointLimits, one_state: bool) -> set[str]:
+    hidden = set() if any(margin.time is not None for margin in limits.margins) else {"time"}
     return hidden | {"row"} if one_state else hidden
 
 
@@ -83,31 +83,31 @@ def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
     )
 
 
-def unlimited(found: JointLimits) -> Iterable[str]:
-    """Joints that lack the same limits, together."""
+def unlimited(limits: JointLimits) -> Iterable[str]:
+    """Joints grouped by their missing limits."""
     groups: dict[tuple[str, ...], list[str]] = {}
-    for joint, quantities in found.unlimited.items():
+    for joint, quantities in limits.unlimited.items():
         groups.setdefault(quantities, []).append(joint)
     for names, joints in groups.items():
         yield f"no limit of {' and '.join(names)}: {', '.join(joints)}"
 
 
-def _verdict(found: JointLimits) -> str:
-    if not found.margins:
+def _verdict(limits: JointLimits) -> str:
+    if not limits.margins:
         return "no joint has limits"
-    over = found.exceeded
+    over = limits.exceeded
     if not over:
         return "within all limits"
     joints = len({margin.joint for margin in over})
     return f"EXCEEDED: {pluralize(len(over), 'limit')} of {pluralize(joints, 'joint')}"
 
 
-def csv_section(found: JointLimits) -> list[ReportSection]:
-    """One line per joint and quantity, every digit."""
+def csv_section(limits: JointLimits) -> list[ReportSection]:
+    """One line per joint and quantity, with all digits."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*LIMIT_COLUMNS, "exceeded"))
-    for margin in found.margins:
+    for margin in limits.margins:
         entry = _entry(margin)
         writer.writerow("" if value is None else _plain(value) for value in entry.values())
     return [TextLines(text.getvalue().splitlines())]
@@ -117,13 +117,13 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def limits_document(found: JointLimits) -> dict[str, Any]:
-    """Everything, for machines; rows are counted from 1, as in messages."""
+def limits_document(limits: JointLimits) -> dict[str, Any]:
+    """The margins as a JSON document; rows are counted from 1, as in messages."""
     return {
-        "rows": found.rows,
-        "exceeded": len(found.exceeded),
-        "margins": [_entry(margin) for margin in found.margins],
-        "unlimited": {joint: list(names) for joint, names in found.unlimited.items()},
+        "rows": limits.rows,
+        "exceeded": len(limits.exceeded),
+        "margins": [_entry(margin) for margin in limits.margins],
+        "unlimited": {joint: list(names) for joint, names in limits.unlimited.items()},
     }
 
 
@@ -143,7 +143,7 @@ def _entry(margin: Margin) -> dict[str, Any]:
 
 
 def run_with_limits(inquiry: Request, out: Output) -> None:
-    """Compute the torques, write them if there is a file for them, and show the margins."""
+    """Compute the torques, write them if there is an output file, and show the margins."""
     arm = inquiry.source.arm()
     approach = ClosestApproach(arm)
 
@@ -155,32 +155,32 @@ def run_with_limits(inquiry: Request, out: Output) -> None:
         )
         approach.add(q, qd, tau, part.time)
 
-    # the form asked for is that of the margins; the extension says that of the torques
+    # --format applies to the margins; the extension sets the format of the torques
     if out.path:
         run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
     else:
         run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
-    found = approach.found()
-    _show(found, out, inquiry.states.trajectory is None)
-    if found.exceeded:
+    limits = approach.found()
+    _show(limits, out, inquiry.states.trajectory is None)
+    if limits.exceeded:
         click.get_current_context().exit(FOUND_SOMETHING)
 
 
 def drain(answer: Result | ResultStream) -> None:
-    """Let every part of the answer come and go."""
+    """Consume all parts of a result."""
     if isinstance(answer, ResultStream):
         for _part in answer.parts:
             pass
 
 
-def _show(found: JointLimits, out: Output, one_state: bool) -> None:
+def _show(limits: JointLimits, out: Output, one_state: bool) -> None:
     form = out.form or ("table" if standard_output().isatty() else "csv")
     if form == "csv":
-        # a table says it itself
-        out.note(*unlimited(found))
+        # a table contains it already
+        out.note(*unlimited(limits))
     shown = (
-        csv_section(found) if form == "csv" else limits_sections(found, out.precision, one_state)
+        csv_section(limits) if form == "csv" else limits_sections(limits, out.precision, one_state)
     )
     Report(None, "json" if form == "json" else "table", out.color).write(
-        shown, limits_document(found)
+        shown, limits_document(limits)
     )

@@ -1,4 +1,4 @@
-"""Answers in words and tables rather than arrays: plain in a pipe, rich on a terminal, or JSON."""
+"""Reports as text and tables: plain in a pipe, with rich on a terminal, or JSON."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ DIFF_FORMS = ("table", "markdown", "csv", "json")
 DIFF_EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json"}
 
 
-# robot files begin with a licence, seldom with a longer one
+# longer than the licence at the start of most robot files
 _START_OF_A_FILE = 1 << 16
 _ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(?:robot|mujoco)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table; a column of numbers stands to the right.
+    """A table; columns of numbers are right-aligned.
 
-    keys: how many of the first columns tell the rows apart, and are repeated where a terminal
-          is too narrow for all columns side by side
+    keys: number of leading columns that identify a row; repeated if a terminal is too narrow
+          for all columns
     """
 
     header: tuple[str, ...]
@@ -57,7 +57,7 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class TextLines:
-    """Text that is shown as it stands."""
+    """Text that is shown unchanged."""
 
     lines: Sequence[str]
     title: str = ""
@@ -68,14 +68,14 @@ ReportSection = ReportTable | TextLines
 
 @dataclass(frozen=True)
 class Report:
-    """Where a report goes, and in which form."""
+    """Output path and format of a report."""
 
     path: str | None = None
     form: str = "table"
     color: str = "auto"
 
     def write(self, sections: Sequence[ReportSection], document: Any) -> None:
-        """Show the sections, or the document behind them as JSON."""
+        """Write the sections, or the corresponding document as JSON."""
         if self.path is not None:
             text = _json(document) if self.form == "json" else plain_text(sections)
             _write_file(self.path, text)
@@ -91,7 +91,7 @@ class Report:
         _write_text(text, terminal)
 
     def write_text(self, text: str) -> None:
-        """Write a text that has its form already."""
+        """Write a formatted text."""
         if self.path is not None:
             _write_file(self.path, text)
         else:
@@ -143,9 +143,9 @@ report_options = bundled("report", _FLAGS, _report)
 def reports_for(
     path: str | None, form: str | None, color: str, extensions: Mapping[str, str]
 ) -> list[Report]:
-    """A report for the file, in the form its extension picks, and one for standard output.
+    """A report for the file, with the format of its extension, and one for standard output.
 
-    Without a file there is the latter alone, with one only if a form was asked for.
+    Without a file only the latter is returned; with a file, it requires --format.
     """
     shown = [Report(None, form or "table", color)] if form or path is None else []
     if path is None:
@@ -158,21 +158,21 @@ def reports_for(
 
 
 def require_no_robot(path: str) -> None:
-    """Refuse to replace a robot file by a report: the one that is read may include it."""
+    """Reject a robot file as report output: the input may include it."""
     if PurePath(path).suffix.lower() != ".xml":
         return
     try:
         with open(path, "rb") as stream:
             start = stream.read(_START_OF_A_FILE)
     except OSError:
-        # it is not there yet, or it will be said that it cannot be written
+        # it does not exist, or the write error is reported later
         return
     if _ROBOT.match(start):
         raise UsageError("it is a robot file", where=path, hint="write to another file")
 
 
 def plain_text(sections: Sequence[ReportSection]) -> str:
-    """The sections as text that any pipe can take: nothing cut, nothing wrapped."""
+    """The sections as plain text: nothing shortened or wrapped."""
     blocks = []
     for section in sections:
         lines = [section.title] if section.title else []
@@ -194,7 +194,7 @@ def _columns(table: ReportTable) -> list[str]:
 
 
 def render_report(sections: Sequence[ReportSection], width: int, color: bool) -> str:
-    """The sections as a terminal of this width shows them."""
+    """The sections laid out for a terminal of this width."""
     blocks = [
         _blocks(section, width) if isinstance(section, ReportTable) else [] for section in sections
     ]
@@ -205,7 +205,7 @@ def render_report(sections: Sequence[ReportSection], width: int, color: bool) ->
     from robolin.display.terminal.column_blocks import drawn_block, wrapped
     from robolin.display.terminal.table import console_of, drawn_on
 
-    # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
+    # the terminal wraps names wider than itself: no cell is cut
     console = console_of(max(width, needed), color)
     for i, (section, columns) in enumerate(zip(sections, blocks, strict=True)):
         if i:
@@ -249,7 +249,7 @@ def _write_file(path: str, text: str) -> None:
 
 
 def _write_text(text: str, terminal: bool) -> None:
-    """A terminal gets what it can show, a pipe the same bytes everywhere."""
+    """Replace characters that a terminal cannot encode; a pipe gets UTF-8 everywhere."""
     stream = standard_output()
     if terminal:
         from robolin.display.terminal.show import page_text
@@ -269,8 +269,8 @@ def _write_text(text: str, terminal: bool) -> None:
 _HEADER = ("array", "unit", "shape", "smallest", "smallest at", "largest", "largest at")
 
 
-def summary_sections(found: Summary, precision: int) -> list[ReportSection]:
-    """One line per array, and how many rows there were."""
+def summary_sections(summary: Summary, precision: int) -> list[ReportSection]:
+    """One line per array, and the number of rows."""
     rows = [
         (
             array.name,
@@ -279,19 +279,19 @@ def summary_sections(found: Summary, precision: int) -> list[ReportSection]:
             *_cells(array.smallest, precision),
             *_cells(array.largest, precision),
         )
-        for array in found.arrays
+        for array in summary.arrays
     ]
     table = ReportTable(_HEADER, rows, frozenset(("smallest", "largest")))
-    return [table] if found.rows is None else [table, TextLines([pluralize(found.rows, "row")])]
+    return [table] if summary.rows is None else [table, TextLines([pluralize(summary.rows, "row")])]
 
 
-def _cells(found: Extreme | None, precision: int) -> tuple[str, str]:
-    if found is None:
+def _cells(extreme: Extreme | None, precision: int) -> tuple[str, str]:
+    if extreme is None:
         return "", ""
-    row = "" if found.row is None else f", row {found.row}"
-    return f"{found.value:.{precision}g}", f"{found.entry}{row}"
+    row = "" if extreme.row is None else f", row {extreme.row}"
+    return f"{extreme.value:.{precision}g}", f"{extreme.entry}{row}"
 
 
-def summary_document(found: Summary) -> dict[str, Any]:
-    """The same for machines; rows are counted from 1."""
-    return {"rows": found.rows, "arrays": [asdict(array) for array in found.arrays]}
+def summary_document(summary: Summary) -> dict[str, Any]:
+    """The summary as a JSON document; rows are counted from 1."""
+    return {"rows": summary.rows, "arrays": [asdict(array) for array in summary.arrays]}

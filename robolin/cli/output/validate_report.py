@@ -1,4 +1,4 @@
-"""What was found in robot files, as lines, JSON, GitHub's annotations, JUnit's XML or SARIF."""
+"""Layout of findings: lines, JSON, GitHub annotations, JUnit XML or SARIF."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
 @dataclass(frozen=True)
 class ValidatedFile:
-    """A robot file by the name it was given by, and what was found in it."""
+    """A robot file by its given name, and its findings."""
 
     source: str
     findings: Sequence[Finding]
@@ -32,23 +32,23 @@ class ValidatedFile:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many findings of each level count."""
-        levels = Counter(str(found.level) for found in self.findings)
+        """Number of findings of each level that count."""
+        levels = Counter(str(finding.level) for finding in self.findings)
         return {level: levels[level] for level in _LEVELS}
 
 
 def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> None:
-    """Write what was found in the form that is asked for."""
+    """Write the findings in the requested format."""
     texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
     if report.form in texts:
-        # these are passed on: to services, and into pages of others
+        # these documents leave the machine: remove absolute paths
         report.write_text(texts[report.form]([_shared(file) for file in files]))
     else:
         report.write([TextLines(list(_lines(files)))], validate_document(files))
 
 
 def _shared(file: ValidatedFile) -> ValidatedFile:
-    """The file and its findings without folders of this machine."""
+    """The file and its findings without absolute paths."""
     findings = map(shared_finding, file.findings)
     ignored = map(shared_finding, file.ignored)
     return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
@@ -56,10 +56,10 @@ def _shared(file: ValidatedFile) -> ValidatedFile:
 
 def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
     for file in files:
-        for found in file.findings:
-            yield f"{found.place}: {found.level} {found.id}: {found.message}"
-            if found.hint:
-                yield f"    hint: {found.hint}"
+        for finding in file.findings:
+            yield f"{finding.place}: {finding.level} {finding.id}: {finding.message}"
+            if finding.hint:
+                yield f"    hint: {finding.hint}"
         yield f"{file.source}: {_summary(file)}"
     if len(files) > 1:
         clean = sum(not any(file.counts.values()) for file in files)
@@ -67,13 +67,13 @@ def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
 
 
 def _summary(file: ValidatedFile) -> str:
-    told = [pluralize(n, level) for level, n in file.counts.items() if n]
-    told = told or ["nothing found"]
-    return ", ".join([*told, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
+    counts = [pluralize(n, level) for level, n in file.counts.items() if n]
+    counts = counts or ["nothing found"]
+    return ", ".join([*counts, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
 
 
 def validate_document(files: Sequence[ValidatedFile]) -> dict[str, Any]:
-    """One file by itself, or several in a list with the counts of all together."""
+    """A document for one file, or a list of several files with total counts."""
     if len(files) == 1:
         return _document(files[0])
     counts: Counter[str] = Counter()
@@ -84,20 +84,20 @@ def validate_document(files: Sequence[ValidatedFile]) -> dict[str, Any]:
 
 
 def _document(file: ValidatedFile) -> dict[str, Any]:
-    ignored = {"ignored": [_plain(found) for found in file.ignored]} if file.ignored else {}
-    findings = [_plain(found) for found in file.findings]
+    ignored = {"ignored": [_plain(finding) for finding in file.ignored]} if file.ignored else {}
+    findings = [_plain(finding) for finding in file.findings]
     return {"source": file.source, "counts": file.counts, "findings": findings, **ignored}
 
 
-def _plain(found: Finding) -> dict[str, Any]:
+def _plain(finding: Finding) -> dict[str, Any]:
     return {
-        "id": found.id,
-        "level": found.level,
-        "file": found.place.file,
-        "line": found.place.line,
-        "column": found.place.column,
-        "message": found.message,
-        "hint": found.hint,
+        "id": finding.id,
+        "level": finding.level,
+        "file": finding.place.file,
+        "line": finding.place.line,
+        "column": finding.place.column,
+        "message": finding.message,
+        "hint": finding.hint,
     }
 
 
@@ -105,18 +105,18 @@ def github_findings(files: Sequence[ValidatedFile]) -> str:
     """One workflow command for each finding, and a line for each file."""
     lines = []
     for file in files:
-        for found in file.findings:
-            text = f"{found.message}\nhint: {found.hint}" if found.hint else found.message
-            title, place = f"robolin validate: {found.id}", found.place
+        for finding in file.findings:
+            text = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+            title, place = f"robolin validate: {finding.id}", finding.place
             where = {"line": place.line, "col": place.column}
-            level = _GITHUB[found.level]
+            level = _GITHUB[finding.level]
             lines.append(github_command(level, text, file=place.file, **where, title=title))
         lines.append(f"{file.source}: {_summary(file)}")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def junit_findings(files: Sequence[ValidatedFile]) -> str:
-    """A JUnit document with one test case for each file; notes are no failures."""
+    """A JUnit document with one test case per file; notes do not count as failures."""
     failed = [file for file in files if file.counts["error"] or file.counts["warning"]]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -138,8 +138,8 @@ def junit_findings(files: Sequence[ValidatedFile]) -> str:
 
 
 def sarif(files: Sequence[ValidatedFile]) -> str:
-    """A SARIF 2.1.0 log, as code scanning services read it; what is ignored is suppressed."""
-    ids = sorted({found.id for file in files for found in (*file.findings, *file.ignored)})
+    """A SARIF 2.1.0 log for code scanning services; ignored findings are suppressed."""
+    ids = sorted({finding.id for file in files for finding in (*file.findings, *file.ignored)})
     rules = [
         {
             "id": each,
@@ -148,9 +148,9 @@ def sarif(files: Sequence[ValidatedFile]) -> str:
         }
         for each in ids
     ]
-    results = [_sarif_result(found, ids) for file in files for found in file.findings]
-    for found in (found for file in files for found in file.ignored):
-        results.append({**_sarif_result(found, ids), "suppressions": [{"kind": "external"}]})
+    results = [_sarif_result(finding, ids) for file in files for finding in file.findings]
+    for finding in (finding for file in files for finding in file.ignored):
+        results.append({**_sarif_result(finding, ids), "suppressions": [{"kind": "external"}]})
     driver = {"name": "robolin", "semanticVersion": __version__, "rules": rules}
     log = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -160,18 +160,18 @@ def sarif(files: Sequence[ValidatedFile]) -> str:
     return printable_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
 
 
-def _sarif_result(found: Finding, ids: Sequence[str]) -> dict[str, Any]:
-    text = f"{found.message}\n{found.hint}" if found.hint else found.message
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(found.place.file)}}
-    if found.place.line:
-        region = {"startLine": found.place.line}
+def _sarif_result(finding: Finding, ids: Sequence[str]) -> dict[str, Any]:
+    text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.place.file)}}
+    if finding.place.line:
+        region = {"startLine": finding.place.line}
         place["region"] = region | (
-            {"startColumn": found.place.column} if found.place.column else {}
+            {"startColumn": finding.place.column} if finding.place.column else {}
         )
     return {
-        "ruleId": found.id,
-        "ruleIndex": ids.index(found.id),
-        "level": found.level,
+        "ruleId": finding.id,
+        "ruleIndex": ids.index(finding.id),
+        "level": finding.level,
         "message": {"text": text},
         "locations": [{"physicalLocation": place}],
     }

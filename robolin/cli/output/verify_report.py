@@ -1,4 +1,4 @@
-"""How a verification is shown: one page, or JSON with every number."""
+"""Layout of a verification: text, or JSON with every number."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from robolin.core.text import pluralize
 
 WIDTH = 100
 
-# right digits below which it is said where
+# number of correct digits below which the state is shown
 FEW = 10.0
 
 
-def verify_sections(found: Verification) -> list[ReportSection]:
-    """What was compared, what was not and why, and the verdict on the last line."""
-    compared = [check for check in found.checks if check.error is not None]
+def verify_sections(outcome: Verification) -> list[ReportSection]:
+    """Checks that ran, skipped checks with reasons, and the verdict on the last line."""
+    compared = [check for check in outcome.checks if check.error is not None]
     plain = [check for check in compared if check.family != "digits"]
-    shown: list[ReportSection] = [TextLines([_head(found)]), _report_table(plain)]
+    shown: list[ReportSection] = [TextLines([_head(outcome)]), _report_table(plain)]
     if exact := [check for check in compared if check.family == "digits"]:
-        shown.append(TextLines(_digits(exact), _digits_title(len(found.condition))))
-    if absent := list(_absent(found)):
+        shown.append(TextLines(_digits(exact), _digits_title(len(outcome.condition))))
+    if absent := list(_absent(outcome)):
         shown.append(TextLines(absent, "not compared"))
-    if found.comparison is not None:
-        shown.append(TextLines(_accounted(found), f"against {found.comparison.peer}"))
-    shown.append(TextLines(_worst(found), "worst"))
+    if outcome.comparison is not None:
+        shown.append(TextLines(_accounted(outcome), f"against {outcome.comparison.peer}"))
+    shown.append(TextLines(_worst(outcome), "worst"))
     reasons = dict.fromkeys(check.why for check in compared)
     bounds = [f"{why}: {WHY[why]}" for why in reasons]
     shown.append(TextLines([*wrap(YARDSTICK, WIDTH), *bounds], "bounds"))
-    shown.append(TextLines(_verdict(found)))
+    shown.append(TextLines(_verdict(outcome)))
     return shown
 
 
-def _head(found: Verification) -> str:
-    low, high = (_number(float(x)) for x in (found.condition.min(), found.condition.max()))
+def _head(outcome: Verification) -> str:
+    low, high = (_number(float(x)) for x in (outcome.condition.min(), outcome.condition.max()))
     return (
-        f"{found.arm}: {pluralize(len(found.joints), 'joint')}, {len(found.condition)} states "
-        f"inside its limits (seed {found.seed}), cond(M) {low} to {high}"
+        f"{outcome.arm}: {pluralize(len(outcome.joints), 'joint')}, {len(outcome.condition)} "
+        f"states inside its limits (seed {outcome.seed}), cond(M) {low} to {high}"
     )
 
 
@@ -69,51 +69,51 @@ def _digits_title(states: int) -> str:
 
 
 def _digits(checks: list[Check]) -> list[str]:
-    """The fewest right digits of each result, over all algorithms that give it."""
+    """Fewest correct digits of each result, over all its algorithms."""
     fewest: dict[str, RightDigits] = {}
-    for told in (told for check in checks for told in check.digits):
-        fewest[told.array] = min(fewest.get(told.array, told), told, key=_in_question)
-    lines = _wrapped(_right(told) for told in fewest.values() if told.digits is not None)
+    for result in (result for check in checks for result in check.digits):
+        fewest[result.array] = min(fewest.get(result.array, result), result, key=_digits_key)
+    lines = _wrapped(_right(result) for result in fewest.values() if result.digits is not None)
     for why, names in _without_digits(fewest.values()).items():
         lines += wrap(f"{why}: {', '.join(names)}", WIDTH, subsequent_indent="    ")
     return lines
 
 
 def _wrapped(words: Iterable[str]) -> list[str]:
-    """Lines that keep every result beside its digits."""
+    """Wrapped lines; a result and its digits stay on one line."""
     together = ", ".join(word.replace(" ", "\0", 1) for word in words)
     lines = wrap(together, WIDTH, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
 
 
-def _in_question(told: RightDigits) -> tuple[float, int]:
-    return inf if told.digits is None else told.digits, told.answered
+def _digits_key(result: RightDigits) -> tuple[float, int]:
+    return inf if result.digits is None else result.digits, result.answered
 
 
-def _right(told: RightDigits) -> str:
-    """The digits, where all too few of them are seen, and how often there is an answer."""
+def _right(result: RightDigits) -> str:
+    """Correct digits, the state if they are few, and the number of states with a result."""
     remarks = []
-    if told.digits is not None and told.digits < FEW:
-        remarks.append(f"in state {told.state}, largest entry {_number(told.largest)}")
-    if told.answered < told.states:
-        remarks.append(f"{told.answered} of {told.states} states have an answer")
-    return f"{told.array} {told.digits:.1f}" + (f" ({'; '.join(remarks)})" if remarks else "")
+    if result.digits is not None and result.digits < FEW:
+        remarks.append(f"in state {result.state}, largest entry {_number(result.largest)}")
+    if result.answered < result.states:
+        remarks.append(f"{result.answered} of {result.states} states have an answer")
+    return f"{result.array} {result.digits:.1f}" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def _without_digits(results: Iterable[RightDigits]) -> dict[str, list[str]]:
-    """Results of which there are no digits to count, by the reason."""
+    """Results without digits, grouped by reason."""
     reasons: dict[str, list[str]] = {}
-    for told in results:
-        if told.digits is None:
-            why = "0 in all states" if told.answered else "no answer in any state"
-            reasons.setdefault(why, []).append(told.array)
+    for result in results:
+        if result.digits is None:
+            why = "0 in all states" if result.answered else "no answer in any state"
+            reasons.setdefault(why, []).append(result.array)
     return reasons
 
 
-def _absent(found: Verification) -> Iterator[str]:
-    """What was not compared, gathered by reason."""
+def _absent(outcome: Verification) -> Iterator[str]:
+    """Skipped checks, grouped by reason."""
     reasons: dict[str, list[str]] = {}
-    for check in found.checks:
+    for check in outcome.checks:
         if check.error is None:
             reasons.setdefault(f"{check.verdict}: {check.detail}", []).append(check.name)
     for reason, names in reasons.items():
@@ -122,14 +122,14 @@ def _absent(found: Verification) -> Iterator[str]:
         yield from (f"    {line}" for line in lines)
 
 
-def _accounted(found: Verification) -> list[str]:
-    assert found.comparison is not None
-    said = [f"{name}: {what}" for name, what in found.comparison.accounted.items()]
-    return [f"model: {found.comparison.read}", *said] if found.comparison.read else said
+def _accounted(outcome: Verification) -> list[str]:
+    assert outcome.comparison is not None
+    lines = [f"{name}: {what}" for name, what in outcome.comparison.accounted.items()]
+    return [f"model: {outcome.comparison.read}", *lines] if outcome.comparison.read else lines
 
 
-def _worst(found: Verification) -> list[str]:
-    worst = found.worst
+def _worst(outcome: Verification) -> list[str]:
+    worst = outcome.worst
     if worst.state is None:
         return ["nothing could be compared"]
     share = worst.share
@@ -137,7 +137,7 @@ def _worst(found: Verification) -> list[str]:
     lines = [
         f"{worst.family}, {worst.name}: {_number(worst.error)}, {used}, in state {worst.state}"
     ]
-    for name, values in found.state(worst.state).items():
+    for name, values in outcome.state(worst.state).items():
         text = ", ".join(f"{value:.6g}" for value in values)
         lines += wrap(
             f"{name} = {text}", WIDTH, initial_indent="    ", subsequent_indent="        "
@@ -145,18 +145,18 @@ def _worst(found: Verification) -> list[str]:
     return lines
 
 
-def _verdict(found: Verification) -> list[str]:
-    lines = [f"defect: {text}" for text in found.defects]
+def _verdict(outcome: Verification) -> list[str]:
+    lines = [f"defect: {text}" for text in outcome.defects]
     lines += [
-        f"out of bounds: {check.family}, {check.name} {check.detail}" for check in found.failed
+        f"out of bounds: {check.family}, {check.name} {check.detail}" for check in outcome.failed
     ]
-    done = sum(check.error is not None for check in found.checks)
-    out = len(found.failed)
-    if found.passed:
+    done = sum(check.error is not None for check in outcome.checks)
+    out = len(outcome.failed)
+    if outcome.passed:
         return [f"passed: {done} checks within bounds"]
     summary = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
-    if found.defects:
-        summary.append(f"{pluralize(len(found.defects), 'defect')} of the arm")
+    if outcome.defects:
+        summary.append(f"{pluralize(len(outcome.defects), 'defect')} of the arm")
     return [*lines, f"FAILED: {', '.join(summary)}" if out else f"DEFECT: {', '.join(summary)}"]
 
 
@@ -168,19 +168,19 @@ def _number(value: float | None) -> str:
     return f"{value:.1e}" if value else "0"
 
 
-def verify_document(found: Verification) -> dict[str, Any]:
-    """Everything, for machines."""
-    comparison = found.comparison
+def verify_document(outcome: Verification) -> dict[str, Any]:
+    """The verification as a JSON document."""
+    comparison = outcome.comparison
     return {
-        "arm": found.arm,
-        "joints": list(found.joints),
-        "samples": len(found.condition),
-        "seed": found.seed,
-        "passed": found.passed,
-        "defects": list(found.defects),
-        "condition": [_finite(float(x)) for x in found.condition],
-        "checks": [_entry(check) for check in found.checks],
-        "worst": _entry(found.worst),
+        "arm": outcome.arm,
+        "joints": list(outcome.joints),
+        "samples": len(outcome.condition),
+        "seed": outcome.seed,
+        "passed": outcome.passed,
+        "defects": list(outcome.defects),
+        "condition": [_finite(float(x)) for x in outcome.condition],
+        "checks": [_entry(check) for check in outcome.checks],
+        "worst": _entry(outcome.worst),
         "bounds": dict(WHY),
         "against": None
         if comparison is None
@@ -189,7 +189,7 @@ def verify_document(found: Verification) -> dict[str, Any]:
             "model": comparison.read,
             "accounted": dict(comparison.accounted),
         },
-        "states": [found.state(i) for i in range(len(found.condition))],
+        "states": [outcome.state(i) for i in range(len(outcome.condition))],
     }
 
 
@@ -203,10 +203,10 @@ def _entry(check: Check) -> dict[str, Any]:
         "why": check.why,
         "state": check.state,
         "detail": check.detail,
-        **({"digits": [asdict(told) for told in check.digits]} if check.digits else {}),
+        **({"digits": [asdict(result) for result in check.digits]} if check.digits else {}),
     }
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity."""
+    """The value, or None for infinity and NaN, which JSON lacks."""
     return value if isfinite(value) else None
