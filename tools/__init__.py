@@ -1,1 +1,1 @@
-"""What writes pages and pictures of the docs from the code; `python -m tools` runs all of it."""
+"""Generators of documentation pages and pictures; `python -m tools` runs all of them."""

@@ -1,4 +1,4 @@
-"""Every generated page and picture written anew, but those that need benchmarks to be run."""
+"""Write every generated page and picture, except those that need benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Console blocks: commands with the output shown below each, run in a shell of their own."""
+"""Console blocks of the docs: commands with their expected output, run in a separate shell."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from tools.markdown import ROOT
 
 ANYTHING = "..."
-# besides the user's places, those of the key of kernels and of bytecode, and how kernels are made,
-# if the caller has chosen
+# variables that are passed on: user folders, kernel cache key, bytecode folder and compiler
+# settings
 KEPT = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "PYTHONPYCACHEPREFIX", "ROBOLIN_OPTIMIZE")
 START = "import sys; sys.argv[0] = 'robolin'; from robolin.cli.main import run; sys.exit(run())"
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """No colour, no terminal, 100 columns, and a `robolin` in `folder` that runs this source."""
+    """Environment without colour or terminal, 100 columns wide; `robolin` runs this source."""
     script = folder / "robolin"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{START}" "$@"\n')
     script.chmod(0o755)
@@ -29,7 +29,7 @@ def environment(folder: Path) -> dict[str, str]:
     return kept | {
         "PATH": f"{folder}:{os.defpath}",
         "PYTHONPATH": str(ROOT),
-        # kernels that are there already need not be compiled again
+        # use the existing kernel cache, so that kernels are not compiled again
         "ROBOLIN_CACHE": os.environ.get("ROBOLIN_CACHE", str(folder / "kernels")),
         "PYTHONIOENCODING": "utf-8",
         "LC_ALL": "C.UTF-8",
@@ -40,7 +40,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def printed(command: str, folder: Path, variables: dict[str, str]) -> list[str]:
-    """The lines that a command prints, errors included, run in `folder`."""
+    """Lines that a command prints, including errors, when run in `folder`."""
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
@@ -57,22 +57,22 @@ def printed(command: str, folder: Path, variables: dict[str, str]) -> list[str]:
 
 
 def commands(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Commands with the output shown below each; a trailing backslash continues a command."""
-    found: list[tuple[str, list[str]]] = []
+    """Commands with their expected output; a trailing backslash continues a command."""
+    blocks: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
-        if found and not found[-1][1] and found[-1][0].endswith("\\"):
-            found[-1] = (f"{found[-1][0]}\n{line}", [])
+        if blocks and not blocks[-1][1] and blocks[-1][0].endswith("\\"):
+            blocks[-1] = (f"{blocks[-1][0]}\n{line}", [])
         elif line.startswith("$ "):
-            found.append((line[2:], []))
+            blocks.append((line[2:], []))
         else:
-            assert found, f"a console block starts with a command, not with {line!r}"
-            found[-1][1].append(line)
-    for command, shown in found:
+            assert blocks, f"a console block starts with a command, not with {line!r}"
+            blocks[-1][1].append(line)
+    for command, shown in blocks:
         yield command, trimmed(shown)
 
 
 def matches(shown: list[str], lines: list[str]) -> bool:
-    """Whether the lines are the ones shown, `...` standing for any number of them."""
+    """True if the lines match the expected ones; `...` matches any number of lines."""
     pattern = "".join(
         r"(?:.*\n)*" if line.strip() == ANYTHING else re.escape(line) + r"\n" for line in shown
     )
@@ -80,7 +80,7 @@ def matches(shown: list[str], lines: list[str]) -> bool:
 
 
 def trimmed(lines: list[str]) -> list[str]:
-    """Without blanks at the end of lines and without blank lines at the end."""
+    """Lines without trailing blanks and without trailing blank lines."""
     lines = [line.rstrip() for line in lines]
     while lines and not lines[-1]:
         lines.pop()

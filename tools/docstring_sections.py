@@ -1,6 +1,4 @@
-"""Docstrings as the site's reader of them knows sections: one example is Examples, fields are
-Attributes.
-"""
+"""Rename docstring sections for the site: Example becomes Examples, Fields becomes Attributes."""
 
 from __future__ import annotations
 
@@ -14,10 +12,10 @@ _SECTION = re.compile(r"^(Example|Fields):$", re.MULTILINE)
 
 
 class DocstringSections(griffe.Extension):
-    """Renames sections as docstrings are read."""
+    """Renames sections when docstrings are read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Look at whatever has a docstring."""
+        """Process every object with a docstring."""
         if obj.docstring is not None:
             text = obj.docstring.value
             obj.docstring.value = _SECTION.sub(lambda found: _KNOWN[found[0]], text)

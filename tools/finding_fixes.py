@@ -1,4 +1,4 @@
-"""What usually helps, for every finding id; the message of a finding itself is more exact."""
+"""Usual fix for every finding id; the message of a finding is more specific."""
 
 from __future__ import annotations
 

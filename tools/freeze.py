@@ -5,7 +5,7 @@
 
 Each command runs on every bundled arm, for one state and for 500 rows, into CSV, JSON, NPZ and
 Parquet.  The hash of a file covers its bytes; an NPZ also gets one hash per array, so that a
-difference in numbers is told apart from one in metadata.  A command that is rejected is recorded
+difference in numbers is distinct from one in metadata.  A command that is rejected is recorded
 with its exit code.  Results of LAPACK (LQR gains, poles) are the same only on one machine.
 """
 
@@ -131,8 +131,8 @@ def _state_flags(motion: Path, inputs: str) -> list[str]:
     flags = []
     for word in inputs.split():
         columns = [column for column in header if column.endswith(f"/{PARTS[word]}")]
-        named = [f"{column.split('/')[0]}={values[column]}" for column in columns]
-        flags += [f"--{word}", ",".join(named)]
+        assignments = [f"{column.split('/')[0]}={values[column]}" for column in columns]
+        flags += [f"--{word}", ",".join(assignments)]
     return flags
 
 
@@ -172,9 +172,9 @@ def main() -> int:
         options.file.write_text(json.dumps(hashes, indent=1, sort_keys=True) + "\n")
         print(f"{len(hashes)} hashes of {len(ARMS)} arms written to {options.file}")
         return 0
-    found = differences(json.loads(options.file.read_text()), hashes)
-    print("\n".join([*found, f"{len(found)} of {len(hashes)} hashes differ"]))
-    return 1 if found else 0
+    changed = differences(json.loads(options.file.read_text()), hashes)
+    print("\n".join([*changed, f"{len(changed)} of {len(hashes)} hashes differ"]))
+    return 1 if changed else 0
 
 
 if __name__ == "__main__":

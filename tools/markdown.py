@@ -1,4 +1,4 @@
-"""The pages users read, cut into fenced blocks and links."""
+"""Fenced blocks and links of the documentation pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, the line it starts at, and the mark above it."""
+    """A fenced block: language, text, first line, and the mark above it."""
 
     page: Path
     line: int
@@ -30,7 +30,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """README and docs, those that are there."""
+    """README and docs pages that exist."""
     return [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.exists()]
 
 
@@ -57,15 +57,15 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def examples(page: Path, language: str) -> list[Block]:
-    """The blocks of a language that are meant to be run here."""
-    found = (block for block in blocks(page) if block.language == language)
-    return [block for block in found if not block.mark.startswith("command:")]
+    """Blocks of a language that can be run here."""
+    matching = (block for block in blocks(page) if block.language == language)
+    return [block for block in matching if not block.mark.startswith("command:")]
 
 
 def given_files(page: Path) -> dict[str, str]:
-    """The files that commands of a page find in their folder: blocks marked `given: NAME`."""
-    given = (block for block in blocks(page) if block.mark.startswith("given: "))
-    return {block.mark.removeprefix("given: "): block.text for block in given}
+    """Files for the commands of a page: blocks marked `given: NAME`."""
+    marked = (block for block in blocks(page) if block.mark.startswith("given: "))
+    return {block.mark.removeprefix("given: "): block.text for block in marked}
 
 
 def links(page: Path) -> Iterator[tuple[int, str]]:
@@ -76,7 +76,7 @@ def links(page: Path) -> Iterator[tuple[int, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names by which headings of a page can be linked to."""
+    """Anchor names of the headings of a page."""
     return {_slug(line.lstrip("#").strip()) for _, line in _prose(page) if line.startswith("#")}
 
 
@@ -93,10 +93,10 @@ def _prose(page: Path) -> Iterator[tuple[int, str]]:
 
 
 def _slug(heading: str) -> str:
-    """How a heading is spelt in a link: lower case, words joined by hyphens, no punctuation."""
+    """Anchor of a heading: lower case, words joined by hyphens, no punctuation."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def cell(text: str) -> str:
-    """A text in a table, where angle brackets would be taken for markup and bars for borders."""
+    """Text for a table cell, with angle brackets and bars escaped."""
     return text.replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""The table of packages in docs/architecture.md: what each contains and what it may import."""
+"""The table of packages in docs/architecture.md: contents and allowed imports."""
 
 from __future__ import annotations
 

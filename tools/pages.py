@@ -1,6 +1,6 @@
-"""What the code writes into the docs: findings, commands, names, examples' output and pictures.
+"""Generated docs: findings, commands, public names, output of examples, and pictures.
 
-`python -m tools.pages` writes all of it anew; tests fail while it is not current.
+`python -m tools.pages` writes them; tests fail while a page is out of date.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Which algorithm answers a verb is told in [algorithms](algorithms.md).
 
 
 def findings_page() -> str:
-    """Every finding id with its level, what it means and what usually helps."""
+    """Every finding id with its level, meaning and usual fix."""
     return "\n".join(
         [
             _FINDINGS,
@@ -82,14 +82,14 @@ def _finding_rows(ids: Mapping[str, tuple[str, str]]) -> Iterator[str]:
 
 
 def commands() -> dict[str, click.Command]:
-    """Every verb by name, in the order of the main help page."""
+    """Every command by name, in the order of the main help page."""
     context = click.Context(robolin, info_name="robolin")
-    found = ((name, robolin.get_command(context, name)) for name in robolin.list_commands(context))
-    return {name: command for name, command in found if command is not None}
+    pairs = ((name, robolin.get_command(context, name)) for name in robolin.list_commands(context))
+    return {name: command for name, command in pairs if command is not None}
 
 
 def help_text(*words: str) -> str:
-    """The help page as `robolin WORDS --help` prints it."""
+    """Help text of `robolin WORDS --help`."""
     variables = {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
     printed = CliRunner().invoke(robolin, [*words, "--help"], prog_name="robolin", env=variables)
     assert printed.exit_code == 0, printed.output
@@ -97,7 +97,7 @@ def help_text(*words: str) -> str:
 
 
 def commands_page() -> str:
-    """A section for the program and one for every verb."""
+    """One section for the program and one for every command."""
     parts = [_COMMANDS, "## robolin", "", *_fenced(help_text())]
     for name in commands():
         parts += ["", f"## {name}", "", *_fenced(help_text(name))]
@@ -117,7 +117,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def refresh_examples(page: Path) -> None:
-    """Write what the commands of a page print below them; outputs with `...` are left alone."""
+    """Update the output of the commands of a page; outputs with `...` are unchanged."""
     text = page.read_text("utf-8")
     with TemporaryDirectory() as home:
         variables = environment(Path(home))

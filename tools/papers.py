@@ -1,6 +1,6 @@
-"""The page on the papers: its rows, what they point to, and the errors their tests measure.
+"""The page on the papers: its rows, the code they name, and the errors their tests measure.
 
-`python -m tools.papers` measures every row anew and writes the figures into docs/papers.md.
+`python -m tools.papers` measures every row and writes the numbers into docs/papers.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.papers_trace import Search, codes_of
 
 PAGE = DOCS / "papers.md"
 
-# what stands in place of a figure where a print cannot be evaluated
+# shown instead of a number if a misprint cannot be evaluated
 UNMEASURED = ("by inspection", "garbled")
 
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -29,7 +29,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table by the names of its columns; `paper` is the letter of its heading."""
+    """A table row by column name; `paper` is the letter of its heading."""
 
     paper: str
     line: int
@@ -52,7 +52,7 @@ class Row:
 
 
 def rows(text: str) -> Iterator[Row]:
-    """Every line of every table on the page."""
+    """All rows of all tables on the page."""
     paper = ""
     columns: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -76,7 +76,7 @@ def misprints(text: str) -> list[Row]:
 
 
 def resolved(place: str) -> Any:
-    """What a name in the column 'in robolin' stands for; an error if there is no such thing."""
+    """The object that the column 'in robolin' names; an error if it does not exist."""
     if place.startswith("op."):
         return getattr(Operators, place.removeprefix("op."))
     if not place.startswith("robolin."):
@@ -86,21 +86,21 @@ def resolved(place: str) -> Any:
 
 
 def error(row: Row, most: int | None = None) -> float:
-    """The largest difference that the row's first test sees, on all arms or on `most` of them."""
-    seen = [figure for figure in differences(row.tests[0], most) if not isnan(figure)]
-    assert seen, f"{row.tests[0]} measures nothing"
-    return max(seen)
+    """Largest difference in the row's first test, on all robots or on `most` of them."""
+    measured = [value for value in differences(row.tests[0], most) if not isnan(value)]
+    assert measured, f"{row.tests[0]} measures nothing"
+    return max(measured)
 
 
 def off_by(row: Row, most: int | None = None) -> float | None:
-    """The smallest error of a misprint, if it can be evaluated."""
+    """Smallest error of a misprint; None if it cannot be evaluated."""
     if row.cells["off by"] in UNMEASURED:
         return None
     return min(differences(row.tests[0], most))
 
 
 def not_run(row: Row) -> set[str]:
-    """The places of a row that none of its tests enters, whatever arm they are called with."""
+    """Code named in a row that none of its tests executes, with any robot."""
     search = Search({place: codes_of(resolved(place)) for place in row.places})
     for turn in count():
         there = [search.left and search.entered_in(name, turn) for name in row.tests]
@@ -109,20 +109,20 @@ def not_run(row: Row) -> set[str]:
     return search.left
 
 
-def written(figure: float) -> str:
-    """One digit is all that is the same on every machine, if that."""
-    if figure == 0.0:
+def written(value: float) -> str:
+    """The number with one digit; further digits differ between machines."""
+    if value == 0.0:
         return "0"
-    return f"{figure:.0e}" if figure < 1e-2 else f"{figure:.1g}"
+    return f"{value:.0e}" if value < 1e-2 else f"{value:.1g}"
 
 
 def refreshed(text: str) -> str:
-    """The page with all figures measured."""
+    """The page with all numbers measured."""
     lines = text.splitlines()
     for row in rows(text):
-        column, figure = ("error", error(row)) if "result" in row.cells else ("off by", off_by(row))
-        if figure is not None:
-            cells = {**row.cells, column: written(figure)}
+        column, value = ("error", error(row)) if "result" in row.cells else ("off by", off_by(row))
+        if value is not None:
+            cells = {**row.cells, column: written(value)}
             lines[row.line - 1] = f"| {' | '.join(cells.values())} |"
     return "\n".join([*lines, ""])
 

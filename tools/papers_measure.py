@@ -1,4 +1,4 @@
-"""How far a test's two sides are apart: what it compares with its tolerance, while it runs."""
+"""Measured differences of a test: values it compares with its tolerance, while it runs."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tests.operator_algebra.subjects import apart
 
 Test = Callable[..., None]
 
-# every one of them gives differences beside the size of what is compared
+# helpers that return differences relative to the size of the compared values
 HELPERS = (apart, gap, gap_by_state, relative)
 
 
 def function_of(name: str) -> Test:
-    """The function that tests/path.py::test_name stands for."""
+    """The function of tests/path.py::test_name."""
     path, _, function = name.partition("::")
     module = import_module(path.removesuffix(".py").replace("/", "."))
-    found: Test = getattr(module, function)
-    return found
+    test: Test = getattr(module, function)
+    return test
 
 
 def cases(test: Test, most: int | None = None) -> list[dict[str, Any]]:
-    """The arguments with which pytest would call a test, or `most` of them, evenly spread."""
+    """Arguments of the test cases, or of `most` evenly spaced cases."""
     marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
     together = list(product(*(_arguments(*mark.args[:2]) for mark in marks)))
     every = [{name: value for part in parts for name, value in part.items()} for parts in together]
@@ -47,7 +47,7 @@ def _arguments(names: Any, values: Any) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any, count: int) -> tuple[Any, ...]:
-    """The values of one case, whether or not it is a pytest.param."""
+    """Values of one case, with or without pytest.param."""
     marked: tuple[Any, ...] | None = (
         getattr(value, "values", None) if hasattr(value, "marks") else None
     )
@@ -56,13 +56,13 @@ def _plain(value: Any, count: int) -> tuple[Any, ...]:
 
 @contextmanager
 def _watched(test: Test) -> Iterator[list[float]]:
-    """All differences that the test measures by the helpers above."""
-    seen: list[float] = []
+    """Record all differences that the test measures with the helpers above."""
+    measured: list[float] = []
 
     def watching(helper: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*given: Any, **named: Any) -> Any:
             found = helper(*given, **named)
-            seen.append(float(np.max(found)))
+            measured.append(float(np.max(found)))
             return found
 
         return watched
@@ -71,18 +71,18 @@ def _watched(test: Test) -> Iterator[list[float]]:
     used = {name: x for name, x in scope.items() if any(x is helper for helper in HELPERS)}
     scope.update({name: watching(helper) for name, helper in used.items()})
     try:
-        yield seen
+        yield measured
     finally:
         scope.update(used)
 
 
 @cache
 def differences(name: str, most: int | None = None) -> tuple[float, ...]:
-    """For every case of a test, the largest difference it saw; the test has to pass."""
+    """Largest difference of every case of a test; the test has to pass."""
     test = function_of(name)
     largest = []
     for arguments in cases(test, most):
-        with _watched(test) as seen:
+        with _watched(test) as measured:
             test(**arguments)
-        largest.append(max(seen, default=np.nan))
+        largest.append(max(measured, default=np.nan))
     return tuple(largest)

@@ -1,8 +1,8 @@
-"""Which code a test enters, so that a row of the page names only what its tests run.
+"""Code that a test executes, to verify that a row of the page names only tested code.
 
-Functions are told apart by their code.  A kernel runs none of the code it was made from; in its
-place counts what is entered while it is traced.  A test is left as soon as nothing more is looked
-for: whether it passes is for itself to say.
+Functions are identified by their code objects.  A kernel runs none of the Python code it was made
+from; code executed while the kernel is traced counts instead.  A test is aborted once everything
+is found: whether it passes does not matter here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tools.papers_measure import cases, function_of
 
 
 def codes_of(thing: Any) -> list[CodeType]:
-    """The code that belongs to an algorithm, operator, function or class; none if it has none."""
+    """Code objects of an algorithm, operator, function or class; empty if it has none."""
     if isinstance(thing, Algorithm):
         return codes_of(thing.run)
     if isinstance(thing, cached_property):
@@ -48,56 +48,56 @@ def codes_of(thing: Any) -> list[CodeType]:
 
 
 class AllEntered(BaseException):
-    """Nothing is left to look for; no test catches this."""
+    """Raised when everything is found; no test catches it."""
 
 
 class Search:
-    """Places, each by a name and the code that belongs to it, that are still to be entered."""
+    """Named code objects that have not been executed yet."""
 
     def __init__(self, places: Mapping[str, Collection[CodeType]]) -> None:
         self.left = set(places)
-        # equal code elsewhere does not count
+        # equal code of other functions does not count
         self._by_code: dict[int, set[str]] = {}
         for name, codes in places.items():
             for code in codes:
                 self._by_code.setdefault(id(code), set()).add(name)
 
     def entered_in(self, name: str, turn: int) -> bool:
-        """Look for them in one case of a test; False if there is none whose turn it is."""
+        """Search in one case of a test; False if there are no more cases."""
         test = function_of(name)
         every = cases(test)
         if turn >= len(every):
             return False
-        given = every[_spread(len(every))[turn]]
-        if given.keys() != inspect.signature(test).parameters.keys():
-            # what pytest itself provides is not to be had here
+        arguments = every[_spread(len(every))[turn]]
+        if arguments.keys() != inspect.signature(test).parameters.keys():
+            # fixtures of pytest are not available here
             return True
         forget(inspect.unwrap(test).__globals__)
         forget(vars(worked))
         with suppress(Skipped):
-            self.entered_by(test, **{key: afresh(value) for key, value in given.items()})
+            self.entered_by(test, **{key: afresh(value) for key, value in arguments.items()})
         return True
 
-    def entered_by(self, call: Callable[..., Any], *given: Any, **named: Any) -> None:
-        """Look for them while something is called, or until all of them are found."""
+    def entered_by(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        """Search while a function is called, or until everything is found."""
         before = sys.gettrace()
         try:
             with _kernels_noted(self._traced):
                 sys.settrace(self._noting())
-                call(*given, **named)
+                call(*args, **kwargs)
         except AllEntered:
             pass
         finally:
             sys.settrace(before)
 
     def _noting(self) -> Callable[[FrameType, str, Any], None]:
-        """What Python calls whenever code is entered, and of that code no more."""
-        wanted = self._by_code
+        """Trace function that records entered code and ignores its lines."""
+        by_code = self._by_code
 
         def note(frame: FrameType, event: str, _: Any) -> None:
-            # a million times for every one that is wanted, so nothing else is done here
-            if id(frame.f_code) in wanted:
-                self.left -= wanted[id(frame.f_code)]
+            # called about a million times per match: keep it minimal
+            if id(frame.f_code) in by_code:
+                self.left -= by_code[id(frame.f_code)]
                 if not self.left and not _importing(frame):
                     raise AllEntered
 
@@ -110,7 +110,7 @@ class Search:
 
 @cache
 def _spread(count: int) -> list[int]:
-    """0 … count - 1, the ends first and then what lies between: neighbours are much alike."""
+    """Indices 0 … count - 1, ends first and then between them: neighbours are similar."""
     if count < 2:
         return [0]
     order, parts = [0, count - 1], 2
@@ -121,7 +121,7 @@ def _spread(count: int) -> list[int]:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported, which may not be left half way."""
+    """True during an import, which must not be aborted."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
@@ -130,7 +130,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def afresh(value: Any) -> Any:
-    """An argument without what it has worked out for itself before."""
+    """A copy of an argument without its cached properties."""
     kept = [name for name, x in vars(type(value)).items() if isinstance(x, cached_property)]
     if not kept or is_dataclass(value):
         return value
@@ -141,7 +141,7 @@ def afresh(value: Any) -> Any:
 
 
 def forget(scope: dict[str, Any]) -> None:
-    """Functions of a module that keep their results work them out again."""
+    """Clear the caches of a module's functions."""
     for value in scope.values():
         if hasattr(value, "cache_clear"):
             value.cache_clear()
@@ -149,7 +149,7 @@ def forget(scope: dict[str, Any]) -> None:
 
 @contextmanager
 def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
-    """The recipe of every kernel is told when it is first asked for meanwhile."""
+    """Call `note` with the spec of every kernel at its first use."""
     recipes: set[KernelSpec] = set()
     caches: dict[Arm, ArmCache] = {}
 

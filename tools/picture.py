@@ -1,6 +1,6 @@
-"""The README's picture: what a command really prints, drawn as an SVG terminal.
+"""The README's picture: actual output of a command, drawn as an SVG terminal.
 
-`python -m tools.picture` draws it anew; a test fails while it is not current.
+`python -m tools.picture` draws it; a test fails while it is out of date.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """docs/reference.md: every public Python name once, by the chapters of docs/python.md.
 
-Its text is in the docstrings; the docs site puts it where the names stand.  What questions can be
-asked stands behind them, from the table of verbs.
+The docs site inserts the docstrings below the names.  Tables of the options of each command follow,
+from the table of verbs.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def public_names() -> list[str]:
 
 
 def chapters() -> dict[str, list[str]]:
-    """The names by the chapter of docs/python.md that first lists them."""
+    """Public names by the chapter of docs/python.md that first lists them."""
     text = (DOCS / "python.md").read_text("utf-8").partition("## All names")[2]
     left = set(public_names())
-    found: dict[str, list[str]] = {}
+    by_chapter: dict[str, list[str]] = {}
     names: list[str] = []
     for line in text.splitlines():
         if chapter := _CHAPTER.match(line):
-            names = found[re.sub(r"\[(.*?)\]\(.*?\)", r"\1", chapter[1])] = []
+            names = by_chapter[re.sub(r"\[(.*?)\]\(.*?\)", r"\1", chapter[1])] = []
             continue
         for code in re.findall(r"`(.*?)`", line):
             name = _NAME.match(code)
@@ -53,11 +53,11 @@ def chapters() -> dict[str, list[str]]:
                 left.remove(name[0])
                 names.append(name[0])
     assert not left, f"docs/python.md does not list {sorted(left)}"
-    return found
+    return by_chapter
 
 
 def reference_page() -> str:
-    """The page, one line for every name."""
+    """The page, one line per name."""
     parts = [_INTRO]
     for chapter, names in chapters().items():
         parts += [f"## {chapter}", "", *(f"::: robolin.{name}\n" for name in names)]
@@ -65,7 +65,7 @@ def reference_page() -> str:
 
 
 def _keyword_tables() -> Iterator[str]:
-    """What can be asked, verb by verb."""
+    """Tables of options, verb by verb."""
     for verb in VERBS.values():
         if verb.answers:
             yield f"### Keywords of {verb.name}\n"

@@ -1,7 +1,8 @@
-"""The picture of a report in the docs: a page opened in Chromium, at an instant of its motion.
+"""The picture of a report in the docs: a page in Chromium, at one time of its motion.
 
-`python -m tools.report_picture` takes it anew; it needs what `pip install -e '.[browser-test]'`
-brings, and a Chromium.  Browsers draw letters each in their own way, so no test compares it.
+`python -m tools.report_picture` takes the picture; it needs the packages of
+`pip install -e '.[browser-test]'` and Chromium.  Browsers render text differently, so no test
+compares it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ COMMANDS = (
     "robolin report panda --trajectory motion.csv -o report.html",
 )
 INSTANT, WIDTH, HEIGHT = 40, 1000, 1170
-# a picture has no room for them between the arm and its torques
+# omitted, to show both the robot and its torques
 TABLES = "#arm .side:last-child, #motion .side"
 
 
@@ -31,8 +32,8 @@ def main() -> None:
         folder = Path(name)
         for command in COMMANDS:
             printed(command, folder, environment(folder))
-        place = shutil.which("chromium") or shutil.which("google-chrome")
-        browser = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+        browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto((folder / "report.html").as_uri())
         page.evaluate(f"document.querySelectorAll('{TABLES}').forEach((each) => each.remove())")

@@ -1,4 +1,4 @@
-"""The docs as a site: `python -m tools.site` builds docs/ into site/, strictly and offline."""
+"""Documentation site: `python -m tools.site` builds docs/ into site/, strictly and offline."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from tools.markdown import ROOT
 
 _FILES = Path(__file__).parent / "site_files"
-# what lets a page on the disk search; the builder would have readers load it from elsewhere
+# search script for local pages, which the builder would load from the network
 _ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 _SHIM = "iframe-worker.js"
 
 
 def build() -> Path:
-    """Build the site; a warning of the builder is an error."""
+    """Build the site; warnings of the builder are errors."""
     subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=True
     )
