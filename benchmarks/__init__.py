@@ -1,4 +1,4 @@
-"""What robolin costs: beside its peers, as arms grow, when compiled, and from file to file.
+"""Benchmarks of robolin: reference programs, growing robots, compilation, and complete commands.
 
 `python -m benchmarks --help` lists the parts.
 """

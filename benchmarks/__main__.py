@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-# NumPy's own threads would spoil what is said about one core
+# NumPy's own threads would distort single-core measurements
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks import (
@@ -108,9 +108,9 @@ def _print_tables(part: str, figures: Mapping[str, Any]) -> None:
 
 
 def _store(target: Path, figures: Mapping[str, Any]) -> None:
-    """Part by part, so that a run that is broken off keeps what it has."""
-    known = json.loads(target.read_text("utf-8")) if target.exists() else {}
-    merged = {**known, **figures}
+    """Store part by part, so that an interrupted run keeps its results."""
+    stored = json.loads(target.read_text("utf-8")) if target.exists() else {}
+    merged = {**stored, **figures}
     ordered = {key: merged[key] for key in ("machine", *PARTS) if key in merged}
     target.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

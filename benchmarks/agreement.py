@@ -1,8 +1,8 @@
-"""Whether two programs answered the same: gaps, and how large each of them may be.
+"""Agreement of two programs: relative differences and their tolerances.
 
-Pinocchio is allowed what the tests allow it, 1e-12 of the largest entry, with cond(𝓜) for what is
-divided by the mass matrix.  MuJoCo stores inertias by principal axes found to 1e-12 and gets 1e-10,
-its finite differences 1e-4.  robolin itself, run in another way, is allowed nothing.
+Pinocchio has the tolerance of the tests, 1e-12 of the largest entry, times cond(𝓜) after a
+division by the mass matrix.  MuJoCo stores principal axes with an accuracy of 1e-12 and gets 1e-10,
+its finite differences 1e-4.  Other ways to run robolin must agree exactly.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ DIVIDED = ("qdd", "dqdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")
 
 
 class Disagreement(Exception):
-    """Two programs that should answer the same do not; timing them would mean nothing."""
+    """Two programs disagree, so that timing them is meaningless."""
 
 
 def gap(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """The largest difference of each state, relative to its largest entry."""
+    """Largest difference of each state, relative to its largest entry."""
     axes = tuple(range(1, ours.ndim))
     return np.abs(ours - theirs).max(axis=axes) / np.abs(theirs).max(axis=axes)
 
 
 def tolerance(peer: str, verb: str, name: str, condition: np.ndarray) -> np.ndarray:
-    """The gap that each state may have."""
+    """Allowed relative difference of each state."""
     divided = name in DIVIDED
     if peer == "MuJoCo":
         if verb.startswith("linearize"):
@@ -44,7 +44,7 @@ def checked(
     theirs: Mapping[str, np.ndarray],
     condition: np.ndarray,
 ) -> float:
-    """The largest gap of all results that both gave; a gap too large is an error."""
+    """Largest relative difference of the results both have; an error above the tolerance."""
     worst = 0.0
     for name, values in theirs.items():
         rows = len(values)

@@ -1,4 +1,4 @@
-"""Stored results checked: a long trajectory beside computing it, and a suite of many states."""
+"""Checking stored results: a long trajectory compared with computing it, and a suite."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STATES = 100
 def measured(effort: Effort) -> dict[str, Any]:
     """Seconds to compute and to check a trajectory in each format, and to check a suite."""
     rows, rounds = (20_000, 1) if effort.quick else (1_000_000, ROUNDS)
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         progress(f"writing a trajectory of {rows} rows")
         write_trajectory(folder / "long.csv", rows)
         _warm_up(folder)
@@ -42,7 +42,7 @@ def _recorded(source: Path, target: Path) -> list[str]:
 
 
 def _warm_up(folder: Path) -> None:
-    """Have the kernel and all bytecode in place."""
+    """Create the kernel and all bytecode."""
     source, target = folder / "short.csv", folder / "short.npz"
     write_trajectory(source, 1000)
     timed([*_recorded(source, target), "-q"], folder)
@@ -50,7 +50,7 @@ def _warm_up(folder: Path) -> None:
 
 
 def _trajectory(form: str, folder: Path, rounds: int) -> dict[str, Any]:
-    """Recorded and checked in turns."""
+    """Record and check alternately."""
     target = folder / f"result.{form}"
     words = _recorded(folder / "long.csv", target)
     computed, checked = [], []
@@ -70,7 +70,7 @@ def _trajectory(form: str, folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def _suite(folder: Path, rounds: int) -> dict[str, Any]:
-    """A hundred states over ten arms, from start to end of the process."""
+    """A hundred states over ten robots, including process start."""
     own = folder / "own.yaml"
     source = bundled_path("two-link")
     assert source is not None
@@ -87,5 +87,5 @@ def _suite(folder: Path, rounds: int) -> dict[str, Any]:
         )
     (folder / "robolin.toml").write_text("\n".join(cases), "utf-8")
     timed([*ROBOLIN, "record", "--suite"], folder)
-    taken = [timed([*ROBOLIN, "check"], folder)[0] for _ in range(rounds)]
-    return {"arms": len(arms), "states": STATES, "check": asdict(spread(taken))}
+    durations = [timed([*ROBOLIN, "check"], folder)[0] for _ in range(rounds)]
+    return {"arms": len(arms), "states": STATES, "check": asdict(spread(durations))}

@@ -1,4 +1,4 @@
-"""Whole programs, timed from start to end."""
+"""Run complete programs and time them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import robolin
 
 ROBOLIN = (sys.executable, "-c", "from robolin.cli.main import run; run()")
 
-# the most memory that a process had is never less than that of the one which started it, so this
-# one is small
+# a process inherits the peak memory of its parent, so this launcher is small
 _LAUNCHER = """
 import json, os, subprocess, sys, time
 start = time.perf_counter()
@@ -30,7 +29,7 @@ print(json.dumps([taken, usage.ru_maxrss, usage.ru_utime + usage.ru_stime, code]
 
 
 class Run(NamedTuple):
-    """Seconds from start to end, the most memory in bytes, and the seconds of all processors."""
+    """Elapsed seconds, peak memory in bytes, and CPU seconds."""
 
     seconds: float
     memory: int
@@ -38,13 +37,13 @@ class Run(NamedTuple):
 
 
 def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
-    """Seconds from start to end, and the most memory the process had, in bytes."""
+    """Elapsed seconds and peak memory in bytes."""
     run = watched(command, folder)
     return run.seconds, run.memory
 
 
 def watched(command: Sequence[str], folder: Path) -> Run:
-    """Run a program to its end, which must be a good one."""
+    """Run a program; it must succeed."""
     launched = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command],
         env=environment(),
@@ -52,18 +51,18 @@ def watched(command: Sequence[str], folder: Path) -> Run:
         stdout=subprocess.PIPE,
         check=True,
     )
-    taken, memory, processor_seconds, code = json.loads(launched.stdout)
+    elapsed, memory, processor_seconds, code = json.loads(launched.stdout)
     if code:
         raise RuntimeError(f"exit code {code}: {' '.join(command)}")
-    return Run(taken, memory * (1 if sys.platform == "darwin" else 1024), processor_seconds)
+    return Run(elapsed, memory * (1 if sys.platform == "darwin" else 1024), processor_seconds)
 
 
 def environment() -> dict[str, str]:
-    """That of programs which find this robolin, translated to bytecode once and for all."""
+    """Environment for programs that use this robolin, with cached bytecode."""
     package = str(Path(robolin.__file__).parents[1])
-    found = {**os.environ, "PYTHONPATH": package, "PYTHONPYCACHEPREFIX": _bytecode().name}
-    found.pop("PYTHONDONTWRITEBYTECODE", None)
-    return found
+    variables = {**os.environ, "PYTHONPATH": package, "PYTHONPYCACHEPREFIX": _bytecode().name}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables
 
 
 @cache

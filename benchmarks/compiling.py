@@ -1,4 +1,4 @@
-"""What kernels cost before they run: compiling, loading from the cache, and size on disk."""
+"""Cost of kernels before they run: compilation, loading from the cache, and size on disk."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LOADS = 5
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """Seconds to compile, seconds to load, bytes: for every algorithm on every kind of arm."""
+    """Seconds to compile, seconds to load, and bytes, for every algorithm and kind of robot."""
     report: dict[str, Any] = {}
     before = os.environ.get("ROBOLIN_CACHE")
-    kept = dict(kernels._kernels)
+    loaded = dict(kernels._kernels)
     try:
         for title, arm in _arms(effort):
             progress(f"kernels: {title}")
@@ -35,7 +35,7 @@ def measured(effort: Effort) -> dict[str, Any]:
                 name: _kernel(name, arm) for name in ALGORITHMS if is_applicable(name, arm)
             }
     finally:
-        kernels._kernels.update(kept)
+        kernels._kernels.update(loaded)
         if before is None:
             os.environ.pop("ROBOLIN_CACHE", None)
         else:
@@ -44,7 +44,7 @@ def measured(effort: Effort) -> dict[str, Any]:
 
 
 def _arms(effort: Effort) -> Iterator[tuple[str, Arm]]:
-    """One arm for each kind of kernel: what a kernel is compiled for, not who is asking."""
+    """One robot for each kind of kernel."""
     chain = panda().arm
     yield "serial, turning", chain
     if effort.quick:

@@ -1,4 +1,4 @@
-"""Where elimination in the mass matrix stops being quicker than the operator recursions."""
+"""Number of joints at which recursive methods become faster than dense elimination."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from benchmarks.subjects import Subject, branched, chain
 from benchmarks.timing import Contestant, Effort, interleaved, progress, spread
 from benchmarks.verbs import robolin_answer
 
-# verbs that have both methods
+# verbs with both methods
 VERBS = ("forward", "linearize-forward", "perturb-forward")
 JOINTS = (3, 6, 8, 10, 12, 14, 16, 30)
 KINDS = {"chain": chain, "tree": branched}
 
-# few enough for their results to stay in a cache, and as many rounds more
+# few states, so that results stay in a cache, and more rounds instead
 STATES, TIMES_AS_MANY_ROUNDS = 1_000, 10
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """µs per state of both methods on one core, and how much of one's time the other takes."""
+    """µs per state of both methods on one core, and their ratio."""
     joints = JOINTS[:2] if effort.quick else JOINTS
     return {
         kind: {verb: {str(n): _compared(made(n), verb, effort) for n in joints} for verb in VERBS}

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster, each on a core of its own, as shares of a machine are given out."""
+"""Workers of a Dask cluster, each pinned to one core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEV
 
 @contextmanager
 def dask_workers(cores: Sequence[int]) -> Iterator[Any]:
-    """A client of as many workers as there are cores."""
+    """A client with one worker per core."""
     from distributed import Client
 
     address = f"tcp://127.0.0.1:{_free_port()}"
@@ -35,7 +35,7 @@ def dask_workers(cores: Sequence[int]) -> Iterator[Any]:
 
 
 def seconds_of_parts(client: Any, source: Path, out: Path, part_rows: int) -> float:
-    """How long the workers take for the parts of a plan that has been made."""
+    """Time of the workers for the parts of an existing plan."""
     import robolin.cluster
 
     with warnings.catch_warnings():
@@ -59,6 +59,6 @@ def _running(program: str, *words: str, core: int | None = None) -> Iterator[Non
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
         return port

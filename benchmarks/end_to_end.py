@@ -1,7 +1,7 @@
-"""From file to file: a long CSV trajectory through the command line, beside a Pinocchio script.
+"""Complete commands: a long CSV trajectory, compared with a Pinocchio script.
 
-Command and script take turns.  The script holds everything in memory, so that it is run on a
-million rows at the most; where there are more, its time and its memory are extended in proportion.
+Command and script run alternately.  The script keeps everything in memory, so it runs on at most
+a million rows; for more rows its time and memory are extrapolated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROUNDS = 3
 
 
 def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
-    """Seconds, rows per second and peak memory for each output format, and where the time goes."""
+    """Seconds, rows per second and peak memory for each output format, and a time profile."""
     rows = rows or (20_000 if effort.quick else 1_000_000)
     script_rows, rounds = min(rows, SCRIPT_ROWS), 1 if effort.quick else ROUNDS
     with TemporaryDirectory() as place:
@@ -62,7 +62,7 @@ def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
 
 
 def write_trajectory(path: Path, rows: int) -> None:
-    """Random states of Panda, written piece by piece."""
+    """Random states of Panda, written in blocks."""
     import polars as pl
 
     joints = panda().arm.joint_names
@@ -88,20 +88,20 @@ def _script(source: Path, target: Path) -> list[str]:
 
 
 def _agree(folder: Path) -> float | None:
-    """The largest gap between both programs' files; this also puts the kernel into the cache."""
+    """Largest difference between the files of both programs; also fills the kernel cache."""
     ours, theirs = folder / "ours.npz", folder / "theirs.npz"
     timed([*ROBOLIN, *_robolin(folder / "few.csv", ours)], ROOT)
     if find_spec("pinocchio") is None:
         return None
     timed(_script(folder / "few.csv", theirs), ROOT)
     with np.load(ours, allow_pickle=False) as a, np.load(theirs) as b:
-        found, expected = ({name: x[name] for name in b.files} for x in (a, b))
+        computed, expected = ({name: x[name] for name in b.files} for x in (a, b))
     condition = np.linalg.cond(expected["dqdd_dtau"])
-    return checked("Pinocchio", VERB, found, expected, condition)
+    return checked("Pinocchio", VERB, computed, expected, condition)
 
 
 def _through(form: str, folder: Path, rows: int, times: float, rounds: int) -> dict[str, Any]:
-    """One format: the command and the script in turn, and the command once more being watched."""
+    """One format: command and script alternately, then the command with a profiler."""
     target, report = folder / f"result.{form}", folder / "stages.json"
     command = _robolin(folder / "long.csv", target)
     ours, theirs = [], []
@@ -133,15 +133,15 @@ def _through(form: str, folder: Path, rows: int, times: float, rounds: int) -> d
 
 
 def _extended(folder: Path, target: Path, times: float) -> tuple[float, float]:
-    """The script's seconds and memory; for more rows than it is given, in proportion."""
-    taken, memory = timed(_script(folder / "script.csv", target), ROOT)
+    """Seconds and memory of the script, extrapolated for more rows."""
+    elapsed, memory = timed(_script(folder / "script.csv", target), ROOT)
     if times == 1.0:
-        return taken, memory
+        return elapsed, memory
     start, least = timed(_script(folder / "few.csv", target), ROOT)
-    return start + (taken - start) * times, least + (memory - least) * times
+    return start + (elapsed - start) * times, least + (memory - least) * times
 
 
 def _forget(target: Path) -> None:
-    """Remove a result with whatever was written beside it."""
+    """Remove a result and its companion files."""
     for file in target.parent.glob(f"{target.name}*"):
         file.unlink()

@@ -1,7 +1,7 @@
-"""Generated C beside Pinocchio's C++: one state after the other, in one program, in turns.
+"""Generated C compared with Pinocchio's C++: single states, in one program, alternately.
 
-Pinocchio is the library that its Python package brings along, headers included; Eigen's headers
-come with CasADi.  Both sides are compiled for any x86-64 or AArch64, as that library is.
+Pinocchio is the library of its Python package, with headers; Eigen's headers come with CasADi.
+Both sides are compiled for generic x86-64 or AArch64, like that library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-fo
 
 _PROGRAM = Path(__file__).with_suffix(".cpp")
 _EIGEN = Path("include", "eigen3")
-# what Pinocchio tells everyone who builds with it
+# compiler definitions that Pinocchio requires
 _DEFINED = (
     "PINOCCHIO",
     "PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION",
@@ -35,9 +35,9 @@ _DEFINED = (
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """ns for one state of the Panda, by generated C and by Pinocchio's C++ where it can be built.
+    """ns per state of the Panda, for generated C and for Pinocchio's C++ if it can be built.
 
-    Building takes some minutes, so a quick look leaves Pinocchio out.
+    The build takes some minutes, so a quick run omits Pinocchio.
     """
     subject = panda()
     with TemporaryDirectory() as place:
@@ -49,20 +49,20 @@ def measured(effort: Effort) -> dict[str, Any]:
         _run(folder, "gcc", *c)
         own = ("-std=c++17", "-O2", "-DNDEBUG", "-Imade", str(_PROGRAM), "panda.o", "-o", "turns")
         _run(folder, "g++", *own, *flags)
-        said = _run(folder, "./turns", "model.txt")
-    return {"arm": subject.title, "verbs": dict(map(_figures, said.splitlines()))}
+        output = _run(folder, "./turns", "model.txt")
+    return {"arm": subject.title, "verbs": dict(map(_times, output.splitlines()))}
 
 
-def _figures(line: str) -> tuple[str, dict[str, float]]:
+def _times(line: str) -> tuple[str, dict[str, float]]:
     verb, own, other = line.split()
-    figures = {"C ns": float(own)}
+    times = {"C ns": float(own)}
     if float(other) > 1.0:
-        figures |= {"Pinocchio ns": float(other), "ratio": float(own) / float(other)}
-    return verb, figures
+        times |= {"Pinocchio ns": float(other), "ratio": float(own) / float(other)}
+    return verb, times
 
 
 def _pinocchio(subject: Subject, folder: Path) -> list[str]:
-    """Flags to build with Pinocchio, its model written down for it; none where it is absent."""
+    """Compiler flags for Pinocchio, with its model written to a file; empty if it is missing."""
     prefix, eigen = _prefix(), _eigen()
     peer = installed(subject).get("Pinocchio")
     if peer is None or prefix is None or eigen is None:
@@ -70,8 +70,14 @@ def _pinocchio(subject: Subject, folder: Path) -> list[str]:
         return []
     model = peer.model
     rows = [
-        [*place.rotation.ravel(), *place.translation, body.mass, *body.lever, *body.inertia.ravel()]
-        for place, body in zip(model.jointPlacements[1:], model.inertias[1:], strict=True)
+        [
+            *placement.rotation.ravel(),
+            *placement.translation,
+            body.mass,
+            *body.lever,
+            *body.inertia.ravel(),
+        ]
+        for placement, body in zip(model.jointPlacements[1:], model.inertias[1:], strict=True)
     ]
     np.savetxt(folder / "model.txt", rows, fmt="%.17g")
     library = prefix / "lib"
@@ -83,17 +89,17 @@ def _pinocchio(subject: Subject, folder: Path) -> list[str]:
 
 
 def _prefix() -> Path | None:
-    """Where the package keeps its library and headers."""
-    found = find_spec("pinocchio")
-    above = Path(found.origin).parents if found and found.origin else ()
+    """Folder of the package's library and headers."""
+    spec = find_spec("pinocchio")
+    above = Path(spec.origin).parents if spec and spec.origin else ()
     return next((each for each in above if (each / "include" / "pinocchio").is_dir()), None)
 
 
 def _eigen() -> Path | None:
-    found = find_spec("casadi")
-    packages = [Path(found.origin).parent] if found and found.origin else []
-    places = [each / _EIGEN for each in (*packages, Path("/usr"), Path("/usr/local"))]
-    return next((each for each in places if (each / "Eigen" / "Core").is_file()), None)
+    spec = find_spec("casadi")
+    packages = [Path(spec.origin).parent] if spec and spec.origin else []
+    candidates = [each / _EIGEN for each in (*packages, Path("/usr"), Path("/usr/local"))]
+    return next((each for each in candidates if (each / "Eigen" / "Core").is_file()), None)
 
 
 def _run(folder: Path, *command: str) -> str:

@@ -1,7 +1,7 @@
-"""How long one call on one state takes from Python: compiled, as a function, and by the peers.
+"""Latency of one call on one state from Python: compiled, public function, and peers.
 
-All take turns.  Pinocchio's figure is its own call with results in its data, nothing copied out:
-the quickest that its users can have.
+All run alternately.  Pinocchio is timed as its own call with results left in its data: the
+fastest use from Python.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from benchmarks.timing import Contestant, Effort, interleaved, progress
 from benchmarks.verbs import VERBS
 from robolin.engine.calls.call_table import fallback_reason
 
-# states that are gone through again and again
+# states that are used cyclically
 STATES = 100
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """µs of one call, and how many times as long as Pinocchio's it takes."""
-    # short turns, and many: what else the machine does then slows few of them
+    """µs per call, and the ratio to Pinocchio."""
+    # many short rounds: other load on the machine then affects few of them
     rounds = 20 if effort.quick else 400
     subject = panda()
     peers = installed(subject)
@@ -35,7 +35,7 @@ def measured(effort: Effort) -> dict[str, Any]:
         progress(f"{subject.title}: one state, {verb}")
         runs = _contestants(subject, verb, peers)
         times = interleaved({name: Contestant(run, STATES) for name, run in runs.items()}, rounds)
-        report[verb] = {name: _figures(times, name) for name in times}
+        report[verb] = {name: _entry(times, name) for name in times}
     return {
         "arm": subject.title,
         "processor": described()["processor"],
@@ -44,16 +44,16 @@ def measured(effort: Effort) -> dict[str, Any]:
     }
 
 
-def _figures(times: Mapping[str, Sequence[float]], name: str) -> dict[str, Any]:
-    """µs per call, and how many times as long as Pinocchio's it took in the same turn."""
-    figures = {"us": _middle(1e6 * np.array(times[name]))}
+def _entry(times: Mapping[str, Sequence[float]], name: str) -> dict[str, Any]:
+    """µs per call, and the ratio to Pinocchio in the same round."""
+    entry = {"us": _middle(1e6 * np.array(times[name]))}
     if "Pinocchio" in times and name != "Pinocchio":
-        figures["ratio"] = _middle(np.array(times[name]) / np.array(times["Pinocchio"]))
-    return figures
+        entry["ratio"] = _middle(np.array(times[name]) / np.array(times["Pinocchio"]))
+    return entry
 
 
 def _middle(values: np.ndarray) -> dict[str, float]:
-    """The median, and between what half of the turns lie."""
+    """Median and quartiles."""
     low, median, high = np.percentile(values, (25, 50, 75))
     return {"median": float(median), "low": float(low), "high": float(high)}
 
@@ -61,22 +61,22 @@ def _middle(values: np.ndarray) -> dict[str, float]:
 def _contestants(
     subject: Subject, verb: str, peers: dict[str, Any]
 ) -> dict[str, Callable[[int], None]]:
-    """Everyone who can answer, as something that answers so many times."""
+    """All implementations, as functions of the number of calls."""
     states, (needs, _) = subject.states(STATES), VERBS[verb]
     rows = [tuple(states[name][i] for name in needs) for i in range(STATES)]
     call = None if verb == "perturb-forward" else robolin.compile(subject.arm, verb)
     function = partial(getattr(robolin, verb.replace("-", "_")), subject.arm)
     function(*(states[name] for name in needs), engine="compiled")
-    found: dict[str, Callable[[int], None]] = {"function": _repeated(function, rows)}
+    runs: dict[str, Callable[[int], None]] = {"function": _repeated(function, rows)}
     if call is not None:
         into = call(*rows[0])
-        found["compiled"] = _repeated(call, [(*row, into) for row in rows])
+        runs["compiled"] = _repeated(call, [(*row, into) for row in rows])
     if "Pinocchio" in peers and (own := peers["Pinocchio"].own_call(verb)) is not None:
-        found["Pinocchio"] = _repeated(own, rows)
+        runs["Pinocchio"] = _repeated(own, rows)
     if "MuJoCo" in peers and hasattr(peers["MuJoCo"], verb.replace("-", "_")):
         answer = partial(getattr(peers["MuJoCo"], verb.replace("-", "_")), states, 1)
-        found["MuJoCo"] = _repeated(answer, [()])
-    return found
+        runs["MuJoCo"] = _repeated(answer, [()])
+    return runs
 
 
 def _repeated(call: Callable[..., Any], rows: list[tuple[np.ndarray, ...]]) -> Callable[[int], Any]:

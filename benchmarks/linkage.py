@@ -1,4 +1,4 @@
-"""A four-bar in motion: what its equations take, by kernel and by LAPACK, beside Pinocchio's."""
+"""Closed-loop dynamics of a four-bar: kernel, LAPACK and Pinocchio."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchmarks.timing import Contestant, Effort, compared, interleaved, progres
 from robolin.evaluation.loops.loop_simulation import LoopMotion
 
 STEP = 1e-3
-# redundant equations are left out here and softened there
+# redundant constraints are dropped here and regularized there
 AGREE_WITHIN = 1e-9
 
 Motion = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """µs per evaluation of q̈, and per step of a simulation that ends on the closures."""
+    """µs per evaluation of q̈, and per simulation step with projection onto the constraints."""
     arm = robolin.load("four-bar")
     state = robolin.close(arm, [0.5, 0.0, 0.0], [1.0, 0.0, 0.0], hold="drive")
     calls, steps = (50, 50) if effort.quick else (2_000, 1_000)
@@ -51,20 +51,20 @@ def measured(effort: Effort) -> dict[str, Any]:
 
 
 def _motions(arm: robolin.Arm) -> dict[str, Motion]:
-    """q̈ of q, q̇ and τ, by everyone there is."""
+    """q̈ as a function of q, q̇ and τ, for every implementation."""
     kernel = LoopMotion(arm, {"engine": "compiled"})
     lapack = LoopMotion(arm, {"engine": "compiled"}, method="kkt")
-    found: dict[str, Motion] = {
+    motions: dict[str, Motion] = {
         "robolin": lambda q, qd, tau: kernel(0.0, q, qd, tau),
         "by LAPACK": lambda q, qd, tau: lapack(0.0, q, qd, tau),
     }
     if find_spec("pinocchio"):
-        found["Pinocchio"] = _pinocchio(arm)
-    return found
+        motions["Pinocchio"] = _pinocchio(arm)
+    return motions
 
 
 def _pinocchio(arm: robolin.Arm) -> Motion:
-    """constraintDynamics on the same joints, in the arm's own order."""
+    """constraintDynamics on the same joints, in the arm's joint order."""
     import pinocchio as pin
 
     from tests.dynamics.pinocchio_reference import model_from_arm
@@ -79,14 +79,14 @@ def _pinocchio(arm: robolin.Arm) -> Motion:
     closure = pin.RigidConstraintModel(
         pin.ContactType.CONTACT_3D, model, *ends, pin.ReferenceFrame.LOCAL
     )
-    closures, kept = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    closures, constraint_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     closures.append(closure)
-    kept.append(closure.createData())
+    constraint_data.append(closure.createData())
     data, settings = model.createData(), pin.ProximalSettings(1e-12, 1e-8, 20)
-    pin.initConstraintDynamics(model, data, closures, kept)
+    pin.initConstraintDynamics(model, data, closures, constraint_data)
 
     def motion(q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        found = pin.constraintDynamics(model, data, q, qd, tau, closures, kept, settings)
+        found = pin.constraintDynamics(model, data, q, qd, tau, closures, constraint_data, settings)
         return np.array(found)
 
     return motion
@@ -102,8 +102,8 @@ def _repeated(motion: Motion, state: Any) -> Callable[[int], None]:
     return run
 
 
-def _checked(found: np.ndarray, true: np.ndarray) -> float:
-    gap = float(np.abs(found - true).max() / np.abs(true).max())
+def _checked(computed: np.ndarray, true: np.ndarray) -> float:
+    gap = float(np.abs(computed - true).max() / np.abs(true).max())
     if not gap <= AGREE_WITHIN:
         raise Disagreement(f"accelerations are {gap:.1e} apart, {AGREE_WITHIN:.0e} would be fine")
     return gap

@@ -1,4 +1,4 @@
-"""What a measurement was made on: processor, cores, and the versions of everything involved."""
+"""Hardware and software of a measurement: processor, cores and versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "llvmlite", "polars", "pin", "mujoco")
 
 
 def described() -> dict[str, Any]:
-    """The machine and the versions, for the head of a table."""
+    """Machine and versions, for the head of a table."""
     return {
         "processor": _processor(),
         "cores": cores(),
@@ -24,7 +24,7 @@ def described() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "robolin": __version__,
-        **{name: found for name in PACKAGES if (found := _version(name))},
+        **{name: version for name in PACKAGES if (version := _version(name))},
     }
 
 

@@ -1,7 +1,7 @@
-"""Linear models and regulators along long motions, from file to file on the command line.
+"""Linear models and LQR gains along long trajectories, with complete commands.
 
-A and B of every row are stored in turns with what `linearize-forward` stores of the same file; the
-regulator along a motion goes backwards over all rows of another.
+A and B of every row are stored alternately with the results of `linearize-forward`; the
+time-varying LQR runs backwards over another file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from robolin.engine.compiled.plan import cores
 
 ROUNDS = 3
 DT = 0.001
-# what is stored of every row, and the words that ask for it
+# stored arrays of every row, and their command options
 LINEARIZED, MODELS, GAINS = "linearize-forward", "A and B", "time-varying gains"
 WORDS = {
     LINEARIZED: ("linearize-forward", "panda"),
@@ -32,10 +32,10 @@ WORDS = {
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """Seconds and peak memory of each, and of models beside linearizing."""
+    """Seconds and peak memory of each, and the ratio of models to linearization."""
     rows, swing, rounds = (5_000, 1_000, 1) if effort.quick else (1_000_000, 100_000, ROUNDS)
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         progress(f"writing motions of {rows} and {swing} rows")
         write_trajectory(folder / "long.csv", rows)
         write_swing(folder / "swing.csv", swing)
@@ -48,12 +48,12 @@ def measured(effort: Effort) -> dict[str, Any]:
                 source = "swing.csv" if name == GAINS else "long.csv"
                 runs[name].append(_run(words, folder, source))
     answers = {name: _entry(swing if name == GAINS else rows, runs[name]) for name in WORDS}
-    answers[MODELS] |= _beside(runs[MODELS], runs[LINEARIZED])
+    answers[MODELS] |= _ratio(runs[MODELS], runs[LINEARIZED])
     return {"arm": "panda", "jobs": cores(), "answers": answers}
 
 
 def write_swing(path: Path, rows: int) -> None:
-    """A smooth motion of Panda: every joint swings at a frequency of its own."""
+    """A smooth motion of Panda: every joint oscillates at its own frequency."""
     joints = panda().arm.joint_names
     words = ("position", "velocity", "acceleration")
     t, w = DT * np.arange(rows)[:, None], np.linspace(1.0, 2.0, len(joints))
@@ -65,9 +65,9 @@ def write_swing(path: Path, rows: int) -> None:
 
 def _run(words: Sequence[str], folder: Path, source: str) -> Run:
     target = folder / "result.npz"
-    given = ["--trajectory", source, "-o", str(target), "--jobs", str(cores()), "--quiet"]
+    options = ["--trajectory", source, "-o", str(target), "--jobs", str(cores()), "--quiet"]
     progress(" ".join(words))
-    run = watched([*ROBOLIN, *words, *given], folder)
+    run = watched([*ROBOLIN, *words, *options], folder)
     target.unlink()
     return run
 
@@ -81,8 +81,8 @@ def _entry(rows: int, runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _beside(runs: Sequence[Run], others: Sequence[Run]) -> dict[str, Any]:
-    """How many times as long as the others, turn by turn."""
+def _ratio(runs: Sequence[Run], others: Sequence[Run]) -> dict[str, Any]:
+    """Ratio of the durations, round by round."""
     pairs = list(zip(runs, others, strict=True))
     work = [run.processor_seconds / other.processor_seconds for run, other in pairs]
     return {

@@ -1,7 +1,7 @@
-"""MuJoCo, called state by state from a Python loop, contacts and constraints switched off.
+"""MuJoCo, called state by state in a Python loop, without contacts and constraints.
 
-Its derivatives are finite differences; those of the transition are turned into those of the
-acceleration by the step, which for this comparison is one second.
+Its derivatives are finite differences; derivatives of the transition divided by the time step, here
+one second, are those of the acceleration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIFFERENCE = 1e-6
 
 
 class MuJoCo:
-    """The subject as a MuJoCo model; one method per verb it has an answer to."""
+    """The subject as a MuJoCo model; one method per supported verb."""
 
     name = "MuJoCo"
 
@@ -72,7 +72,7 @@ class MuJoCo:
         for i in range(rows):
             data.qpos[:], data.qvel[:], data.qacc[:] = q[i], qd[i], qdd[i]
             mujoco.mjd_inverseFD(model, data, DIFFERENCE, False, by_q[i], by_qd[i], M[i], *unwanted)
-        # it writes what changes in rows and what is changed in columns
+        # rows are inputs and columns are outputs: transpose
         return {
             "mass_matrix": M,
             "dtau_dqd": by_qd.transpose(0, 2, 1),
@@ -98,12 +98,12 @@ def _full(model: mujoco.MjModel, data: mujoco.MjData, M: np.ndarray) -> None:
     try:
         mujoco.mj_fullM(model, data, M)
     except TypeError:
-        # before version 3.5 the sparse inertia was handed over instead of the data
+        # before version 3.5 the argument is the sparse inertia instead of the data
         mujoco.mj_fullM(model, M, data.qM)
 
 
 def _model(text: str, arm: Arm) -> mujoco.MjModel:
-    """The model with a motor on every joint and nothing that touches, resists or limits."""
+    """The model with a motor on every joint, without contacts, dissipation or limits."""
     spec = mujoco.MjSpec.from_string(text)
     spec.compiler.balanceinertia = False
     spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
@@ -123,8 +123,8 @@ def _model(text: str, arm: Arm) -> mujoco.MjModel:
 
 
 def _mjcf(arm: Arm) -> str:
-    """The arm body by body in MuJoCo's own format."""
-    bodies = "".join(_body(arm, k) for k in _carried_by(arm, arm.base))
+    """The robot in MJCF, body by body."""
+    bodies = "".join(_body(arm, k) for k in _children(arm, arm.base))
     return f'<mujoco><compiler angle="radian"/><worldbody>{bodies}</worldbody></mujoco>'
 
 
@@ -139,13 +139,13 @@ def _body(arm: Arm, k: int) -> str:
         f'<inertial pos="{_list(inertia.com)}" mass="{inertia.mass!r}" '
         f'fullinertia="{_list((xx, yy, zz, xy, xz, yz))}"/>'
         f'<joint name="{link.joint.name}" type="{_kind(link)}" axis="{_list(link.joint.axis)}"/>'
-        + "".join(_body(arm, child) for child in _carried_by(arm, k))
+        + "".join(_body(arm, child) for child in _children(arm, k))
         + "</body>"
     )
 
 
-def _carried_by(arm: Arm, parent: int) -> list[int]:
-    """The links that sit on a link, base to tip."""
+def _children(arm: Arm, parent: int) -> list[int]:
+    """Child links of a link, base to tip."""
     return [k for k in range(len(arm.links), 0, -1) if arm.link(k).parent == parent]
 
 

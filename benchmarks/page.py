@@ -1,7 +1,7 @@
-"""The tables of docs/performance.md, written from the figures of the last run.
+"""The tables of docs/performance.md, written from the results of the last run.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`; everything else on the
-page is left as it is.
+A table is between `<!-- table: NAME -->` and `<!-- end of table -->`; the rest of the page is
+unchanged.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)",
 
 
 def refreshed(text: str, figures: Mapping[str, Any]) -> str:
-    """The page with every table whose part was measured written anew."""
+    """The page with the tables of all measured parts updated."""
 
-    def table(found: re.Match[str]) -> str:
-        part, make = TABLES[found[2]]
+    def table(match: re.Match[str]) -> str:
+        part, make = TABLES[match[2]]
         if part not in figures:
-            return found[0]
+            return match[0]
         lines = "\n".join(make(figures))
-        return f"{found[1]}\n{lines}\n\n{found[4]}"
+        return f"{match[1]}\n{lines}\n\n{match[4]}"
 
     return _TABLE.sub(table, text)

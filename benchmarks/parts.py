@@ -1,10 +1,10 @@
-"""python -m benchmarks.parts: what a plan costs beside one plain run, and two workers beside one.
+"""python -m benchmarks.parts: cost of a plan compared with a plain run, and of two workers.
 
-A long recording is answered as one result, as parts by one process, and as parts by two that share
-them: commands, of whose time their start is a part, and workers of a Dask cluster, which have been
-started.  Every process has one core of its own, as SLURM and Kubernetes give them: with more,
-polars uses them for one process as well.  Programs take turns, and are compared within each round.
-What a second core brings at all, for arithmetic and for copying memory, is measured beside it.
+A long recording is computed as one result, as parts by one process, and as parts by two processes:
+commands, whose time includes their start, and running workers of a Dask cluster.  Every process is
+pinned to one core, as under SLURM and Kubernetes; otherwise polars would use more cores for one
+process.  Programs run alternately and are compared within each round.  The speedup of a second
+core for plain arithmetic and for copying memory is measured for comparison.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.end_to_end import write_trajectory
 from benchmarks.timing import progress, spread
 
 PARTS = 10
-# programs that need nothing but a core, and nothing but memory
+# programs limited by a core only, and by memory only
 ARITHMETIC = "for i in range(20_000_000): i * i % 7"
 COPYING = (
     "import numpy as np; a, b = np.ones((2, 40_000_000))\nfor _ in range(10): b[:] = a; a[:] = b"
@@ -33,7 +33,7 @@ COPYING = (
 
 
 def cores_gain(program: str, folder: Path) -> float:
-    """How many times as fast two cores run a program twice."""
+    """Speedup of running a program twice on two cores."""
     cores = sorted(os.sched_getaffinity(0))
 
     def run(core: int) -> float:
@@ -46,7 +46,7 @@ def cores_gain(program: str, folder: Path) -> float:
 
 
 def recording(folder: Path, rows: int, form: str) -> Path:
-    """A motion of so many rows in this format; one that is there already is taken."""
+    """A motion with `rows` rows in this format; an existing file is reused."""
     path = folder / f"motion.{form}"
     if not path.exists():
         progress(f"writing {path.name} of {rows} rows")
@@ -61,14 +61,14 @@ def recording(folder: Path, rows: int, form: str) -> Path:
 
 
 def _below(folder: Path) -> Path:
-    """A folder for what is only run once."""
+    """A folder for results of a single run."""
     below = folder / "few"
     below.mkdir(exist_ok=True)
     return below
 
 
 class Turn:
-    """One recording answered in several ways, one after the other."""
+    """Runs one recording in several ways, one after the other."""
 
     def __init__(self, folder: Path, source: Path, rows: int) -> None:
         self._folder, self._out, self._source = folder, folder / "out", source
@@ -82,12 +82,12 @@ class Turn:
         return self._run([*self._ask, "-o", str(self._folder / "plain.parquet")])
 
     def planned(self) -> Run:
-        """All rows as parts, with all that a plan takes."""
+        """All rows as parts, including planning."""
         self._forget()
         return self._run([*self._ask, *self._parts])
 
     def shared(self, workers: int) -> tuple[float, int]:
-        """Seconds until so many processes have made the parts of a plan, and the most memory."""
+        """Seconds of `workers` processes for the parts of a plan, and the peak memory."""
         self._plan()
         shards = [
             [*self._ask, *self._parts, "--shard", f"{number}/{workers}"]
@@ -98,7 +98,7 @@ class Turn:
         return max(run.seconds for run in runs), max(run.memory for run in runs)
 
     def on_cluster(self, client: Any) -> float:
-        """Seconds until the workers of a cluster have made the parts of a plan."""
+        """Seconds of the workers of a cluster for the parts of a plan."""
         self._plan()
         return seconds_of_parts(client, self._source, self._out, self._part_rows)
 
@@ -114,17 +114,17 @@ class Turn:
 
 
 def clustered(turn: Turn, few: Turn, workers: int) -> float:
-    """The better time of two of a new cluster that has done something before."""
+    """Better of two times of a new cluster, after a warm-up."""
     with dask_workers(sorted(os.sched_getaffinity(0))[:workers]) as client:
         few.on_cluster(client)
         return min(turn.on_cluster(client) for _ in range(2))
 
 
 def measured(folder: Path, rows: int, form: str, rounds: int) -> list[str]:
-    """Lines about one format."""
+    """Result lines for one format."""
     source = recording(folder, rows, form)
     turn, few = Turn(folder, source, rows), Turn(folder, recording(_below(folder), PARTS, form), 1)
-    # bytecode and kernels are there from now on
+    # bytecode and kernels are cached from here on
     few.plain()
     start = few.plain().seconds
     overhead, work, gain, started, memory = [], [], [], [], 0
@@ -157,14 +157,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--form", choices=["csv", "parquet"], action="append")
     parser.add_argument("--folder", type=Path, help="where recordings are kept for the next time")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folder = given.folder or Path(place)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
         folder.mkdir(exist_ok=True)
         bare = [f"{cores_gain(each, folder):.2f}" for each in (ARITHMETIC, COPYING)]
         print(f"a second core itself: {bare[0]} times for arithmetic, {bare[1]} for copying")
-        for form in given.form or ["csv", "parquet"]:
-            print("\n".join(measured(folder, given.rows, form, given.rounds)), flush=True)
+        for form in options.form or ["csv", "parquet"]:
+            print("\n".join(measured(folder, options.rows, form, options.rounds)), flush=True)
 
 
 if __name__ == "__main__":

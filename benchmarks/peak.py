@@ -1,8 +1,8 @@
-"""The share of the machine's floating-point peak that each verb reaches, from counted operations.
+"""Fraction of the floating-point peak that each verb reaches, from operation counts.
 
-The peak is measured: chains of multiplications and additions that do not wait for each other, all
-in registers, no fused operation, since kernels round after each step.  What a verb needs is counted
-exactly; its sines and cosines are counted as the operations they are made of.
+The peak is measured with independent chains of multiplications and additions in registers, without
+fused operations, since kernels round after each step.  Operations of a verb are counted exactly;
+sines and cosines count as the operations they consist of.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from robolin.engine.parameters import parameters_of
 from robolin.engine.run import count_operations
 from robolin.evaluation.methods import algorithm_for
 
-# six chains of each kind hide a latency of three steps on two units; with two constants they fit
+# six chains of each kind hide a latency of three cycles on two units; with two constants they fit
 # into sixteen registers
 CHAINS, REPEATED = 6, 8
 TURNS, ROUNDS = 300_000, 25
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """Operations, rate and share of the peak for every verb on Panda, one core."""
+    """Operations, rate and fraction of the peak for every verb on Panda, one core."""
     progress("floating-point peak")
     peak = peak_rate()
     subject = panda()
@@ -62,22 +62,22 @@ def _microseconds(run: Any, rows: int, effort: Effort) -> Spread:
 
 
 def counted(arm: Arm, verb: str) -> int:
-    """Multiplications, additions, divisions and roots that the verb's results need."""
+    """Multiplications, additions, divisions and roots of a verb."""
     names = [algorithm_for(arm, verb)]
     if verb == "perturb-forward":
-        # it is given the accelerations, which the public function works out first
+        # its input are the accelerations, which the public function computes first
         names.append(algorithm_for(arm, "forward"))
     total = 0
     for name in names:
         algorithm = ALGORITHMS[name]
         cost = count_operations(parameters_of(arm), algorithm.run, algorithm.needs).total
-        # a sine and a cosine come together
+        # sine and cosine are computed together
         total += cost.total() - cost["function"] + cost["function"] // 2 * _sin_cos_operations()
     return total
 
 
 class _Tally:
-    """A number that counts every operation made with it."""
+    """A number that counts its operations."""
 
     operations = 0
 
@@ -101,7 +101,7 @@ def _sin_cos_operations() -> int:
 
 
 def _touched(arm: Arm, verb: str) -> Any:
-    """Getting memory for the results and writing to all of it, which any program must do."""
+    """Allocate memory for the results and write to all of it: a lower bound for any program."""
     gives = ALGORITHMS[algorithm_for(arm, verb)].gives
     sizes = parameters_of(arm).sizes
 
@@ -115,14 +115,14 @@ def _touched(arm: Arm, verb: str) -> Any:
 
 
 def peak_rate() -> float:
-    """Additions and multiplications of doubles per second, on one core, at best."""
+    """Peak rate of additions and multiplications of doubles per second, on one core."""
     work = arithmetic()
     best = min(seconds(work, TURNS) for _ in range(ROUNDS))
     return 2 * CHAINS * REPEATED * host_width() * TURNS / best
 
 
 def arithmetic() -> Callable[[int], None]:
-    """A program that adds and multiplies for so many turns, without touching memory."""
+    """A program with `turns` rounds of additions and multiplications, without memory access."""
     width = host_width()
     code = object_code("\n".join(_assembly(width)))
     target = llvm.Target.from_default_triple().create_target_machine()
@@ -137,13 +137,13 @@ def arithmetic() -> Callable[[int], None]:
         numbers = np.full(2 * CHAINS * width, 1.0)
         call(numbers.ctypes.data, turns)
 
-    # the machine code lives as long as its engine does
+    # keep the engine alive as long as its machine code
     work.engine = engine  # type: ignore[attr-defined]
     return work
 
 
 def _assembly(width: int) -> Iterator[str]:
-    """A loop over independent chains: half of them multiply, half of them add."""
+    """A loop over independent chains: half multiply, half add."""
     kind, chains = f"<{width} x double>", range(2 * CHAINS)
     yield "define void @peak(ptr %numbers, i64 %turns) {"
     yield "entry:"

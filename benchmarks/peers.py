@@ -1,4 +1,4 @@
-"""The peers that are installed."""
+"""Installed reference programs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _HOMES = {
 
 
 def installed(subject: Subject) -> dict[str, Any]:
-    """Each peer that can be imported, with the subject as its model."""
-    found = {}
+    """Each program that can be imported, with the subject as its model."""
+    peers = {}
     for name, (home, package) in _HOMES.items():
         try:
             import_module(package)
         except ImportError:
             progress(f"{name} is not installed and left out")
             continue
-        found[name] = getattr(import_module(home), name)(subject)
-    return found
+        peers[name] = getattr(import_module(home), name)(subject)
+    return peers

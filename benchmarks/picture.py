@@ -1,4 +1,4 @@
-"""A picture of the last run: ratios on Panda, and the cost of chains as they grow."""
+"""A plot of the last run: ratios on Panda, and the cost of chains by length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLOURS = {"robolin": "#1f6f8b", "Pinocchio": "#d1743a", "MuJoCo": "#8a8a8a"}
 
 
 def draw(figures: Mapping[str, Any], target: Path = PICTURE) -> None:
-    """Write the picture, if matplotlib is there and the figures it needs are."""
+    """Write the plot, if matplotlib and the required results are available."""
     if find_spec("matplotlib") is None:
         progress("no picture: matplotlib is not installed")
         return
@@ -25,7 +25,7 @@ def draw(figures: Mapping[str, Any], target: Path = PICTURE) -> None:
     import matplotlib
 
     matplotlib.use("svg")
-    # the same figures give the same bytes
+    # the same numbers give the same bytes
     matplotlib.rcParams.update({"svg.hashsalt": "robolin", "svg.fonttype": "none"})
     from matplotlib import pyplot
 
@@ -38,7 +38,7 @@ def draw(figures: Mapping[str, Any], target: Path = PICTURE) -> None:
 
 
 def _ratios(axes: Any, title: str, verbs: Mapping[str, Any]) -> None:
-    """How many times as long Pinocchio and MuJoCo take, by verb; whiskers from all rounds."""
+    """Ratio of Pinocchio's and MuJoCo's time by verb; whiskers span all rounds."""
     shown = [verb for verb, entry in verbs.items() if "Pinocchio" in entry]
     for offset, peer in ((-0.2, "Pinocchio"), (0.2, "MuJoCo")):
         pairs = [
@@ -66,7 +66,7 @@ def _ratios(axes: Any, title: str, verbs: Mapping[str, Any]) -> None:
 
 
 def _growth(axes: Any, chains: Mapping[str, Any]) -> None:
-    """µs per state of the linearization and of one perturbation over the number of joints."""
+    """µs per state of the linearization and of one perturbation, by number of joints."""
     lengths = [int(n) for n in chains]
     for verb, style in (("linearize-forward", "-o"), ("perturb-forward", "--s")):
         for who in ("robolin", "Pinocchio"):
@@ -85,5 +85,5 @@ def _growth(axes: Any, chains: Mapping[str, Any]) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """Below the axis, where no line runs."""
+    """A legend below the axis, clear of the lines."""
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, fontsize=8, frameon=False)

@@ -1,4 +1,4 @@
-"""Pinocchio, called state by state from a Python loop as its users do, results copied out."""
+"""Pinocchio, called state by state in a Python loop, with results copied."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Pinocchio:
         return {"qdd": qdd, "dqdd_dtau": inverse, "dqdd_dqd": by_qd, "dqdd_dq": by_q}
 
     def perturb_inverse(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        """Its derivatives times the changes: it has no call for the product itself."""
+        """Derivatives times perturbations: Pinocchio has no function for the product."""
         model, data = self.model, self.data
         q, qd, qdd = states["q"], states["qd"], states["qdd"]
         dq, dqd, dqdd = states["dq"], states["dqd"], states["dqdd"]
@@ -85,7 +85,7 @@ class Pinocchio:
         return {"dtau": dtau}
 
     def perturb_forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        """Its derivatives times the changes: it has no call for the product itself."""
+        """Derivatives times perturbations: Pinocchio has no function for the product."""
         model, data = self.model, self.data
         q, qd, tau = states["q"], states["qd"], states["tau"]
         dq, dqd, dtau = states["dq"], states["dqd"], states["dtau"]
@@ -96,7 +96,7 @@ class Pinocchio:
         return {"dqdd": dqdd}
 
     def own_call(self, verb: str) -> Callable[..., object] | None:
-        """Its function of one state as it is, results left in its data; None if it has none."""
+        """Pinocchio's function for one state, with results left in its data; None if missing."""
         run = {
             "inverse": pin.rnea,
             "forward": pin.aba,
@@ -107,7 +107,7 @@ class Pinocchio:
         return None if run is None else partial(run, self.model, self.data)
 
     def batch(self, verb: str, threads: int) -> Answer | None:
-        """Its own call for many states at once, where it has one; states come in columns."""
+        """Pinocchio's function for batches of states in columns; None if missing."""
         run, third, gives = {
             "inverse": (getattr(pin, "rneaInParallel", None), "qdd", "tau"),
             "forward": (getattr(pin, "abaInParallel", None), "tau", "qdd"),

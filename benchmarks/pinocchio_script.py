@@ -1,4 +1,4 @@
-"""The script one would write with Pinocchio and polars: read, loop over rows, write.
+"""A typical script with Pinocchio and polars: read, loop over rows, write.
 
 usage: python pinocchio_script.py ROBOT.urdf MOTION.csv RESULT.(npz|csv|parquet)
 """

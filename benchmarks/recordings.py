@@ -1,7 +1,7 @@
-"""python -m benchmarks.recordings: how long it takes to read a motion, format by format.
+"""python -m benchmarks.recordings: time to read a motion, by format.
 
-Seconds of the processor, the least of some turns that go round all formats, so that a busy
-machine slows none of them alone.
+CPU seconds, the minimum over several rounds of all formats, so that other load affects all formats
+equally.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JOINTS = tuple(f"joint{i}" for i in range(1, 8))
 
 
 def motion(rows: int) -> Motion:
-    """Rows of seven joints, a millisecond apart."""
+    """Rows of seven joints, one millisecond apart."""
     q, qd = np.random.default_rng(0).uniform(-3, 3, (2, rows, len(JOINTS)))
     stamps = 1_700_000_000_000_000_001 + 1_000_000 * np.arange(rows)
     return Motion(stamps, q, qd, JOINTS)
@@ -52,7 +52,7 @@ def written(folder: Path, rows: int) -> dict[str, Path]:
 
 
 def seconds(path: Path) -> tuple[float, float]:
-    """Time of the processor and of the clock for all rows, chunk by chunk, as a verb reads them."""
+    """CPU time and elapsed time for reading all rows in chunks, as a command does."""
     used, passed = time.process_time(), time.perf_counter()
     with open_trajectory(path, JOINTS, ("q",), ("qd",)) as stream:
         assert sum(chunk.rows for chunk in stream.chunks())
@@ -60,14 +60,16 @@ def seconds(path: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the figures of every format."""
+    """Print the results of every format."""
     parser = argparse.ArgumentParser(prog="benchmarks.recordings", description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--turns", type=int, default=5)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        files = written(Path(place), asked.rows)
-        turns = [{name: seconds(path) for name, path in files.items()} for _ in range(asked.turns)]
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        files = written(Path(temporary), options.rows)
+        turns = [
+            {name: seconds(path) for name, path in files.items()} for _ in range(options.turns)
+        ]
     best = {name: [min(t[name][i] for t in turns) for i in (0, 1)] for name in files}
     for name, (used, passed) in best.items():
         ratio = used / best["csv"][0]

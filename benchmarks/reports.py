@@ -1,7 +1,7 @@
-"""Pages about a long motion: how long one takes to write, how large it is, how soon it answers.
+"""Reports about a long motion: time to write, size, and response time.
 
-The page is opened in Chromium where there is one; it is interactive when its program has run to
-the end, and an instant is shown when two frames have been drawn after the slider moved.
+The page is opened in Chromium, if available.  It is interactive once its script has finished;
+a new time is shown when two frames have been drawn after a move of the slider.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.motion_models import write_swing
 from benchmarks.timing import Effort, progress, spread
 
 ROUNDS = 5
-# what a page may take, and what for every number that it shows
+# size budget of a page, and per number that it shows
 BUDGET, PER_NUMBER = 150_000, 16 / 3
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _READY = "performance.getEntriesByType('navigation')[0].domInteractive"
@@ -32,10 +32,10 @@ _MOVED = """async () => {
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """Seconds to write a page, its bytes beside its budget, and seconds until it answers."""
+    """Seconds to write a page, its bytes and its size budget, and seconds until it responds."""
     rows, rounds = (2_000, 1) if effort.quick else (100_000, ROUNDS)
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         progress(f"writing a motion of {rows} rows")
         write_swing(folder / "swing.csv", rows)
         write_swing(folder / "few.csv", 100)
@@ -64,22 +64,22 @@ def _written(folder: Path, source: str) -> Run:
 
 
 def _count(page: Path) -> int:
-    found = _DATA.search(page.read_text("utf-8"))
-    assert found is not None, "a page has its data"
-    return int(json.loads(found[1])["count"])
+    match = _DATA.search(page.read_text("utf-8"))
+    assert match is not None, "a page has its data"
+    return int(json.loads(match[1])["count"])
 
 
 def _opened(page: Path, rounds: int) -> dict[str, Any]:
-    """Seconds in a browser, nothing where there is none."""
+    """Seconds in a browser, empty without a browser."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
         return {}
-    place = shutil.which("chromium") or shutil.which("google-chrome")
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     ready, moved = [], []
     with sync_playwright() as started:
         try:
-            browser = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+            browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         except Error:
             return {}
         for _ in range(rounds):

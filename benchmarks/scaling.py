@@ -10,7 +10,7 @@ from benchmarks import verbs
 from benchmarks.subjects import CHAINS, chain
 from benchmarks.timing import Effort
 
-# verb -> the power of n its cost should grow with
+# verb -> expected exponent of n in its cost
 EXPECTED = {"linearize-forward": 2, "perturb-inverse": 1, "perturb-forward": 1}
 
 LONG = 30
@@ -26,7 +26,7 @@ def measured(effort: Effort) -> dict[str, Any]:
 
 
 def _exponents(chains: dict[str, Any], verb: str) -> dict[str, float]:
-    """Slopes of log time over log n: of all lengths, and of those where the last power rules."""
+    """Slopes of log time over log n: over all lengths, and over the longest ones."""
     n = np.array([int(length) for length in chains])
     us = np.array([chains[str(k)]["verbs"][verb]["robolin"]["us"]["median"] for k in n])
     longest = n >= min(LONG, n[-2])

@@ -1,10 +1,10 @@
-"""What more cores are worth: threads in one process, beside what the machine has to give.
+"""Speedup with more cores: threads in one process, compared with the limit of the machine.
 
-Two things show that.  Additions and multiplications in registers, on threads woken in the same way,
-share nothing but the processor: what they lose against one core is the machine's, its clock and
-cores that a host lends to several guests, and the waking.  They are divided in equal parts
-beforehand, which rows are not, so they wait for whoever is slowest.  Processes of one thread each
-need no waking, and share memory and caches as threads do.
+Two measurements give that limit.  Additions and multiplications in registers, on threads started in
+the same way, share only the processor: their loss is due to clock rate, shared cores of a virtual
+machine, and thread wake-up.  Their work is divided equally in advance, unlike rows, so the slowest
+thread determines the time.  Processes with one thread each need no wake-up, and share memory and
+caches as threads do.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled.plan import cores
 from robolin.engine.compiled.thread_pool import run_in_threads
 
-# longer than any process takes to get ready, in seconds
+# seconds, longer than any process needs to start
 WAIT = 60
 
-# where the processes of a pool meet before they start
+# barrier at which the processes of a pool wait before they start
 _ready: Any = None
 
 MEASURED = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
-# calls take milliseconds, and a host takes a core away for as long: many of them are compared.
-# They follow each other as those of a long batch do, for a core that slept wakes up slowly:
-# this share of the effort's seconds, so many times as often as its rounds
+# calls take milliseconds, and a host withdraws a core for as long: compare many calls without
+# pauses, since idle cores wake up slowly: fraction of the effort's seconds, and multiple of its
+# rounds
 IN_A_ROW, ROUNDS = 0.25, 5
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """How many times as quick as on one core: by threads, in registers, and by processes."""
+    """Speedup over one core: with threads, in registers, and with processes."""
     return {"cores": cores(), "verbs": {verb: _measured(verb, effort) for verb in MEASURED}}
 
 
@@ -55,15 +55,15 @@ def _measured(verb: str, effort: Effort) -> dict[str, Any]:
 
 
 def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
-    """The verb and plain arithmetic, each on one core and on all of them, taking turns.
+    """The verb and plain arithmetic, each on one core and on all cores, alternately.
 
-    A ratio is that of the typical calls of a round.
+    A ratio is that of the median calls of a round.
     """
     subject = panda()
     states, count = subject.states(effort.states), cores()
     one, all_cores = (robolin_answer(subject.arm, verb, states, jobs) for jobs in (1, count))
     work = arithmetic()
-    # as much arithmetic as takes about as long as the verb
+    # choose the amount of arithmetic so that it takes about as long as the verb
     turns = max(1, int(TURNS * _quickest(one, effort.states) / _quickest(work, TURNS)))
     runs: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("one", lambda: one(effort.states)),

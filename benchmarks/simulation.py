@@ -1,4 +1,4 @@
-"""Many arms in motion at once, beside a loop over Pinocchio's aba with the same integrator."""
+"""Simulation of many robots together, compared with a loop over Pinocchio's aba."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from benchmarks.subjects import States, Subject, panda
 from benchmarks.timing import Contestant, Effort, compared, interleaved, progress
 
 STEP = 1e-3
-# neighbouring motions part slowly, so that a second of rounding stays small
+# neighbouring motions diverge slowly, so that round-off stays small over a second
 AGREE_WITHIN = 1e-9
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """µs per state and step, and how far apart the last states are."""
+    """µs per state and step, and the difference of the final states."""
     arms, steps = (200, 50) if effort.quick else (1_000, 1_000)
     subject = panda()
     states = subject.states(arms)
-    # slow, and with torques that carry the arm where it starts: one that tumbles soon tells apart
-    # what differs in the last bit
+    # slow motion with gravity compensation: a tumbling robot amplifies differences in the last bit
     states["qd"] = 0.2 * states["qd"]
     states["tau"] = robolin.inverse(subject.arm, states["q"], engine="compiled")
     contestants = {"robolin": Contestant(lambda rows: _robolin(subject, states, rows, steps), arms)}
@@ -48,7 +47,7 @@ def measured(effort: Effort) -> dict[str, Any]:
 
 
 def _robolin(subject: Subject, states: States, rows: int, steps: int) -> np.ndarray:
-    """q and q̇ of the first arms after so many steps, on one core."""
+    """q and q̇ of the first robots after `steps` steps, on one core."""
     q, qd, tau = (states[name][:rows] for name in ("q", "qd", "tau"))
     clock: dict[str, Any] = {"duration": steps * STEP, "dt": STEP, "every": None}
     motion = robolin.simulate(subject.arm, q, qd, **clock, tau=tau, limits=False, jobs=1)
@@ -56,7 +55,7 @@ def _robolin(subject: Subject, states: States, rows: int, steps: int) -> np.ndar
 
 
 def _pinocchio(peer: Any, states: States, rows: int, steps: int) -> np.ndarray:
-    """The same, arm by arm and step by step, as a script would do it."""
+    """The same in Pinocchio, robot by robot and step by step."""
     import pinocchio as pin
 
     model, data, h = peer.model, peer.data, STEP

@@ -1,10 +1,10 @@
-"""Run a robolin command and say where its time went, by looking at it a few hundred times a second.
+"""Run a robolin command with a sampling profiler and report its time by stage.
 
 usage: python -m benchmarks.stages REPORT.json VERB ARM [OPTIONS]
 
-Each look asks every thread what it is doing.  A thread counts for the innermost function of
-robolin that it is in, unless it waits for another one.  Threads work side by side, so the shares
-are of the elapsed time and may add up to more than one.
+Each sample records the current function of every thread.  A thread counts for its innermost
+robolin function, unless it waits for another thread.  Threads run in parallel, so shares refer to
+the elapsed time and may add up to more than one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from types import FrameType
 PACKAGE = Path(__file__).resolve().parents[1] / "robolin"
 INTERVAL = 0.003
 
-# where a thread is when it waits for another one
+# functions in which a thread waits for another one
 WAITING = {"threading.py", "queue.py", "_base.py", "thread.py", "selectors.py"}
 
-# where parts of the work are handed from thread to thread, which is waiting too
+# functions that pass work between threads, which count as waiting
 HANDING_ON = ("core/threads.py", "engine/compiled/thread_pool.py")
 
-# the beginning of a place -> the step of the work; the first that fits counts
+# prefix of a location -> stage; the first match counts
 STEPS = (
     ("trajectory/", "reading: digits into numbers"),
     ("engine/", "computing"),
@@ -66,19 +66,19 @@ def _watch(looks: Counter[str], done: threading.Event) -> None:
         looks["all"] += 1
         for thread, frame in sys._current_frames().items():
             if thread != own and not _waits(frame):
-                place = _place(frame)
-                if place.startswith(HANDING_ON):
+                location = _location(frame)
+                if location.startswith(HANDING_ON):
                     continue
-                if place or thread == main_thread:
-                    looks[place or "outside"] += 1
+                if location or thread == main_thread:
+                    looks[location or "outside"] += 1
 
 
 def _waits(frame: FrameType) -> bool:
     return Path(frame.f_code.co_filename).name in WAITING
 
 
-def _place(frame: FrameType | None) -> str:
-    """room/file.py:function of the innermost frame that is robolin's."""
+def _location(frame: FrameType | None) -> str:
+    """package/file.py:function of the innermost robolin frame."""
     while frame is not None:
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(PACKAGE):
@@ -90,11 +90,11 @@ def _place(frame: FrameType | None) -> str:
 def _shares(looks: Counter[str]) -> dict[str, dict[str, float]]:
     total = max(looks.pop("all", 0), 1)
     steps: Counter[str] = Counter()
-    for place, times in looks.items():
-        steps[next((step for start, step in STEPS if place.startswith(start)), OTHER)] += times
+    for location, times in looks.items():
+        steps[next((step for start, step in STEPS if location.startswith(start)), OTHER)] += times
     return {
         "steps": {step: times / total for step, times in steps.most_common()},
-        "functions": {place: times / total for place, times in looks.most_common(12)},
+        "functions": {location: times / total for location, times in looks.most_common(12)},
     }
 
 

@@ -1,4 +1,4 @@
-"""The arms that are measured, and the states they are measured at."""
+"""Robots and states of the benchmarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHAINS = (3, 6, 12, 30, 60, 120)
 TREE = 30
 SEED = 7
 
-# results of one call are kept below this, so that arms of any size fit in memory
+# size limit for the results of one call, so that large robots fit in memory
 MOST_BYTES = 192 * 1024 * 1024
 
 States = dict[str, np.ndarray]
@@ -22,14 +22,14 @@ States = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Subject:
-    """An arm by the name it has in tables; `urdf` is the bundled file peers can read themselves."""
+    """A robot with its name in tables; `urdf` is the bundled file that peers can read."""
 
     title: str
     arm: Arm
     urdf: str = ""
 
     def states(self, most: int) -> States:
-        """Random states with the torques that belong to them, as many as memory allows."""
+        """Random states with consistent torques, at most `most` and as many as memory allows."""
         bytes_each = 8 * (3 * self.arm.n**2 + self.arm.n)
         count = max(2, min(most, MOST_BYTES // bytes_each))
         states = asdict(random_states(self.arm, count, SEED))
@@ -38,7 +38,7 @@ class Subject:
 
 
 def panda() -> Subject:
-    """The bundled Panda without damping, which Pinocchio leaves out."""
+    """The bundled Panda without damping, which Pinocchio ignores."""
     return Subject("Panda, 7 joints", robolin.load("panda", damping=False), "panda")
 
 
@@ -52,10 +52,10 @@ def branched(joints: int) -> Subject:
 
 
 def chain(joints: int) -> Subject:
-    """A serial chain of revolute joints with skew axes and bodies off them."""
+    """A serial chain of revolute joints with skew axes and off-axis bodies."""
     return Subject(f"chain, {joints} joints", _in_order(random_arm(SEED, joints, prismatic=False)))
 
 
 def _in_order(arm: Arm) -> Arm:
-    """The arm with its joints named from base to tip, as Pinocchio and MuJoCo number them."""
+    """The robot with joints ordered from base to tip, as in Pinocchio and MuJoCo."""
     return replace(arm, joint_names=tuple(f"joint{i}" for i in range(arm.n)))

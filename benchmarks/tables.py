@@ -1,4 +1,4 @@
-"""Tables from the figures of a run, as Markdown."""
+"""Markdown tables of benchmark results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rows_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 
 
 def with_spread(figure: Figures | None, unit: str = "") -> str:
-    """The median, and the range it was found in."""
+    """The median and its range."""
     if not figure:
         return "–"
     low, high = number(figure["low"]), number(figure["high"])
@@ -48,7 +48,7 @@ def machine(figures: Figures) -> Iterator[str]:
 
 
 def _one_core(report: Figures) -> Lines:
-    """µs per state and ratios of one arm."""
+    """µs per state and ratios for one robot."""
     peers = [peer for peer in PEERS if any(peer in entry for entry in report["verbs"].values())]
     header = ("verb", "robolin, µs/state", *(f"{peer} / robolin" for peer in peers))
     for_verb = (
@@ -63,12 +63,12 @@ def _one_core(report: Figures) -> Lines:
 
 
 def verbs(index: int) -> Callable[[Figures], Lines]:
-    """Everything on one core, for the first or second arm of the part."""
+    """All results on one core, for the first or second robot of the part."""
     return lambda figures: _one_core(list(figures["verbs"].values())[index])
 
 
 def all_cores(figures: Figures) -> Lines:
-    """What more cores are worth, and Pinocchio's own batch call on as many."""
+    """Speedup with more cores, and Pinocchio's own batch function."""
     header = (
         "arm, verb", "states", "one core, µs/state", "all cores, µs/state",
         "one core / all cores", "Pinocchio batch / robolin, all cores each",
@@ -94,9 +94,9 @@ def _all_cores_rows(part: Figures) -> Iterator[tuple[str, ...]]:
 
 
 def sharing(figures: Figures) -> Lines:
-    """Threads beside what the machine has to give."""
-    found = figures["sharing"]
-    count = found["cores"]
+    """Speedup of threads, compared with the limit of the machine."""
+    part = figures["sharing"]
+    count = part["cores"]
     header = (
         f"Panda, {count} cores / one", "threads", "quickest calls",
         "arithmetic in registers", "quickest calls", "processes",
@@ -110,61 +110,64 @@ def sharing(figures: Figures) -> Lines:
             f"{entry['arithmetic, quickest']:.2f} ×",
             with_spread(entry["processes"], " ×"),
         )
-        for verb, entry in found["verbs"].items()
+        for verb, entry in part["verbs"].items()
     )
     return rows_of(header, cells)
 
 
 def chains(figures: Figures) -> Lines:
     """µs per state by length."""
-    found = figures["scaling"]["chains"]
-    header = ("robolin, µs/state", *(f"n = {n}" for n in found))
+    by_length = figures["scaling"]["chains"]
+    header = ("robolin, µs/state", *(f"n = {n}" for n in by_length))
     cells = (
-        (f"`{verb}`", *(number(found[n]["verbs"][verb]["robolin"]["us"]["median"]) for n in found))
+        (
+            f"`{verb}`",
+            *(number(by_length[n]["verbs"][verb]["robolin"]["us"]["median"]) for n in by_length),
+        )
         for verb in VERBS
     )
     return rows_of(header, cells)
 
 
 def ratios(figures: Figures) -> Lines:
-    """Pinocchio's time over ours by length."""
-    found = figures["scaling"]["chains"]
-    header = ("Pinocchio / robolin", *(f"n = {n}" for n in found))
-    return rows_of(header, _ratio_rows(found, "Pinocchio"))
+    """Ratio of Pinocchio's time to robolin's, by length."""
+    by_length = figures["scaling"]["chains"]
+    header = ("Pinocchio / robolin", *(f"n = {n}" for n in by_length))
+    return rows_of(header, _ratio_rows(by_length, "Pinocchio"))
 
 
 def mujoco(figures: Figures) -> Lines:
-    """MuJoCo's time over ours by length."""
-    found = figures["scaling"]["chains"]
-    header = ("MuJoCo / robolin", *(f"n = {n}" for n in found))
-    return rows_of(header, _ratio_rows(found, "MuJoCo"))
+    """Ratio of MuJoCo's time to robolin's, by length."""
+    by_length = figures["scaling"]["chains"]
+    header = ("MuJoCo / robolin", *(f"n = {n}" for n in by_length))
+    return rows_of(header, _ratio_rows(by_length, "MuJoCo"))
 
 
-def _ratio_rows(found: Figures, peer: str) -> Iterator[tuple[str, ...]]:
+def _ratio_rows(by_length: Figures, peer: str) -> Iterator[tuple[str, ...]]:
     for verb in VERBS:
-        entries = [found[n]["verbs"][verb].get(peer) for n in found]
+        entries = [by_length[n]["verbs"][verb].get(peer) for n in by_length]
         if all(entries):
             yield f"`{verb}`", *(with_spread(entry["ratio"], " ×") for entry in entries)
 
 
 def exponents(figures: Figures) -> Lines:
-    found = figures["scaling"]["exponents"]
-    header = ("verb", *next(iter(found.values())))
+    part = figures["scaling"]["exponents"]
+    header = ("verb", *next(iter(part.values())))
     cells = (
         (f"`{verb}`", str(entry["expected"]), *(f"{x:.2f}" for x in list(entry.values())[1:]))
-        for verb, entry in found.items()
+        for verb, entry in part.items()
     )
     return rows_of(header, cells)
 
 
 def crossing(figures: Figures) -> Lines:
-    """What part of the operators' time elimination takes; below one it is in bold."""
-    found = figures["crossing"]
-    joints = list(next(iter(found["chain"].values())))
+    """Ratio of elimination time to recursion time; bold below one."""
+    part = figures["crossing"]
+    joints = list(next(iter(part["chain"].values())))
     header = ("elimination / operators", *(f"n = {n}" for n in joints))
     cells = (
         (f"`{verb}`, {kind}", *(_share(entry[n]["ratio"]["median"]) for n in joints))
-        for kind, verbs in found.items()
+        for kind, verbs in part.items()
         for verb, entry in verbs.items()
     )
     return rows_of(header, cells)
@@ -175,10 +178,10 @@ def _share(ratio: float) -> str:
 
 
 def peak(figures: Figures) -> Lines:
-    found = figures["peak"]
+    part = figures["peak"]
     header = (
         "verb", "operations per state", "µs/state", "fresh memory alone, µs/state",
-        "GFLOP/s", f"share of {found['peak gflops']:.1f} GFLOP/s",
+        "GFLOP/s", f"share of {part['peak gflops']:.1f} GFLOP/s",
     )  # fmt: skip
     cells = (
         (
@@ -189,13 +192,13 @@ def peak(figures: Figures) -> Lines:
             number(entry["gflops"]),
             f"{entry['share']:.0%}",
         )
-        for verb, entry in found["verbs"].items()
+        for verb, entry in part["verbs"].items()
     )
     return rows_of(header, cells)
 
 
 def kernels(figures: Figures) -> Lines:
-    """The slowest and the largest of each kind of arm."""
+    """The slowest and the largest kernel for each kind of robot."""
     header = (
         "kind of arm",
         "kernels",
@@ -208,26 +211,26 @@ def kernels(figures: Figures) -> Lines:
 
 
 def _kernel_rows(part: Figures) -> Iterator[tuple[str, ...]]:
-    for kind, found in part.items():
-        compiled = max(found, key=lambda name: found[name]["compile s"])
-        largest = max(found, key=lambda name: found[name]["bytes"])
+    for kind, entries in part.items():
+        compiled = max(entries, key=lambda name: entries[name]["compile s"])
+        largest = max(entries, key=lambda name: entries[name]["bytes"])
         typical, slowest = (
-            1e3 * max(entry[name] for entry in found.values())
+            1e3 * max(entry[name] for entry in entries.values())
             for name in ("load s", "slowest load s")
         )
         yield (
             kind,
-            str(len(found)),
-            f"{found[compiled]['compile s']:.2f} s, `{compiled}`",
+            str(len(entries)),
+            f"{entries[compiled]['compile s']:.2f} s, `{compiled}`",
             f"{typical:.1f} ms",
             f"{slowest:.1f} ms",
-            f"{found[largest]['bytes'] / 1e3:.0f} kB, `{largest}`",
+            f"{entries[largest]['bytes'] / 1e3:.0f} kB, `{largest}`",
         )
 
 
 def latency(figures: Figures) -> Lines:
-    """One call on one state: µs, and how many times as long as Pinocchio's own call it takes."""
-    found = figures["latency"]
+    """One call on one state: µs, and the ratio to Pinocchio's own call."""
+    part = figures["latency"]
     header = (
         "verb", "compiled call, µs", "/ Pinocchio", "function, µs", "/ Pinocchio",
         "Pinocchio, µs", "MuJoCo, µs",
@@ -235,17 +238,17 @@ def latency(figures: Figures) -> Lines:
     cells = (
         (
             f"`{verb}`",
-            *_beside_pinocchio(entry.get("compiled", {})),
-            *_beside_pinocchio(entry.get("function", {})),
+            *_pinocchio_cells(entry.get("compiled", {})),
+            *_pinocchio_cells(entry.get("function", {})),
             *(with_spread(entry.get(who, {}).get("us")) for who in ("Pinocchio", "MuJoCo")),
         )
-        for verb, entry in found["verbs"].items()
+        for verb, entry in part["verbs"].items()
     )
     return rows_of(header, cells)
 
 
 def generated(figures: Figures) -> Lines:
-    """One state in C and C++: ns, and how many times as long as Pinocchio's generated C takes."""
+    """One state in C and C++: ns, and the ratio of generated C to Pinocchio."""
     header = ("verb", "generated C, ns", "Pinocchio in C++, ns", "/ Pinocchio")
     cells = (
         (
@@ -259,15 +262,15 @@ def generated(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
-def _beside_pinocchio(entry: Figures) -> tuple[str, str]:
+def _pinocchio_cells(entry: Figures) -> tuple[str, str]:
     return with_spread(entry.get("us")), with_spread(entry.get("ratio"), " ×")
 
 
 def simulation(figures: Figures) -> Lines:
-    """Arms in motion: what a step of one of them takes, and a loop over Pinocchio beside it."""
-    found = figures["simulation"]
+    """Simulation: time per step of one robot, compared with a loop over Pinocchio."""
+    part = figures["simulation"]
     header = (
-        f"{found['arms']:,} arms, {found['steps']:,} steps", "µs per arm and step", "/ robolin",
+        f"{part['arms']:,} arms, {part['steps']:,} steps", "µs per arm and step", "/ robolin",
         "largest difference at the end",
     )  # fmt: skip
     cells = (
@@ -275,36 +278,36 @@ def simulation(figures: Figures) -> Lines:
             name,
             with_spread(entry["us"]),
             with_spread(entry.get("ratio"), " ×"),
-            "–" if name == "robolin" or found["gap"] is None else f"{found['gap']:.1e}",
+            "–" if name == "robolin" or part["gap"] is None else f"{part['gap']:.1e}",
         )
-        for name, entry in found["programs"].items()
+        for name, entry in part["programs"].items()
     )
     return rows_of(header, cells)
 
 
 def loops(figures: Figures) -> Lines:
-    """A linkage: what its equations take, and a whole step that ends on the closures."""
-    found = figures["loops"]
-    header = (found["arm"], "µs", "/ robolin", "largest difference")
+    """Closed loops: time of the equations, and of a simulation step with projection."""
+    part = figures["loops"]
+    header = (part["arm"], "µs", "/ robolin", "largest difference")
     cells = [
         (
             f"q̈, {name}",
             with_spread(entry["us"]),
             with_spread(entry.get("ratio"), " ×"),
-            "–" if name == "robolin" else f"{found['gaps'][name]:.1e}",
+            "–" if name == "robolin" else f"{part['gaps'][name]:.1e}",
         )
-        for name, entry in found["evaluations"].items()
+        for name, entry in part["evaluations"].items()
     ]
-    step = found["steps"]["robolin"]
+    step = part["steps"]["robolin"]
     cells.append(("step of 1 ms, robolin", with_spread(step["us"]), "–", "–"))
     return rows_of(header, cells)
 
 
 def end_to_end(figures: Figures) -> Lines:
-    found = figures["end-to-end"]
+    part = figures["end-to-end"]
     header = (
-        f"{found['rows']:,} rows", "robolin", "rows/s", "peak memory", "output",
-        "script" if found["script rows"] == found["rows"] else "script, extended",
+        f"{part['rows']:,} rows", "robolin", "rows/s", "peak memory", "output",
+        "script" if part["script rows"] == part["rows"] else "script, extended",
         "its peak memory", "script / robolin",
     )  # fmt: skip
     cells = (
@@ -318,26 +321,26 @@ def end_to_end(figures: Figures) -> Lines:
             megabytes(entry["script peak bytes"]) if "script" in entry else "–",
             with_spread(entry.get("ratio"), " ×"),
         )
-        for form, entry in found["formats"].items()
+        for form, entry in part["formats"].items()
     )
     return rows_of(header, cells)
 
 
 def steps(figures: Figures) -> Lines:
-    """Where the time of the command goes."""
-    found = figures["end-to-end"]["formats"]
-    names = list(dict.fromkeys(step for entry in found.values() for step in entry["steps"]))
+    """Time of the command by stage."""
+    formats = figures["end-to-end"]["formats"]
+    names = list(dict.fromkeys(step for entry in formats.values() for step in entry["steps"]))
     cells = (
-        (step, *(f"{entry['steps'].get(step, 0.0):.0%}" for entry in found.values()))
+        (step, *(f"{entry['steps'].get(step, 0.0):.0%}" for entry in formats.values()))
         for step in names
     )
-    return rows_of(("step", *(f"→ {form}" for form in found)), cells)
+    return rows_of(("step", *(f"→ {form}" for form in formats)), cells)
 
 
 def checking(figures: Figures) -> Lines:
-    """Checking a stored trajectory beside computing it."""
-    found = figures["checking"]
-    header = (f"{found['rows']:,} rows", "compute and store", "check", "ratio", "peak memory")
+    """Time to check a stored trajectory, compared with computing it."""
+    part = figures["checking"]
+    header = (f"{part['rows']:,} rows", "compute and store", "check", "ratio", "peak memory")
     cells = [
         (
             form,
@@ -346,15 +349,15 @@ def checking(figures: Figures) -> Lines:
             with_spread(entry["ratio"], " ×"),
             megabytes(entry["peak bytes"]),
         )
-        for form, entry in found["formats"].items()
+        for form, entry in part["formats"].items()
     ]
-    suite = found["suite"]
+    suite = part["suite"]
     name = f"suite of {suite['states']} states over {suite['arms']} arms"
     return rows_of(header, [*cells, (name, "–", with_spread(suite["check"], " s"), "–", "–")])
 
 
 def models(figures: Figures) -> Lines:
-    """Models and regulators along a motion, beside linearizing it."""
+    """Models and LQR gains along a motion, compared with its linearization."""
     beside = "/ `linearize-forward`"
     times = ("seconds", beside, "processor seconds", beside)
     keys = (("seconds", ""), ("ratio", " ×"), ("processor seconds", ""), ("processor ratio", " ×"))
@@ -371,21 +374,21 @@ def models(figures: Figures) -> Lines:
 
 
 def reports(figures: Figures) -> Lines:
-    """A page about a long motion: written, weighed and opened."""
-    found = figures["reports"]
+    """A report about a long motion: time to write, size and time to open."""
+    part = figures["reports"]
     cells = [
-        ("written", with_spread(found["seconds"], " s")),
-        ("processor seconds", with_spread(found["processor seconds"])),
-        ("peak memory", megabytes(found["peak bytes"])),
-        ("size", f"{found['page bytes'] / 1e3:,.0f} kB"),
-        ("of 150 kB and 5.3 bytes per number", f"{found['of budget']:.0%}"),
-        ("interactive after opening", with_spread(found.get("interactive"), " s")),
-        ("an instant shown after the slider moved", with_spread(found.get("instant"), " s")),
+        ("written", with_spread(part["seconds"], " s")),
+        ("processor seconds", with_spread(part["processor seconds"])),
+        ("peak memory", megabytes(part["peak bytes"])),
+        ("size", f"{part['page bytes'] / 1e3:,.0f} kB"),
+        ("of 150 kB and 5.3 bytes per number", f"{part['of budget']:.0%}"),
+        ("interactive after opening", with_spread(part.get("interactive"), " s")),
+        ("an instant shown after the slider moved", with_spread(part.get("instant"), " s")),
     ]
-    return rows_of((f"{found['rows']:,} rows of a Panda", "report"), cells)
+    return rows_of((f"{part['rows']:,} rows of a Panda", "report"), cells)
 
 
-# the name of a table on the page -> the part it needs and what makes it
+# name of a table on the page -> the required part and the function that makes it
 TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "machine": ("machine", machine),
     "panda": ("verbs", verbs(0)),

@@ -1,4 +1,4 @@
-"""Timing side by side: contestants take turns, so that a slow minute slows all of them alike."""
+"""Alternating timing: contestants run in rounds, so that other load affects all of them equally."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Effort:
-    """How much time a measurement may take."""
+    """Time budget of a measurement."""
 
     rounds: int
     seconds: float
@@ -26,14 +26,14 @@ class Effort:
         return self.rounds < FULL.rounds
 
 
-# 20 000 states are what the bars speak of
+# the documented speeds refer to 20 000 states
 FULL = Effort(rounds=9, seconds=0.4, states=20_000)
 QUICK = Effort(rounds=3, seconds=0.03, states=2_000)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The middle of several measurements, and the smallest and largest of them."""
+    """Median, minimum and maximum of several measurements."""
 
     median: float
     low: float
@@ -50,7 +50,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Contestant:
-    """Something that answers the first so many states."""
+    """A function that computes the first `states` states."""
 
     run: Callable[[int], Any]
     states: int
@@ -66,11 +66,11 @@ def interleaved(contestants: Mapping[str, Contestant], rounds: int) -> dict[str,
 
 
 def in_turns(runs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """What each run returns in each round; every round runs all of them once.
+    """Return values of each run in each round; every round runs all of them once.
 
-    A round that nobody counts comes first: memory, caches and pools of threads are then in place.
+    A warm-up round comes first: it fills memory, caches and thread pools.
     """
-    found: dict[str, list[T]] = {name: [] for name in runs}
+    values: dict[str, list[T]] = {name: [] for name in runs}
     gc.collect()
     gc.disable()
     try:
@@ -78,10 +78,10 @@ def in_turns(runs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list
             for name, run in runs.items():
                 returned = run()
                 if counted:
-                    found[name].append(returned)
+                    values[name].append(returned)
     finally:
         gc.enable()
-    return found
+    return values
 
 
 def seconds(run: Callable[..., Any], *arguments: Any) -> float:
@@ -91,19 +91,19 @@ def seconds(run: Callable[..., Any], *arguments: Any) -> float:
 
 
 def affordable(run: Callable[[int], Any], most: int, allowance: float) -> int:
-    """How many states can be answered in the time allowed; at least two, at most `most`."""
+    """Number of states that can be computed in the time allowed, from two to `most`."""
     states = min(2, most)
     run(states)
     while True:
-        taken = seconds(run, states)
-        if states >= most or taken >= allowance / 4:
+        elapsed = seconds(run, states)
+        if states >= most or elapsed >= allowance / 4:
             break
         states = min(most, states * 4)
-    return max(2, min(most, int(states * allowance / max(taken, 1e-9))))
+    return max(2, min(most, int(states * allowance / max(elapsed, 1e-9))))
 
 
 def compared(times: Mapping[str, Sequence[float]], ours: str = "robolin") -> dict[str, Any]:
-    """For each contestant µs per state, and how many times as long as ours it takes, by round."""
+    """µs per state of each contestant, and the ratio of its time to ours, by round."""
     report: dict[str, Any] = {}
     for name, values in times.items():
         entry: dict[str, Any] = {"us": asdict(spread([1e6 * value for value in values]))}
@@ -115,5 +115,5 @@ def compared(times: Mapping[str, Sequence[float]], ours: str = "robolin") -> dic
 
 
 def progress(text: str) -> None:
-    """A line on stderr about what is being measured."""
+    """Print the current measurement on stderr."""
     print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Every verb on one arm: robolin on one core and on all, beside each peer, taking turns."""
+"""Every verb on one robot: robolin on one core and on all, compared with each peer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.timing import Contestant, Effort, affordable, compared, interlea
 from robolin.core.arm import Arm
 from robolin.engine.compiled.plan import cores
 
-# verb -> what it is given, and the name of its result if that is a single array
+# verb -> its inputs, and the name of its result if that is a single array
 VERBS = {
     "inverse": (("q", "qd", "qdd"), "tau"),
     "forward": (("q", "qd", "tau"), "qdd"),
@@ -28,7 +28,7 @@ VERBS = {
     "diagonalize": (("q", "qd", "tau"), ""),
 }
 
-# how many states are compared before anything is timed
+# number of states compared before anything is timed
 CHECKED = 50
 
 ALL_CORES = "robolin, all cores"
@@ -36,7 +36,7 @@ BATCH = "Pinocchio, batch call"
 BATCH_ALL = "Pinocchio, batch call, all cores"
 NUMPY = "same source on NumPy"
 
-# NumPy spends its time on the steps, not on the states: enough of them, but not too many steps
+# NumPy's time depends on the number of steps rather than states: many states, few steps
 NUMPY_STATES, NUMPY_JOINTS = 2_000, 7
 
 Answer = Callable[[int], dict[str, np.ndarray]]
@@ -48,7 +48,7 @@ def measured(effort: Effort) -> dict[str, Any]:
 
 
 def on(subject: Subject, effort: Effort, verbs: Sequence[str] = tuple(VERBS)) -> dict[str, Any]:
-    """Every verb on one arm: times, ratios and gaps."""
+    """Times, ratios and differences of every verb on one robot."""
     states = subject.states(effort.states)
     rows = len(states["q"])
     peers = installed(subject)
@@ -64,19 +64,19 @@ def on(subject: Subject, effort: Effort, verbs: Sequence[str] = tuple(VERBS)) ->
             gaps[name] = checked(name.partition(",")[0], verb, ours(few), answer(few), condition)
             contestants[name] = Contestant(answer, count)
         report[verb] = compared(interleaved(contestants, effort.rounds))
-        for name, found in gaps.items():
-            report[verb][name] |= {"gap": found, "states": contestants[name].states}
+        for name, difference in gaps.items():
+            report[verb][name] |= {"gap": difference, "states": contestants[name].states}
     return {"joints": subject.arm.n, "states": rows, "verbs": report}
 
 
-def robolin_answer(arm: Arm, verb: str, states: States, jobs: int, **how: Any) -> Answer:
-    """What the public function answers for the first rows, as arrays by name."""
+def robolin_answer(arm: Arm, verb: str, states: States, jobs: int, **options: Any) -> Answer:
+    """Results of the public function for the first rows, as arrays by name."""
     function = getattr(robolin, verb.replace("-", "_"))
     needs, single = VERBS[verb]
-    how = {"engine": "compiled", "jobs": jobs, **how}
+    options = {"engine": "compiled", "jobs": jobs, **options}
 
     def answer(rows: int) -> dict[str, np.ndarray]:
-        result = function(arm, *(states[name][:rows] for name in needs), **how)
+        result = function(arm, *(states[name][:rows] for name in needs), **options)
         fields = vars(result) if is_dataclass(result) else {single: result}
         return {name: field for name, field in fields.items() if isinstance(field, np.ndarray)}
 
@@ -86,8 +86,8 @@ def robolin_answer(arm: Arm, verb: str, states: States, jobs: int, **how: Any) -
 def _others(
     arm: Arm, verb: str, states: States, peers: dict[str, Any]
 ) -> Iterator[tuple[str, Answer, int]]:
-    """Everything that robolin on one core is compared with, and on how many states; 0 if the
-    time it takes decides."""
+    """All programs that robolin on one core is compared with, and their number of states; 0 if it
+    follows from their speed."""
     rows = len(states["q"])
     if cores() > 1:
         yield ALL_CORES, robolin_answer(arm, verb, states, cores()), rows
