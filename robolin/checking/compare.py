@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.results.swept_verbs import base_verb
 from robolin.core.threads import close_generator, prefetch
-from robolin.core.units import entry_units, same_unit, slides_in
+from robolin.core.units import entry_units, same_unit, slides_in, unit_of
 from robolin.io.provenance_reader import ArrayMeta, Blocks
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import StoredFile
@@ -100,12 +101,13 @@ def compare_with_stored(
     meta = stored.meta
     noise = Noise(pair.rounding, natural_scales(meta["model"], contract_gravity(meta["contract"])))
     entries = [d for each in pair.ledgers.values() for d in each.differences(pair.batch, noise)]
+    notes = (*_notes(stored.meta, ending), *_rounding_notes(entries, tolerances))
     return Comparison(
         entries=tuple(sorted(entries, key=lambda d: (not d.beyond, d.rounding, -d.weight))),
         structure=tuple(pair.structure()),
         changes=changes,
-        notes=tuple(_notes(stored.meta, ending)),
-        contract=tuple(_contract(stored.meta, ending)),
+        notes=notes,
+        contract=tuple(_contract(stored.meta, ending, noise)),
         strict=tolerances.exact,
     )
 
@@ -268,25 +270,48 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     yield from (f"input {name} is new" for name in now if name not in meta["inputs"])
 
 
-def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
+def _rounding_notes(entries: Sequence[Difference], tolerances: Tolerances) -> Iterator[str]:
+    """The atol that is missing if only round-off exceeds tolerances.
+
+    Round-off of zero exceeds every relative tolerance. It still counts as a difference: small
+    numbers of an array can be exact, such as the inertia of a light joint beside a heavy base.
+    """
+    beyond = [entry for entry in entries if entry.beyond]
+    if tolerances.exact or not beyond or not all(entry.rounding for entry in beyond):
+        return
+    largest = max(abs(entry.found - entry.stored) for entry in beyond)
+    unit = 10.0 ** floor(log10(largest))
+    atol = f"{ceil(largest / unit) * unit:.0e}"
+    yield f"only rounding exceeds the tolerance: --atol {atol} (atol={atol}) allows for it"
+
+
+def _contract(meta: Mapping[str, Any], ending: Footer, noise: Noise) -> Iterator[str]:
+    slides = slides_in(meta["model"]).values()
+    kinds = ["prismatic" if each else "revolute" for each in slides]
+    sizes = {name: noise.of_unit(unit_of(name, kinds)) for name in POINT}
     contract = to_json_types(ending.contract)
     silent = ("joints", "ignored", *remainder_lines(meta["verb"]))
     for key, old in meta["contract"].items():
         if key in contract and contract[key] != old and key not in silent:
-            yield from changed_lines(key, old, contract[key], meta["joints"])
+            yield from changed_lines(key, old, contract[key], meta["joints"], sizes)
 
 
-def changed_lines(key: str, old: Any, new: Any, joints: Sequence[str]) -> Iterator[str]:
+def changed_lines(
+    key: str, old: Any, new: Any, joints: Sequence[str], noise: Mapping[str, float]
+) -> Iterator[str]:
     """Lines with the old and the new value; tables by key, lists by their largest change.
 
     joints: names for the list entries, if the lengths agree
+    noise:  size below which the numbers of a quantity are round-off of zero
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys([*old, *new]):
             if old.get(name) != new.get(name):
-                yield from changed_lines(f"{key}: {name}", old.get(name), new.get(name), joints)
+                before, after = old.get(name), new.get(name)
+                yield from changed_lines(f"{key}: {name}", before, after, joints, noise)
     elif _are_numbers(old) and _are_numbers(new) and len(old) == len(new):
-        if not _differ_by_rounding(old, new):
+        quantity = key.rpartition(": ")[2]
+        if not _differ_by_rounding(old, new, noise.get(quantity, 0.0)):
             yield f"{key} {_largest_change(old, new, joints)}"
     else:
         yield f"{key}: {shown_value(old)} → {shown_value(new)}"
@@ -305,7 +330,9 @@ def _are_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(type(each) in (int, float) for each in values)
 
 
-def _differ_by_rounding(old: Sequence[float], new: Sequence[float]) -> bool:
+def _differ_by_rounding(old: Sequence[float], new: Sequence[float], noise: float) -> bool:
+    if max(map(abs, (*old, *new)), default=0.0) < noise:
+        return True
     gap = max((abs(after - before) for before, after in zip(old, new, strict=True)), default=0.0)
     return gap <= rounding_of(max(map(abs, old), default=0.0))
 

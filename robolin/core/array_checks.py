@@ -165,7 +165,9 @@ def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
     try:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError as error:
-        shapes_text = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        # one value per joint fits all shapes, such as a default that the caller did not set
+        batches = {name: array for name, array in arrays.items() if array.ndim > 1}
+        shapes_text = ", ".join(f"{name} {array.shape}" for name, array in batches.items())
         raise RobolinError(f"these shapes do not go together: {shapes_text}") from error
 
 

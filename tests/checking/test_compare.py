@@ -253,6 +253,40 @@ def test_a_contract_tells_which_quantity_moved_and_how_far(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize(("now", "shown"), [(2e-14, False), (2e-9, True)])
+def test_a_contract_leaves_out_rounding_of_zero(tmp_path: Path, now: float, shown: bool) -> None:
+    """An acceleration of 1e-14 beside torques of 30 N·m has not moved if it is 2e-14 later."""
+
+    def at(qdd: float, tau: float) -> Result:
+        return replace(
+            torques([tau, 2.0]), contract={"operating point": {"qdd": [qdd, -qdd], "q": [0, 1]}}
+        )
+
+    lines = beside(tmp_path, at(1e-14, 30.0), at(now, 30.5)).contract
+    assert any("qdd moved" in line for line in lines) is shown
+
+
+def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: Path) -> None:
+    """Zero but for rounding has no relative accuracy: it still differs, and the note helps."""
+    old, now = torques([6.8e-17, 30.0]), torques([1.1e-15, 30.01])
+    found = beside(tmp_path, old, now, close_to(rtol=0.01))
+    assert not found.same
+    note = "only rounding exceeds the tolerance: --atol 2e-15 (atol=2e-15) allows for it"
+    assert found.notes == (note,)
+    assert beside(tmp_path, old, now, close_to(rtol=0.01, atol=2e-15)).same
+
+
+@pytest.mark.parametrize(
+    ("value", "close"), [(1.1e-15, EXACT), (1e-9, Tolerances({ALL: Tolerance(0.01)}))]
+)
+def test_real_and_exact_differences_have_no_such_note(
+    tmp_path: Path, value: float, close: Tolerances
+) -> None:
+    found = beside(tmp_path, torques([6.8e-17, 30.0]), torques([value, 30.0]), close)
+    assert not found.same
+    assert found.notes == ()
+
+
 def test_what_is_rounding_on_both_sides_comes_last(tmp_path: Path) -> None:
     """An acceleration of nothing but rounding stays listed, behind the torques that changed."""
     tiny = Array("qdd", np.array([7e-18, 2e-15]), (JOINTS,), "rad/s²", "acceleration")

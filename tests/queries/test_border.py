@@ -106,3 +106,11 @@ def test_warnings_point_at_whoever_asked(tmp_path: Path) -> None:
         robolin.answer(robolin.load("two-link"), "inverse", robolin.States(trajectory=motion))
     assert any("velocity" in str(warning.message) for warning in caught)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_shapes_that_differ_are_named_without_defaults() -> None:
+    """An error about q and qd does not name qdd, which the caller did not set."""
+    arm = robolin.load("two-link")
+    with pytest.raises(robolin.RobolinError, match="do not go together") as caught:
+        robolin.inverse(arm, np.zeros((4, 2)), np.zeros((3, 2)))
+    assert caught.value.message.endswith(": q (4, 2), qd (3, 2)")
