@@ -285,3 +285,75 @@ def test_eval_has_functions_arguments_and_mathematics(tmp_path, monkeypatch):
     assert done.code == 0, done.err
     limits = robolin.load("a.xacro").joints[0].limits
     assert (limits.upper, limits.effort) == (4, 6)
+
+
+DEEP = ["-" * 3000 + "1", "1" + "+1" * 50_000, "not " * 3000 + "1", "x" + ".x" * 20_000]
+
+
+@pytest.mark.parametrize("expression", DEEP, ids=["minus", "plus", "not", "attribute"])
+def test_an_expression_nested_too_deeply_is_called_that(expression: str) -> None:
+    """The stack is exhausted by the expression, and the error says so, with its beginning."""
+    with pytest.raises(ForbiddenError, match=r"nested too deeply in '.{70}"):
+        evaluate(expression)
+
+
+def test_deep_expressions_and_circles_of_macros_are_told_apart(tmp_path: Path) -> None:
+    """A file with a deep expression is not said to have macros that call each other."""
+    file = tmp_path / "arm.xacro"
+    file.write_text(f'{HEAD}<link name="a${{{"-" * 3000}1}}"/></robot>')
+    with pytest.raises(RobolinError, match="nested too deeply"):
+        robolin.load(file)
+    macro = '<xacro:macro name="m"><xacro:m/><a b="${1 + 2 * 3}"/></xacro:macro>'
+    file.write_text(f"{HEAD}{macro}<xacro:m/></robot>")
+    with pytest.raises(RobolinError, match="go round in a circle"):
+        robolin.load(file)
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("python.reversed('abc')", "reversed"),
+        ("python.map(python.str, [1])", "map"),
+        ("python.zip([1], [2])", "zip"),
+        ("(x for x in [1])", "list_iterator"),
+        ("'abc'.upper", "BoundMethod"),
+        ("[1, {'a': (python.reversed('abc'),)}]", "reversed"),
+    ],
+)
+def test_a_value_without_a_text_is_refused(expression: str, kind: str) -> None:
+    """Its text would be an address in memory, which differs from run to run."""
+    with pytest.raises(ForbiddenError, match=f"of type '{kind}'.*list"):
+        evaluate(expression)
+
+
+def test_a_list_that_contains_itself_is_checked_once() -> None:
+    """Recursive containers end the check."""
+    loop: list[Any] = []
+    loop.append(loop)
+    assert Evaluator([], xacro.NameSpace, xacro.YamlDictWrapper)("a", {"a": loop}) is loop
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("open('/etc/passwd')", "'open' is not allowed in xacro expressions"),
+        ("getattr(m, 'real')", "'getattr' is not allowed in xacro expressions"),
+        ("prefx + 'a'", "name 'prefx' is not defined; did you mean 'prefix'[?]"),
+        ("math.rradians(1)", "name 'rradians' is not defined; did you mean 'radians'[?]"),
+        ("qqqq", "name 'qqqq' is not defined$"),
+    ],
+)
+def test_an_unknown_name_says_why(expression: str, message: str) -> None:
+    """A function of Python that is not offered, a misspelt name, and a name like no other."""
+    with pytest.raises(NameError, match=message):
+        evaluate(expression)
+
+
+def test_a_misspelt_property_is_suggested(tmp_path: Path) -> None:
+    """Names are suggested where nothing can be imported any more, from every scope."""
+    file = tmp_path / "arm.xacro"
+    mass = '<xacro:property name="link_mass" value="2"/>'
+    macro = '<xacro:macro name="m" params="size"><a b="${link_mas * size}"/></xacro:macro>'
+    file.write_text(f'{HEAD}{mass}{macro}<xacro:m size="1"/></robot>')
+    with pytest.raises(RobolinError, match="did you mean 'link_mass'"):
+        robolin.load(file)

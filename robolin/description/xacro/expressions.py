@@ -9,10 +9,13 @@ value that an expression can obtain.
 from __future__ import annotations
 
 import ast
+import builtins
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast
 
+from robolin.core.text import closest_match
 from robolin.description.xacro.expression_rules import (
     NAMESPACE_METHODS,
     BoundMethod,
@@ -38,6 +41,15 @@ _ITERABLE: tuple[type, ...] = (
     *(map, filter, zip, enumerate, reversed),
     *_VIEWS,
 )
+
+# values that have a text; a text with the address of an object would differ in every run
+_SCALARS = str | int | float | complex | range | slice | type | None
+_CONTAINERS = (list, tuple, set, frozenset, dict, *_VIEWS[:3])
+
+# an expression nested deeper than this, not a circle of macros, is what exhausts the stack
+MAX_DEPTH = 100
+# how alike a misspelt name is to a known one
+MISSPELT = 0.75
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -95,14 +107,71 @@ class Evaluator:
     def __call__(self, expression: str, names: Names) -> Any:
         """The value of an expression; ForbiddenError where it leaves the allow-list."""
         text = expression.strip()
-        tree = ast.parse(text, "<expression>", "eval")
+        tree = _parsed(text)
         try:
-            return _Scope(self, names, {}).value(tree.body)
+            value = _Scope(self, names, {}).value(tree.body)
+            self._require_data(value)
+            return value
+        except RecursionError:
+            if _depth(tree) > MAX_DEPTH:
+                raise _too_deep(text) from None
+            raise
         except ForbiddenError as error:
             if error.__cause__ is not None:
                 raise
-            shown = text if len(text) <= 80 else f"{text[:77]}..."
-            raise ForbiddenError(f"{error} in '{shown}'") from error
+            raise ForbiddenError(f"{error} in '{_shortened(text)}'") from error
+
+    def _require_data(self, value: Any) -> None:
+        """Raise for a value whose text would be a memory address, inside containers too."""
+        values, seen = [value], {id(value)}
+        while values:
+            value = values.pop()
+            if isinstance(value, self.namespace | _SCALARS) or id(value) in self.functions:
+                continue
+            if not isinstance(value, _CONTAINERS):
+                raise ForbiddenError(
+                    f"the result is of type '{type(value).__name__}', which has no text; "
+                    "list(...) turns an iterator into a list"
+                )
+            parts = [*value, *(dict.values(value) if isinstance(value, dict) else ())]
+            values += [part for part in parts if id(part) not in seen]
+            seen |= {id(part) for part in parts}
+
+
+def _parsed(text: str) -> ast.Expression:
+    try:
+        return ast.parse(text, "<expression>", "eval")
+    except MemoryError:
+        # Python's parser reports its full stack in this way
+        raise _too_deep(text) from None
+    except RecursionError:
+        if _frames() < sys.getrecursionlimit() // 2:
+            raise _too_deep(text) from None
+        raise
+
+
+def _depth(tree: ast.AST) -> int:
+    """How deeply the nodes of a syntax tree are nested."""
+    depth, level = 0, [tree]
+    while level := [child for node in level for child in ast.iter_child_nodes(node)]:
+        depth += 1
+    return depth
+
+
+def _frames() -> int:
+    """The number of calls that are under way."""
+    count, frame = 0, sys._getframe()
+    while (outer := frame.f_back) is not None:
+        count, frame = count + 1, outer
+    return count
+
+
+def _too_deep(text: str) -> ForbiddenError:
+    return ForbiddenError(f"an expression is nested too deeply in '{_shortened(text)}'")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 class _Scope:
@@ -129,7 +198,7 @@ class _Scope:
         try:
             return self._names[node.id]
         except KeyError:
-            raise NameError(f"name '{node.id}' is not defined") from None
+            raise NameError(_undefined(node.id, self._names)) from None
 
     def attribute(self, node: ast.Attribute) -> Any:
         require_plain_name(node.attr)
@@ -271,7 +340,20 @@ def _named(namespace: Any, name: str) -> Any:
     try:
         return namespace[name]
     except KeyError:
-        raise NameError(f"name '{name}' is not defined") from None
+        raise NameError(_undefined(name, namespace)) from None
+
+
+def _undefined(name: str, names: Any) -> str:
+    """Why a name has no value: a function that is not offered, or perhaps a misspelt name."""
+    if callable(getattr(builtins, name, None)):
+        return f"'{name}' is not allowed in xacro expressions"
+    known: list[str] = []
+    while isinstance(names, dict):
+        # a table of xacro holds the names of its own scope
+        known += names
+        names = getattr(names, "parent", None)
+    near = closest_match(name, known, MISSPELT)
+    return f"name '{name}' is not defined" + (f"; did you mean '{near}'?" if near else "")
 
 
 def _iterable(value: Any) -> Iterable[Any]:

@@ -115,7 +115,14 @@ class Arguments(dict[str, str]):
 
 def prepare() -> None:
     """Import whatever is needed: once the guard stands, not even Python's files can be opened."""
-    modules = ("encodings.idna", "encodings.latin_1", "glob", "xml.dom.expatbuilder", "yaml")
+    modules = (
+        "difflib",
+        "encodings.idna",
+        "encodings.latin_1",
+        "glob",
+        "xml.dom.expatbuilder",
+        "yaml",
+    )
     for name in (*modules, "xacro", "xacro.substitution_args"):
         import_module(name)
 
