@@ -1,1 +1,1 @@
-"""From an arm to its controller: linear models, their poles, gains, and what they achieve."""
+"""Linear control: state-space models, poles, gains, and simulation of the closed loop."""

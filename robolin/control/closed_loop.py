@@ -1,4 +1,4 @@
-"""The nonlinear arm under a linear regulator: the control law, and what a motion has cost."""
+"""Control laws of linear regulators on the nonlinear arm, and the cost of a motion."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from robolin.core.arrays import Floats, Integers
 from robolin.core.configuration import difference
 from robolin.errors import UsageError
 
-# discretizations whose states are the arm's; those of the others have torques in them
+# discretizations that keep the arm's states; the others mix torques into the state
 OWN_STATES = (None, "zoh", "euler")
-# rows from which a cost can be told, and the share of it by which half of them may differ
+# fewest rows for a cost, and the relative change allowed when every other row is dropped
 _FEWEST_ROWS = 5
 _RESOLVED = 1e-2
 
 
 def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackControl:
-    """The regulator as a control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
+    """Convert a regulator to a control law for `simulate`: τ = τ₀ - K x at actuated joints."""
     model = regulator.model
     if model.batch:
         raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
@@ -54,22 +54,22 @@ def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackContr
 
 
 def _integral_rates(regulator: Regulator) -> Floats | None:
-    """(i, N): how fast integrals grow with the states of the closed loop; None without any."""
+    """Rates (i, N) of the integrals per closed-loop state; None without integral action."""
     model, own = regulator.model, 2 * regulator.model.freedoms
-    more = len(model.states) - own
-    if not more:
+    extra = len(model.states) - own
+    if not extra:
         return None
-    grown = model.A[own:] - model.B[own:] @ regulator.K
+    rates = model.A[own:] - model.B[own:] @ regulator.K
     if model.dt is None:
-        return grown
-    grown[:, own:] -= np.eye(more)
-    return grown / model.dt
+        return rates
+    rates[:, own:] -= np.eye(extra)
+    return rates / model.dt
 
 
 def feedback_along(
     regulator: TimeVaryingRegulator, start: float = 0.0, other_figures: bool = False
 ) -> FeedbackControl:
-    """The regulator along a motion as a control law: gains and reference between its rows."""
+    """Convert a time-varying regulator to a control law, interpolated between its rows."""
     model = regulator.model
     if model.basis is not None:
         raise UsageError("a motion with closed loops changes its coordinates from row to row")
@@ -93,10 +93,11 @@ def feedback_along(
 
 
 def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
-    """The cost of a simulated motion, and the one that the linear model predicts.
+    """Compute the cost of a simulated motion and the cost that the linear model predicts.
 
-    Under this regulator it is the one counted along the steps.  For any other motion it is
-    Simpson's rule over its rows; of a discrete regulator, the sum over all samples but the last.
+    A motion under this regulator returns the cost that the integrator accumulated.  Any other
+    motion uses Simpson's rule over its rows, or for a discrete regulator the sum over samples
+    (without the last one).
     """
     _require_motion(regulator.model, motion)
     return law_cost(regulator.model.arm, feedback(regulator), motion)
@@ -105,13 +106,13 @@ def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
 def feedback_cost_along(
     regulator: TimeVaryingRegulator, motion: Simulation, start: float = 0.0
 ) -> FeedbackCost:
-    """The same along a motion, from its row at `start` to the last one that both have."""
+    """Compute both costs along a trajectory, from `start` to the last common row."""
     _require_motion(regulator.model, motion)
     return law_cost(regulator.model.arm, feedback_along(regulator, start), motion)
 
 
 def _require_motion(model: StateSpace, motion: object) -> None:
-    """A motion with the joints of the model's arm, and with its integrals."""
+    """Require a motion with the joints of the model's arm and the same number of integrals."""
     if not isinstance(motion, Simulation):
         hint = "robolin.simulate(arm, q, control=regulator.feedback(), …) makes one"
         raise UsageError(f"{motion!r} is no motion", hint=hint)
@@ -122,13 +123,13 @@ def _require_motion(model: StateSpace, motion: object) -> None:
 
 
 def law_cost(arm: Arm, law: FeedbackControl, motion: Simulation) -> FeedbackCost:
-    """The same for a control law with P and weights."""
+    """Compute the same costs for a control law with P and weights."""
     if motion.cost is not None and _same_law(motion.control, law):
         return motion.cost
     dt = law.dt if law.cost_dt is None else law.cost_dt
     weights = [np.zeros(1) if each is None else np.asarray(each) for each in (law.Q, law.R, law.N)]
-    rows = _counting_rows(law, motion, dt)
-    point = _followed(arm, law, motion.time[rows])
+    rows = _cost_rows(law, motion, dt)
+    point = _reference_arrays(arm, law, motion.time[rows])
     driven = [arm.joint_names.index(name) for name in driven_joints(arm, law)]
     x = _states(arm, law, point, motion, rows)
     u = (motion.tau[..., rows, :] - point["tau"])[..., driven]
@@ -147,18 +148,18 @@ def law_cost(arm: Arm, law: FeedbackControl, motion: Simulation) -> FeedbackCost
 
 
 def _same_law(first: object, second: FeedbackControl) -> bool:
-    """Whether two control laws are the same, whatever arms they insist on."""
+    """Return whether two control laws are equal, ignoring the arm they are restricted to."""
     if not isinstance(first, FeedbackControl):
         return False
     return replace(first, arm=None) == replace(second, arm=None)
 
 
-def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Integers:
-    """The rows of a motion while its law counts: all of them, or those at samples."""
+def _cost_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Integers:
+    """Rows at which the cost is evaluated: all rows within the gains' time, or the samples."""
     time, begin, end = motion.time, 0.0, motion.time[-1]
     if law.time is not None:
-        moments = np.asarray(law.time, dtype=float)
-        begin, end = moments[0], min(end, moments[-1])
+        gain_times = np.asarray(law.time, dtype=float)
+        begin, end = gain_times[0], min(end, gain_times[-1])
     if dt is None:
         return np.flatnonzero((time >= begin) & (time <= end))
     samples = begin + dt * np.arange(int((end - begin) / dt + ON_TIME) + 1)
@@ -169,8 +170,8 @@ def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -
     return rows
 
 
-def _followed(arm: Arm, law: FeedbackControl, time: Floats) -> dict[str, Floats]:
-    """q, q̇ and τ that the law keeps to, at each of these moments or once for all."""
+def _reference_arrays(arm: Arm, law: FeedbackControl, time: Floats) -> dict[str, Floats]:
+    """Reference q, q̇ and τ at each time, or once if the law has no time axis."""
     motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
     reference = reference_of(arm, law.time, motion)
     if law.time is None:
@@ -180,29 +181,29 @@ def _followed(arm: Arm, law: FeedbackControl, time: Floats) -> dict[str, Floats]
 
 
 def _costs_to_go(arm: Arm, law: FeedbackControl, time: Floats) -> tuple[Floats, Floats]:
-    """P at the first and at the last of these moments."""
+    """Cost-to-go matrices P at the first and last time."""
     reference = reference_of(arm, law.time, {}, {"P": np.asarray(law.P, dtype=float)})
     return reference.at(float(time[0]))["P"], reference.at(float(time[-1]))["P"]
 
 
 def _integral(time: Floats, rate: Floats) -> Floats:
-    """By Simpson's rule, refused where half of the rows say something else."""
+    """Integrate by Simpson's rule; raise if half of the rows give a different value."""
     integrate = require_scipy("integrate", "the cost of a motion")
-    found: Floats = integrate.simpson(rate, x=time, axis=-1)
+    total: Floats = integrate.simpson(rate, x=time, axis=-1)
     half = np.unique([*range(0, len(time), 2), len(time) - 1])
     coarse = integrate.simpson(rate[..., half], x=time[half], axis=-1)
-    if len(time) < _FEWEST_ROWS or (np.abs(found - coarse) > _RESOLVED * np.abs(found)).any():
+    if len(time) < _FEWEST_ROWS or (np.abs(total - coarse) > _RESOLVED * np.abs(total)).any():
         raise UsageError(
             f"the {len(time)} rows of the motion are too far apart for its cost",
             hint="simulate it under this regulator, or keep more rows (every=1)",
         )
-    return found
+    return total
 
 
 def _states(
     arm: Arm, law: FeedbackControl, point: dict[str, Floats], motion: Simulation, rows: Integers
 ) -> Floats:
-    """x (..., rows, N) along a motion, as the control law sees it."""
+    """State x (..., rows, N) of the control law along a motion."""
     dq = difference(arm, point["q"], motion.q[..., rows, :])
     dqd = motion.qd[..., rows, :] - point["qd"]
     if law.basis is not None:

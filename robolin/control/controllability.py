@@ -1,4 +1,4 @@
-"""Controllability and observability: how much is reached, and which mode is nearly not."""
+"""Controllability and observability: dimension, and distance of each mode from losing it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Complexes, Floats, Integers, Mask
 from robolin.core.notebook import DisplayMixin
 
-# a change of the model this small, beside its size, cannot be told from none
+# relative change of the model that counts as round-off
 MODEL_ROUNDING = 1e-14
 
 Reached = Literal["controllability", "observability"]
@@ -23,16 +23,17 @@ Reached = Literal["controllability", "observability"]
 
 @dataclass(frozen=True, eq=False)
 class Reachability(DisplayMixin):
-    """What inputs reach, or outputs show.
+    """Controllability or observability of a linear model.
 
-    `complete` says whether that is everything, `distance` (..., N) how small a change of the model
-    loses each of the modes `values`, `worst` which of them is nearest to being lost.
+    `complete` is True if all states are controllable (observable).  `distance` (..., N) is the
+    smallest relative change of the model that makes each mode in `values` uncontrollable
+    (unobservable); `worst` is the index of the mode with the smallest distance.
 
     Fields:
         kind: 'controllability' or 'observability'
-        dimension: how many of the states (...), by the staircase form
-        model: the model asked about
-        scaled: A and B in the units that distances are told in
+        dimension: dimension (...) of the controllable (observable) subspace, by the staircase form
+        model: the linear model
+        scaled: the balanced A and B in which distances are measured
 
     Example:
         >>> model = robolin.state_space(robolin.load("panda"), np.zeros(7))
@@ -48,22 +49,22 @@ class Reachability(DisplayMixin):
 
     @cached_property
     def complete(self) -> Mask:
-        """(...): whether all states are reached, or shown, by more than rounding."""
-        told = self.distance.min(axis=-1) > MODEL_ROUNDING
-        complete: Mask = (self.dimension == self.model.A.shape[-1]) & told
+        """(...): whether all states are controllable (observable) by more than round-off."""
+        significant = self.distance.min(axis=-1) > MODEL_ROUNDING
+        complete: Mask = (self.dimension == self.model.A.shape[-1]) & significant
         return complete
 
     @cached_property
     def values(self) -> Complexes:
-        """The eigenvalues (..., N) that distances are told for, the slowest first."""
-        found = np.linalg.eigvals(self.scaled.A).astype(complex)
-        order = slowest_first(found)
-        in_order: Complexes = np.take_along_axis(found, order, axis=-1)
+        """The eigenvalues (..., N) that `distance` belongs to, the slowest first."""
+        eigenvalues = np.linalg.eigvals(self.scaled.A).astype(complex)
+        order = slowest_first(eigenvalues)
+        in_order: Complexes = np.take_along_axis(eigenvalues, order, axis=-1)
         return in_order * self.scaled.norm[..., None]
 
     @cached_property
     def distance(self) -> Floats:
-        """(..., N): the smallest change of [A B], beside the size of A, that loses a mode.
+        """(..., N): smallest change of [A B], relative to ‖A‖, that makes a mode uncontrollable.
 
         σ_min[λ - A, B] in scaled units; for observability σ_min[λ - A; C].
         """
@@ -71,23 +72,22 @@ class Reachability(DisplayMixin):
 
     @cached_property
     def worst(self) -> Integers:
-        """(...): which mode is nearest to being lost."""
+        """(...): index of the mode with the smallest distance."""
         worst: Integers = self.distance.argmin(axis=-1)
         return worst
 
     def joints(self, *place: int) -> tuple[str, ...]:
-        """The joints of the direction that is nearest to being lost in a mode.
+        """Joints that dominate the least controllable (observable) direction of a mode.
 
         Args:
-            place: that of the model in its batch, as many indices as it has axes, then that of the
-                mode among the N
+            place: index of the model in its batch (one per batch axis), then index of the mode
 
         Returns:
-            names of joints, the largest share first, without those that have less than a
-            tenth of its share
+            names of joints, largest participation first; joints below a tenth of the largest are
+            omitted
 
         Raises:
-            UsageError: a place at which there is no mode
+            UsageError: an index without a mode
 
         Example:
             >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
@@ -100,7 +100,7 @@ class Reachability(DisplayMixin):
 
     @cached_property
     def _directions(self) -> tuple[Floats, Complexes]:
-        """Smallest singular values (..., N), and the directions that belong to them."""
+        """Smallest singular values (..., N) and their left singular vectors."""
         A, B = self.scaled.A, self.scaled.B
         norm = np.where(self.scaled.norm > 0.0, self.scaled.norm, 1.0)
         lam = (self.values / norm[..., None])[..., None, None]
@@ -111,32 +111,32 @@ class Reachability(DisplayMixin):
 
 
 def controllability_of(model: StateSpace) -> Reachability:
-    """What the inputs reach."""
+    """Controllability of a model."""
     units = scaled_matrices(model.A, model.B)
     return Reachability("controllability", staircase_dimension(units.A, units.B), model, units)
 
 
 def observability_of(model: StateSpace) -> Reachability:
-    """What the outputs show: what they would reach if the model ran backwards, by Aᵀ and Cᵀ."""
+    """Observability of a model: controllability of the dual system (Aᵀ, Cᵀ)."""
     units = scaled_matrices(np.moveaxis(model.A, -1, -2), np.moveaxis(model.C, -1, -2))
     return Reachability("observability", staircase_dimension(units.A, units.B), model, units)
 
 
-# a singular value below this, in units in which A and B have size 1, is taken for nothing
+# singular values below this count as zero; A and B have norm 1
 ZERO_SINGULAR_VALUE = 1e-10
 
 
 def staircase_dimension(A: Floats, B: Floats) -> Integers:
-    """The dimension (...) of what is reached, A and B scaled to size 1."""
+    """Dimension (...) of the controllable subspace; A and B have norm 1."""
     N, inputs = B.shape[-2:]
     flat_A, flat_B = A.reshape(-1, N, N), B.reshape(-1, N, inputs)
-    found = np.zeros(len(flat_A), dtype=int)
-    _count(flat_A, flat_B, np.arange(len(flat_A)), found)
-    return found.reshape(A.shape[:-2])
+    dimensions = np.zeros(len(flat_A), dtype=int)
+    _count(flat_A, flat_B, np.arange(len(flat_A)), dimensions)
+    return dimensions.reshape(A.shape[:-2])
 
 
-def _count(A: Floats, B: Floats, models: Integers, found: Integers) -> None:
-    """Add what B reaches to `found`, then go on with the rest, models of one rank together."""
+def _count(A: Floats, B: Floats, models: Integers, dimensions: Integers) -> None:
+    """Add the rank of B to `dimensions` and recurse into the rest, grouped by rank."""
     if not len(models) or A.shape[-1] == 0:
         return
     U, sizes, _ = np.linalg.svd(B)
@@ -145,6 +145,6 @@ def _count(A: Floats, B: Floats, models: Integers, found: Integers) -> None:
         if rank == 0:
             continue
         some = np.flatnonzero(ranks == rank)
-        found[models[some]] += rank
-        turned = np.moveaxis(U[some], -1, -2) @ A[some] @ U[some]
-        _count(turned[:, rank:, rank:], turned[:, rank:, :rank], models[some], found)
+        dimensions[models[some]] += rank
+        rotated = np.moveaxis(U[some], -1, -2) @ A[some] @ U[some]
+        _count(rotated[:, rank:, rank:], rotated[:, rank:, :rank], models[some], dimensions)

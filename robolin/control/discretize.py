@@ -1,4 +1,4 @@
-"""A continuous model as one from sample to sample."""
+"""Discretization of continuous-time models: zero- and first-order hold, Tustin, Euler."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robolin.errors import UsageError
 
 
 class DiscreteMatrices(NamedTuple):
-    """The matrices of a discrete model, and what its outputs are at x = 0, u = 0."""
+    """Matrices of a discrete-time model, and its outputs at x = 0, u = 0."""
 
     A: Floats
     B: Floats
@@ -30,11 +30,11 @@ class DiscreteMatrices(NamedTuple):
     y: Floats
 
 
-def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") -> StateSpace:
-    """The model sampled every dt seconds, drift included.
+def discretize(model: StateSpace, dt: float, method: Discretization = "zoh") -> StateSpace:
+    """Discretize a model with sample time dt in seconds, drift included.
 
-    zoh:    torques held from sample to sample; exact
-    foh:    torques on straight lines between samples; exact, its state x - Γ u
+    zoh:    torques constant between samples; exact
+    foh:    torques piecewise linear between samples; exact, with state x - Γ u
     tustin: the trapezoidal rule
     euler:  x + dt ẋ
     """
@@ -52,7 +52,7 @@ def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") ->
 def by_zero_order_hold(model: StateSpace, dt: float) -> DiscreteMatrices:
     """exp([[A, B, drift], [0, 0, 0]] dt) = [[A', B', drift'], [0, 1]]."""
     N, m = model.B.shape[-2:]
-    E = exponential(_bordered(model, m + 1) * dt)
+    E = exponential(_augmented_matrix(model, m + 1) * dt)
     return DiscreteMatrices(
         E[..., :N, :N], E[..., :N, N : N + m], model.C, model.D, E[..., :N, N + m], model.y
     )
@@ -61,11 +61,11 @@ def by_zero_order_hold(model: StateSpace, dt: float) -> DiscreteMatrices:
 def by_first_order_hold(model: StateSpace, dt: float) -> DiscreteMatrices:
     """With x' = Φ x + Γ u + Γ₂ (u' - u), the state ξ = x - Γ₂ u follows ξ' = Φ ξ + B' u."""
     N, m = model.B.shape[-2:]
-    whole = np.zeros((*model.batch, N + 2 * m + 1, N + 2 * m + 1))
-    whole[..., : N + m + 1, : N + m + 1] = _bordered(model, m + 1) * dt
-    # the slope of the torque, per sample, adds to the torque
-    whole[..., N : N + m, N + m + 1 :] = np.eye(m)
-    E = exponential(whole)
+    augmented = np.zeros((*model.batch, N + 2 * m + 1, N + 2 * m + 1))
+    augmented[..., : N + m + 1, : N + m + 1] = _augmented_matrix(model, m + 1) * dt
+    # the torque's slope per sample integrates to the torque
+    augmented[..., N : N + m, N + m + 1 :] = np.eye(m)
+    E = exponential(augmented)
     A, hold, slope = E[..., :N, :N], E[..., :N, N : N + m], E[..., :N, N + m + 1 :]
     B = hold + A @ slope - slope
     return DiscreteMatrices(A, B, model.C, model.D + model.C @ slope, E[..., :N, N + m], model.y)
@@ -77,14 +77,14 @@ def by_trapezoids(model: StateSpace, dt: float) -> DiscreteMatrices:
     one = np.eye(model.A.shape[-1])
     drift = model.drift[..., None]
     right = np.concatenate([one + half, dt * model.B, dt * drift], axis=-1)
-    found = np.linalg.solve(one - half, right)
+    solution = np.linalg.solve(one - half, right)
     N, m = model.B.shape[-2:]
-    A, B, moved = found[..., :N], found[..., N : N + m], found[..., N + m :]
+    A, B, drift_column = solution[..., :N], solution[..., N : N + m], solution[..., N + m :]
     back = np.moveaxis(one - half, -1, -2)
-    turned = np.linalg.solve(back, np.moveaxis(model.C, -1, -2))
-    C = np.asarray(np.moveaxis(turned, -1, -2), dtype=np.float64)
-    y = model.y + 0.5 * (model.C @ moved)[..., 0]
-    return DiscreteMatrices(A, B, C, model.D + 0.5 * model.C @ B, moved[..., 0], y)
+    C_transposed = np.linalg.solve(back, np.moveaxis(model.C, -1, -2))
+    C = np.asarray(np.moveaxis(C_transposed, -1, -2), dtype=np.float64)
+    y = model.y + 0.5 * (model.C @ drift_column)[..., 0]
+    return DiscreteMatrices(A, B, C, model.D + 0.5 * model.C @ B, drift_column[..., 0], y)
 
 
 def by_euler(model: StateSpace, dt: float) -> DiscreteMatrices:
@@ -101,16 +101,16 @@ DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], DiscreteMatr
 }
 
 
-def _bordered(model: StateSpace, more: int) -> Floats:
-    """[[A, B, drift], [0, 0, 0]]."""
+def _augmented_matrix(model: StateSpace, more: int) -> Floats:
+    """Augmented matrix [[A, B, drift], [0, 0, 0]]."""
     N = model.A.shape[-1]
-    whole = np.zeros((*model.batch, N + more, N + more))
-    whole[..., :N, :N], whole[..., :N, N:-1] = model.A, model.B
-    whole[..., :N, -1] = model.drift
-    return whole
+    augmented = np.zeros((*model.batch, N + more, N + more))
+    augmented[..., :N, :N], augmented[..., :N, N:-1] = model.A, model.B
+    augmented[..., :N, -1] = model.drift
+    return augmented
 
 
-# numerator of the [13/13] quotient, exact to rounding up to a norm of 5.37 (Higham 2005)
+# numerator of the [13/13] Padé approximant, accurate to round-off up to norm 5.37 (Higham 2005)
 PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
     129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0,
@@ -120,7 +120,7 @@ LARGEST_NORM = 5.371920351148152
 
 
 def exponential(X: Floats) -> Floats:
-    """exp(X) (..., N, N), each matrix scaled by itself so that neighbours change no bit of it."""
+    """Matrix exponential (..., N, N); each matrix has its own scaling, independent of the batch."""
     norm = np.abs(X).sum(axis=-2).max(axis=-1)
     ratio = np.maximum(norm / LARGEST_NORM, 1.0)
     halvings = np.ceil(np.log2(ratio)).astype(int)
@@ -151,9 +151,9 @@ def sampled_motion(
     steps: int = 10,
     limits: bool = True,
 ) -> Simulation:
-    """The motion from q and q̇ (n,), a row at every sample and one at the end.
+    """Simulate from q and q̇ (n,), with one row per sample and one at the end.
 
-    steps: steps of the integrator from sample to sample
+    steps: integrator steps per sample
     """
     law = feedback(regulator)
     if law.dt is None:

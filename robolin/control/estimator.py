@@ -1,4 +1,4 @@
-"""Kalman filters, by the equation of regulators turned around."""
+"""Kalman filters, solved as the regulator of the dual system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from robolin.control.model_parts import iter_models, require_model
 from robolin.control.poles import Poles, poles_of
-from robolin.control.regulator import solved_gains
+from robolin.control.regulator import solve_gains
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weights, require_weights, weight_matrix
 from robolin.core.arrays import Floats
@@ -22,9 +22,9 @@ class Estimator(DisplayMixin):
 
     Fields:
         L: the gain (..., N, p)
-        covariance: of the error of x̂ (..., N, N); of its prediction where there is a dt
-        residual: what is left of the Riccati equation (...), beside the largest of its terms
-        model: the model estimated
+        covariance: error covariance of x̂ (..., N, N); of the prediction if the model has a dt
+        residual: residual of the Riccati equation (...), relative to its largest term
+        model: the linear model
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
@@ -40,18 +40,18 @@ class Estimator(DisplayMixin):
 
     @property
     def poles(self) -> Poles:
-        """The poles of the error."""
+        """Poles of the estimation error."""
         return poles_of(replace(self.model, A=self.model.A - self.L @ self.model.C))
 
 
 def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike = 1.0) -> Estimator:
-    """The Kalman filter of a model, by the regulator of Aᵀ and Cᵀ.
+    """Design the Kalman filter of a linear model, via the LQR of the dual system (Aᵀ, Cᵀ).
 
     Args:
         model: a `StateSpace`
-        process: covariance of what disturbs ẋ or x(k+1), a matrix (..., N, N), (N,) or a number, in
+        process: noise covariance of ẋ or x(k+1): a matrix (..., N, N), (N,) or one number, in
             units of the states
-        measurement: covariance of what disturbs y: a matrix (p, p), (p,), or one number, in units
+        measurement: covariance of the noise on y: a matrix (p, p), (p,) or one number, in units
             of the outputs; (n,) for outputs="q"
 
     Returns:
@@ -59,7 +59,7 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
 
     Raises:
         RobolinError: no filter exists, or SciPy is not installed
-        UsageError: no model, or covariances of the wrong sign or shape
+        UsageError: not a model, or covariances with the wrong sign or shape
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
@@ -75,7 +75,7 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
     require_weights("process", W, positive=False)
     require_weights("measurement", V, positive=True)
     weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))
-    turned = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
-    dual = replace(model, A=turned["A"], B=turned["C"], C=turned["B"], D=turned["D"])
-    K, P, residual = solved_gains(dual, [weights] * len(iter_models(model)))
+    T = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
+    dual = replace(model, A=T["A"], B=T["C"], C=T["B"], D=T["D"])
+    K, P, residual = solve_gains(dual, [weights] * len(iter_models(model)))
     return Estimator(np.moveaxis(K, -1, -2), P, residual, model)

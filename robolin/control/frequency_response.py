@@ -1,4 +1,4 @@
-"""C (jω - A)⁻¹ B + D over many frequencies, from one Schur form of A."""
+"""Frequency response C (jω - A)⁻¹ B + D, Gramians, step and impulse responses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.discretize import discretized
-from robolin.control.model_parts import as_numbers, iter_models, stacked_models
+from robolin.control.discretize import discretize
+from robolin.control.model_parts import as_numbers, iter_models, stack_models
 from robolin.control.optional_dependencies import require_scipy
 from robolin.control.riccati import continuous_lyapunov, discrete_lyapunov
 from robolin.control.state_space import StateSpace
@@ -21,17 +21,17 @@ from robolin.errors import RobolinError, UsageError
 
 
 def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
-    """Complex numbers (..., len(omega), p, m); with a dt, exp(jω dt) stands in place of jω."""
+    """Frequency response (..., len(omega), p, m); with a dt, exp(jω dt) replaces jω."""
     w = as_numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
     rates = 1j * w
     at = np.asarray(rates if model.dt is None else np.exp(rates * model.dt), dtype=np.complex128)
-    return stacked_models([_response(each, at, w) for each in iter_models(model)], model.batch)
+    return stack_models([_response(each, at, w) for each in iter_models(model)], model.batch)
 
 
 def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
-    """By A = Z T Z*: back substitution with s - T, for all frequencies together."""
+    """Use one Schur form A = Z T Z*: back substitution with s - T for all frequencies."""
     linalg = require_scipy("linalg", "a frequency response")
     T, Z = linalg.schur(model.A, output="complex")
     pushed, seen = Z.conj().T @ model.B, model.C @ Z
@@ -54,30 +54,30 @@ def gramian(model: StateSpace, kind: Literal["controllability", "observability"]
         raise UsageError(f"there is no Gramian of '{kind}'", hint=hint)
     _require_stable(model)
     solve = continuous_lyapunov if model.dt is None else discrete_lyapunov
-    found = []
+    gramians = []
     for each in iter_models(model):
         if kind == "controllability":
-            found.append(solve(each.A.T, each.B @ each.B.T))
+            gramians.append(solve(each.A.T, each.B @ each.B.T))
         else:
-            found.append(solve(each.A, each.C.T @ each.C))
-    return stacked_models(found, model.batch)
+            gramians.append(solve(each.A, each.C.T @ each.C))
+    return stack_models(gramians, model.batch)
 
 
 def _require_stable(model: StateSpace) -> None:
     poles = model.poles()
     if not np.all(poles.stable):
-        place = np.unravel_index(int(np.argmax(poles.stability != "stable")), poles.values.shape)
-        state = f"model {place[:-1]}: " if model.batch else ""
+        worst = np.unravel_index(int(np.argmax(poles.stability != "stable")), poles.values.shape)
+        state = f"model {worst[:-1]}: " if model.batch else ""
         raise RobolinError(
             f"{state}the Gramian exists for stable models, and the pole "
-            f"{poles.values[place]:.4g} is not",
+            f"{poles.values[worst]:.4g} is not",
             hint="distances of controllability() and observability() hold for every model",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class TimeResponse(DisplayMixin):
-    """What the outputs do after a step or an impulse of each input by itself.
+    """Outputs after a step or an impulse of one input at a time.
 
     Fields:
         time: (rows,) in s
@@ -94,8 +94,8 @@ class TimeResponse(DisplayMixin):
 
 
 def step_response(model: StateSpace, duration: float, rows: int = 201) -> TimeResponse:
-    """From rest at the operating point, drift left out: changes that the input alone makes."""
-    sampled, time = _sampled(model, duration, rows)
+    """Step response from rest at the operating point, without drift."""
+    sampled, time = _discretize_rows(model, duration, rows)
     x = np.zeros_like(sampled.B)
     y = np.empty((*model.batch, len(time), *model.D.shape[-2:]))
     for row in range(len(time)):
@@ -105,8 +105,8 @@ def step_response(model: StateSpace, duration: float, rows: int = 201) -> TimeRe
 
 
 def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> TimeResponse:
-    """C exp(A t) B, the impulse itself left out of D; of a discrete model, one sample of 1."""
-    sampled, time = _sampled(model, duration, rows)
+    """Impulse response C exp(A t) B without the impulse in D; with a dt, one unit sample."""
+    sampled, time = _discretize_rows(model, duration, rows)
     x = model.B if model.dt is None else np.zeros_like(model.B)
     y = np.empty((*model.batch, len(time), *model.D.shape[-2:]))
     for row in range(len(time)):
@@ -119,8 +119,8 @@ def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> Tim
     return TimeResponse(time, y)
 
 
-def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
-    """The model from row to row, exact for inputs that stay; a discrete one as it is."""
+def _discretize_rows(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
+    """Discretize from row to row, exact for constant inputs; a discrete model is unchanged."""
     if not (is_real_number(duration) and isfinite(duration) and duration > 0.0):
         raise UsageError(f"duration is {duration!r}", hint="a positive number of seconds is needed")
     if not isinstance(rows, int) or rows < 2:
@@ -129,4 +129,4 @@ def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace,
         rows = int(duration / model.dt + 1e-9) + 1
         return model, model.dt * np.arange(rows, dtype=float)
     time = np.linspace(0.0, duration, rows)
-    return discretized(model, float(time[1])), time
+    return discretize(model, float(time[1])), time

@@ -1,4 +1,4 @@
-"""An arm as a linear system about a point: ẋ = drift + A x + B u, y = y₀ + C x + D u."""
+"""Linear model of an arm about a point: ẋ = drift + A x + B u, y = y₀ + C x + D u."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robolin.control.operating_point import (
     EngineOptions,
     JointNames,
     OperatingPoint,
-    actuated_places,
+    actuated_indices,
     operating_point,
 )
 from robolin.control.state_space import StateSpace
@@ -32,8 +32,8 @@ from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.frames import at_frame
 
-# numbers of A and B together whose memory is used again: below, new memory costs nothing, and
-# above, it would be kept for too long
+# sizes of A and B, in numbers, whose memory is pooled: smaller arrays are cheap to allocate,
+# larger ones would stay allocated for too long
 LEAST_POOLED, MOST_POOLED = 1 << 14, 1 << 20
 _pool = BufferPool()
 
@@ -54,31 +54,30 @@ def state_space(
     engine: Engine = "auto",
     jobs: int | None = None,
 ) -> StateSpace:
-    """The linear model of an arm about a state, or about each of many.
+    """Linearize an arm about one state or a batch of states.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        qdd: accelerations (..., n) in rad/s² or m/s² that tau="hold" keeps; None for 0
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep qdd
-        actuated: the joints with a motor, or "all"; None for those that the description has
-        passive: or those without one
+        qdd: accelerations (..., n) in rad/s² or m/s² that tau="hold" produces; None for 0
+        tau: torques (..., n) in N·m, or forces in N; "hold" for the torques that produce qdd
+        actuated: names of the actuated joints, or "all"; None for those in the robot file
+        passive: names of the passive joints, instead of `actuated`
         outputs: q, qd, qdd, tau, 'elbow/position', or frames: 'tool0', 'tool0/velocity', 'tool0/vx'
-        reference: 'frame' gives what frames do in their own axes
+        reference: axes of frame outputs: 'world' or 'frame' (the frame's own axes)
         dt: the sample time in s of a discrete model; None for a continuous one
-        method: how it is made discrete: "zoh", "foh", "tustin" or "euler"
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
+        method: discretization method: "zoh", "foh", "tustin" or "euler"
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
 
     Returns:
         a `StateSpace`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
-            without inertia, a state off its closures, or a passive joint that would have to give
-            a torque
-        UsageError: no arm, a joint, output or method that does not exist, a dt that is not positive
+            without inertia, violated loop constraints, or a passive joint that would need a torque
+        UsageError: not an arm, an unknown joint, output or method, or a dt that is not positive
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
@@ -94,7 +93,7 @@ def state_space(
     if dt is None and method != "zoh":
         hint = "dt is the sample time of a model that is made discrete"
         raise UsageError("it has no effect without dt", where="method", hint=hint)
-    driven = actuated_places(arm, actuated, passive)
+    driven = actuated_indices(arm, actuated, passive)
     running: EngineOptions = {"engine": engine, "jobs": jobs}
     point = operating_point(arm, q, qd, qdd, tau, driven, running)
     rows = output_rows(arm, point, outputs, reference)
@@ -103,7 +102,7 @@ def state_space(
 
 
 def _free(arm: Arm, point: OperatingPoint, rows: OutputRows, driven: Sequence[int]) -> StateSpace:
-    """x = [δq; δq̇] of all joints."""
+    """Model of a tree: x = [δq; δq̇] of all joints."""
     to_input = _columns(point.dqdd_dtau, driven)
     block = kinematic_block(arm, point.qd) if arm.groups else None
     A, B = _matrices(block, point.dqdd_dq, point.dqdd_dqd, to_input)
@@ -120,7 +119,7 @@ def _free(arm: Arm, point: OperatingPoint, rows: OutputRows, driven: Sequence[in
 def _on_closures(
     arm: Arm, point: OperatingPoint, rows: OutputRows, driven: Sequence[int]
 ) -> StateSpace:
-    """x = [Nᵀδq; Nᵀδq̇] of the independent motions, with δq = N z and δq̇ = N ż + G z."""
+    """Model with closed loops: x = [Nᵀδq; Nᵀδq̇], with δq = N z and δq̇ = N ż + G z."""
     N, G = point.basis, point.along_rate
     assert N is not None
     assert G is not None
@@ -153,7 +152,7 @@ def _matrices(
 ) -> tuple[Floats, Floats]:
     """A = [[K, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
     *batch, n, inputs = to_input.shape
-    A, B = _room_for((*batch, 2 * n, 2 * n), (*batch, 2 * n, inputs))
+    A, B = _allocate((*batch, 2 * n, 2 * n), (*batch, 2 * n, inputs))
     A[..., :n, :], B[..., :n, :] = 0.0, 0.0
     if block is not None:
         A[..., :n, :n] = block
@@ -163,8 +162,8 @@ def _matrices(
     return A, B
 
 
-def _room_for(*shapes: tuple[int, ...]) -> list[Floats]:
-    """Memory for arrays of these shapes, side by side; parts of a long motion use it in turns."""
+def _allocate(*shapes: tuple[int, ...]) -> list[Floats]:
+    """Allocate adjacent arrays of these shapes; medium sizes come from a buffer pool."""
     ends = [0, *accumulate(map(prod, shapes))]
     pooled = LEAST_POOLED <= ends[-1] <= MOST_POOLED
     block = _pool.take(ends[-1]) if pooled else np.empty(ends[-1])
@@ -172,9 +171,9 @@ def _room_for(*shapes: tuple[int, ...]) -> list[Floats]:
     return [block[start:stop].reshape(shape) for start, stop, shape in parts]
 
 
-def _columns(matrix: Floats, places: Sequence[int]) -> Floats:
-    """The columns at these places; the matrix itself where that is all of them."""
-    return matrix if len(places) == matrix.shape[-1] else matrix[..., list(places)]
+def _columns(matrix: Floats, indices: Sequence[int]) -> Floats:
+    """Columns at these indices; the matrix itself if they are all of them."""
+    return matrix if len(indices) == matrix.shape[-1] else matrix[..., list(indices)]
 
 
 def _output_matrices(
@@ -184,7 +183,7 @@ def _output_matrices(
     to_input: Floats,
     driven: Sequence[int],
 ) -> tuple[Floats, Floats]:
-    """C = [∂y/∂q, ∂y/∂q̇] and D = ∂y/∂u, q̈ being what the arm does."""
+    """C = [∂y/∂q, ∂y/∂q̇] and D = ∂y/∂u, with q̈ from the forward dynamics."""
     of_q, of_qd, D = rows.of_q, rows.of_qd, _columns(rows.of_tau, driven)
     if rows.of_qdd.any():
         of_q, of_qd = of_q + rows.of_qdd @ along_q, of_qd + rows.of_qdd @ along_qd
@@ -242,9 +241,9 @@ OUTPUT_MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
 @dataclass(frozen=True, eq=False)
 class OutputRows:
-    """Outputs y + of_q δq + of_qd δq̇ + of_qdd δq̈ + of_tau δτ, all (..., p, n) but y (..., p).
+    """Outputs y + of_q δq + of_qd δq̇ + of_qdd δq̈ + of_tau δτ: matrices (..., p, n), y (..., p).
 
-    Matrices that are the same for a whole batch have no batch axes.
+    Matrices that are the same for all models of a batch have no batch axes.
     """
 
     names: tuple[str, ...]
@@ -259,51 +258,51 @@ class OutputRows:
 def output_rows(
     arm: Arm, point: OperatingPoint, outputs: Sequence[str] | str, reference: str
 ) -> OutputRows:
-    """The rows of all outputs asked for, in their order."""
-    wanted = [outputs] if isinstance(outputs, str) else list(outputs)
-    if not wanted:
+    """Rows of all requested outputs, in the requested order."""
+    requested = [outputs] if isinstance(outputs, str) else list(outputs)
+    if not requested:
         raise UsageError("no output is asked for", where="outputs", hint="q, qd, or a frame")
     if reference not in REFERENCES:
         raise UsageError(f"there is no reference '{reference}'", hint="'world' or 'frame'")
-    parts = [_rows(arm, point, each, reference) for each in wanted]
+    parts = [_rows(arm, point, each, reference) for each in requested]
     names = [name for part in parts for name in part.names]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UsageError(f"the output '{twice}' is asked for twice", where="outputs")
-    matrices = {key: _stacked([getattr(part, key) for part in parts]) for key in OUTPUT_MATRICES}
+    matrices = {key: _stack([getattr(part, key) for part in parts]) for key in OUTPUT_MATRICES}
     y = np.concatenate([part.y for part in parts], axis=-1)
     return OutputRows(
         tuple(names), tuple(unit for part in parts for unit in part.units), y, **matrices
     )
 
 
-def _rows(arm: Arm, point: OperatingPoint, wanted: str, reference: str) -> OutputRows:
-    if wanted in COLUMN_WORDS:
-        return _joint_rows(arm, point, wanted, range(arm.n))
-    kind, name, word = _parsed_output(arm, wanted)
+def _rows(arm: Arm, point: OperatingPoint, output: str, reference: str) -> OutputRows:
+    if output in COLUMN_WORDS:
+        return _joint_rows(arm, point, output, range(arm.n))
+    kind, name, word = _parse_output(arm, output)
     if kind == "joint":
         quantity = next(key for key, each in COLUMN_WORDS.items() if each == word)
         return _joint_rows(arm, point, quantity, [arm.joint_names.index(name)])
     if word:
-        whole = next(key for key, parts in FRAME_WORDS.items() if word in (key, *parts))
-        rows = _frame_rows(arm, point, name, whole, reference)
-        return rows if word == whole else _picked(rows, FRAME_WORDS[whole].index(word))
+        quantity = next(key for key, parts in FRAME_WORDS.items() if word in (key, *parts))
+        rows = _frame_rows(arm, point, name, quantity, reference)
+        return rows if word == quantity else _select_row(rows, FRAME_WORDS[quantity].index(word))
     halves = (
         _frame_rows(arm, point, name, each, reference) for each in ("displacement", "velocity")
     )
-    return _joined(*halves)
+    return _concatenate(*halves)
 
 
-def _parsed_output(arm: Arm, wanted: str) -> tuple[str, str, str]:
-    """Whether an output is about a joint or a frame, its name, and what of it."""
-    only, _, rest = wanted.partition(":")
-    text = rest if only in ("joint", "frame") else wanted
+def _parse_output(arm: Arm, output: str) -> tuple[str, str, str]:
+    """Parse an output name into kind ('joint' or 'frame'), name and quantity."""
+    only, _, rest = output.partition(":")
+    text = rest if only in ("joint", "frame") else output
     name, _, word = text.rpartition("/") if "/" in text else (text, "", "")
     frame_words = ("", *FRAME_WORDS, *DISPLACEMENT, *VELOCITY, *ACCELERATION)
     joint = name in arm.joint_names and word in COLUMN_WORDS.values() and only != "frame"
     frame = name in arm.frames and word in frame_words and only != "joint"
     if joint and frame:
         hint = f"write 'joint:{text}' or 'frame:{text}'"
-        raise UsageError(f"'{wanted}' is both a joint and a frame", where="outputs", hint=hint)
+        raise UsageError(f"'{output}' is both a joint and a frame", where="outputs", hint=hint)
     if joint or frame:
         return ("joint" if joint else "frame"), name, word
     if name in arm.joint_names or name in arm.frames:
@@ -317,23 +316,23 @@ def _parsed_output(arm: Arm, wanted: str) -> tuple[str, str, str]:
 
 
 def _joint_rows(
-    arm: Arm, point: OperatingPoint, quantity: str, places: Sequence[int]
+    arm: Arm, point: OperatingPoint, quantity: str, indices: Sequence[int]
 ) -> OutputRows:
-    chosen = np.eye(arm.n)[list(places)]
+    chosen = np.eye(arm.n)[list(indices)]
     none = np.zeros_like(chosen)
     matrices = {f"of_{each}": chosen if each == quantity else none for each in COLUMN_WORDS}
-    joints = [arm.joints[i] for i in places]
+    joints = [arm.joints[i] for i in indices]
     names = tuple(column_name(quantity, joint.name) for joint in joints)
     units = tuple(unit_of(quantity, [joint.kind]) for joint in joints)
     values = getattr(point, quantity)
-    chosen_values = values if len(joints) == arm.n else values[..., list(places)]
+    chosen_values = values if len(joints) == arm.n else values[..., list(indices)]
     return OutputRows(names, units, chosen_values, **matrices)
 
 
 def _frame_rows(
     arm: Arm, point: OperatingPoint, frame: str, word: str, reference: str
 ) -> OutputRows:
-    """The six rows of a frame's displacement, velocity or acceleration."""
+    """Six rows of a frame's displacement, velocity or acceleration."""
     placed = at_frame(arm, frame)
     state = {"q": point.q, "qd": point.qd, "qdd": point.qdd}
     moving = evaluate_arm(placed, "jacobian", state)
@@ -348,36 +347,36 @@ def _frame_rows(
         of_q, of_qd = changes["dclassical_acceleration_dq"], changes["dclassical_acceleration_dqd"]
         of_qdd, value = J, evaluate_arm(placed, "frame-motion", state)["classical_acceleration"]
     if reference == "frame":
-        R, turned = moving["rotation"], of_q + _turning(value, J)
-        of_q, of_qd, of_qdd = (_in_frame(R, X) for X in (turned, of_qd, of_qdd))
-        value = _in_frame(R, value[..., None])[..., 0]
+        R, rotated = moving["rotation"], of_q + _rotation_term(value, J)
+        of_q, of_qd, of_qdd = (_to_frame_axes(R, X) for X in (rotated, of_qd, of_qdd))
+        value = _to_frame_axes(R, value[..., None])[..., 0]
     names = tuple(f"{frame}/{part}" for part in FRAME_WORDS[word])
     units = tuple(unit for unit in FRAME_UNITS[word] for _ in range(3))
     return OutputRows(names, units, value, of_q, of_qd, of_qdd, none)
 
 
-def _turning(value: Floats, J: Floats) -> Floats:
-    """-δθ x h for both halves h of a spatial vector, which the frame's own axes see besides."""
+def _rotation_term(value: Floats, J: Floats) -> Floats:
+    """-δθ × h for both halves h of a spatial vector: the rotation of the frame's own axes."""
     turn = np.moveaxis(J[..., :3, :], -1, -2)
     halves = [np.cross(value[..., None, i : i + 3], turn) for i in (0, 3)]
     return np.moveaxis(np.concatenate(halves, axis=-1), -1, -2)
 
 
-def _in_frame(R: Floats, X: Floats) -> Floats:
-    """Both halves of the six rows of X in the axes of R."""
+def _to_frame_axes(R: Floats, X: Floats) -> Floats:
+    """Express both halves of the six rows of X in the axes of R."""
     back = np.moveaxis(R, -1, -2)
     return np.concatenate([back @ X[..., :3, :], back @ X[..., 3:, :]], axis=-2)
 
 
-def _stacked(parts: Sequence[Floats]) -> Floats:
-    """Rows below each other; with batch axes only if some of them have any."""
+def _stack(parts: Sequence[Floats]) -> Floats:
+    """Concatenate rows, with batch axes only if some part has any."""
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     return np.concatenate(
         [np.broadcast_to(part, batch + part.shape[-2:]) for part in parts], axis=-2
     )
 
 
-def _picked(rows: OutputRows, at: int) -> OutputRows:
+def _select_row(rows: OutputRows, at: int) -> OutputRows:
     one = slice(at, at + 1)
     matrices = (rows.of_q, rows.of_qd, rows.of_qdd, rows.of_tau)
     return OutputRows(
@@ -385,9 +384,7 @@ def _picked(rows: OutputRows, at: int) -> OutputRows:
     )
 
 
-def _joined(first: OutputRows, second: OutputRows) -> OutputRows:
-    matrices = (
-        _stacked([getattr(each, key) for each in (first, second)]) for key in OUTPUT_MATRICES
-    )
+def _concatenate(first: OutputRows, second: OutputRows) -> OutputRows:
+    matrices = (_stack([getattr(each, key) for each in (first, second)]) for key in OUTPUT_MATRICES)
     y = np.concatenate([first.y, second.y], axis=-1)
     return OutputRows(first.names + second.names, first.units + second.units, y, *matrices)

@@ -1,4 +1,4 @@
-"""Models and regulators in MATLAB's words: StateName, Ts, Offsets, SamplingGrid."""
+"""Models and regulators under MATLAB's names: StateName, Ts, Offsets, SamplingGrid."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from robolin.io.formats.mat_results import discretization, sampling_grid
 
 
 def model_variables(model: StateSpace) -> dict[str, Any]:
-    """The variables of a MAT-file: `sys = ss(A, B, C, D, Ts)` makes the model of them.
+    """Variables of a MAT-file; `sys = ss(A, B, C, D, Ts)` builds the model from them.
 
-    The axes of a batch come last, as MATLAB counts an array of models.  `Offsets` is the operating
-    point: dx (drift), x, u and y; `OperatingPoint` has q, qd, qdd and tau of every joint.
-    `Discretization` has method and dt; `SamplingGrid` the row of each model of an array.
+    Batch axes come last, as in MATLAB model arrays.  `Offsets` is the operating point: dx (drift),
+    x, u and y; `OperatingPoint` has q, qd, qdd and tau of every joint.  `Discretization` has method
+    and dt; `SamplingGrid` has the row of each model of an array.
     """
     dt = 0.0 if model.dt is None else model.dt
     names = {"State": model.states, "Input": model.inputs, "Output": model.outputs}
-    found: dict[str, Any] = {name: _batch_last(getattr(model, name), 2) for name in "ABCD"}
-    found |= {"Ts": dt, "dt": dt, "Name": model.arm.name}
-    found |= discretization(dt, model.method or "")
+    variables: dict[str, Any] = {name: _batch_last(getattr(model, name), 2) for name in "ABCD"}
+    variables |= {"Ts": dt, "dt": dt, "Name": model.arm.name}
+    variables |= discretization(dt, model.method or "")
     if len(model.batch) == 1:
-        found |= sampling_grid(model.batch[0])
+        variables |= sampling_grid(model.batch[0])
     for kind, own in names.items():
-        found[f"{kind}Name"] = list(own)
-        found[f"{kind}Unit"] = [model.units[name] for name in own]
-    found["Offsets"] = {
+        variables[f"{kind}Name"] = list(own)
+        variables[f"{kind}Unit"] = [model.units[name] for name in own]
+    variables["Offsets"] = {
         "dx": _batch_last(model.drift, 1),
-        "x": _batch_last(_place(model), 1),
+        "x": _batch_last(_offset_state(model), 1),
         "u": _batch_last(model.tau[..., list(model.actuated)], 1),
         "y": _batch_last(model.y, 1),
     }
-    found["OperatingPoint"] = {
+    variables["OperatingPoint"] = {
         name: _batch_last(getattr(model, name), 1) for name in ("q", "qd", "qdd", "tau")
     }
-    found["JointName"] = list(model.arm.joint_names)
+    variables["JointName"] = list(model.arm.joint_names)
     if model.basis is not None:
-        found["Basis"] = _batch_last(model.basis, 2)
-    return found
+        variables["Basis"] = _batch_last(model.basis, 2)
+    return variables
 
 
 def regulator_variables(regulator: Regulator) -> dict[str, Any]:
-    """Those of the model, and K, P, Q, R, N of u = -K x."""
+    """Variables of the model, and K, P, Q, R, N of u = -K x."""
     gains = {name: _batch_last(getattr(regulator, name), 2) for name in "KPQRN"}
     return model_variables(regulator.model) | gains
 
 
-def _place(model: StateSpace) -> Floats:
-    """The operating point in coordinates of the state; where loops are closed, it is their zero."""
+def _offset_state(model: StateSpace) -> Floats:
+    """Operating point in state coordinates; zero for closed loops, whose states are relative."""
     batch = model.batch
     x = np.zeros((*batch, len(model.states)))
     if model.basis is None:
@@ -62,13 +62,13 @@ def _place(model: StateSpace) -> Floats:
 
 
 def _batch_last(array: Floats, own: int) -> Floats:
-    """The axes of a batch behind the `own` last ones."""
+    """Move the batch axes behind the last `own` axes."""
     batch = array.ndim - own
     return np.moveaxis(array, range(batch), range(own, own + batch))
 
 
 def to_control(model: StateSpace) -> Any:
-    """python-control's StateSpace with the same names."""
+    """Convert to python-control's StateSpace with the same names."""
     _require_one(model)
     return python_control().ss(
         model.A,
@@ -84,7 +84,7 @@ def to_control(model: StateSpace) -> Any:
 
 
 def to_scipy(model: StateSpace) -> Any:
-    """SciPy's StateSpace."""
+    """Convert to SciPy's StateSpace."""
     _require_one(model)
     signal = require_scipy("signal", "to_scipy")
     matrices = (model.A, model.B, model.C, model.D)

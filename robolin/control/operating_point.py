@@ -1,4 +1,4 @@
-"""The point an arm is linearized about: its torques, accelerations and their derivatives."""
+"""Operating point of a linearization: torques, accelerations and their derivatives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOLD_AT_POINT: Literal["hold"] = "hold"
 
 
 class EngineOptions(TypedDict, total=False):
-    """On what engine to run, and by how many threads; never what comes out."""
+    """Engine and number of threads; they do not change results."""
 
     engine: Engine
     jobs: int | None
@@ -32,7 +32,7 @@ class EngineOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """A state with its torques (..., n), and how q̈ changes with it (..., n, n).
+    """A state with its torques (..., n) and the derivatives of q̈ (..., n, n).
 
     basis:      (..., n, d) with δq = basis z for the d independent motions; None on trees
     along_rate: (..., n, d) with δq̇ = basis ż + along_rate z; None on trees
@@ -58,60 +58,60 @@ def operating_point(
     actuated: Sequence[int],
     running: EngineOptions,
 ) -> OperatingPoint:
-    """The arm at a state, driven by torques or by those that hold an acceleration."""
-    wanted = 0.0 if qdd is None else qdd
-    given = {"q": q, "qd": qd, "qdd": wanted}
+    """Operating point at a state, for given torques or for those that hold an acceleration."""
+    acceleration = 0.0 if qdd is None else qdd
+    inputs = {"q": q, "qd": qd, "qdd": acceleration}
     held = isinstance(tau, str)
     if not held:
         if qdd is not None:
             hint = "leave out qdd, or let tau='hold' find the torque for it"
             raise UsageError("tau and qdd both say how the arm accelerates", hint=hint)
-        given["tau"] = tau
+        inputs["tau"] = tau
     elif tau != HOLD_AT_POINT:
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep qdd")
-    arrays = joint_arrays(arm, given)
+    arrays = joint_arrays(arm, inputs)
     batch = batch_of(arrays)
     state = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
     if arm.loops:
-        return _with_loops(arm, state, held, actuated, running)
-    return _of_tree(arm, state, held, actuated, running)
+        return _loop_point(arm, state, held, actuated, running)
+    return _tree_point(arm, state, held, actuated, running)
 
 
 def _run_options(running: EngineOptions) -> RunOptions:
-    """The same in the words of the evaluation."""
+    """Convert to the options of `evaluate`."""
     return {"engine": running.get("engine", "auto"), "jobs": running.get("jobs")}
 
 
-def _of_tree(
+def _tree_point(
     arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
-    how = _run_options(running)
+    run_options = _run_options(running)
     q, qd = state["q"], state["qd"]
     if held:
-        state["tau"] = evaluate_arm(arm, "inverse", state, **how)["tau"]
+        state["tau"] = evaluate_arm(arm, "inverse", state, **run_options)["tau"]
     tau = require_no_passive_torque(arm, state["tau"], actuated)
-    found = evaluate_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
-    # what was asked for is exact, its way back through the torques is not
-    qdd = state["qdd"] if held else found["qdd"]
-    return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
+    model = evaluate_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **run_options)
+    # the requested qdd is exact; recomputing it from the torques would add round-off
+    qdd = state["qdd"] if held else model["qdd"]
+    return OperatingPoint(q, qd, qdd, tau, model["dqdd_dq"], model["dqdd_dqd"], model["dqdd_dtau"])
 
 
 def passive_joints_unloaded(
     arm: Arm, values: Mapping[str, Floats], actuated: Sequence[int]
 ) -> Mask:
-    """(rows,): whether a tree needs no torque of passive joints; True also where it is unknown."""
+    """(rows,): whether a tree needs no torque at passive joints; True where it is unknown."""
     rows = len(values["q"])
-    without = passive_places(arm, actuated)
+    without = passive_indices(arm, actuated)
     tau = values.get("tau")
     if tau is None:
-        given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
-        tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
-    asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
-    return np.asarray(~(asked > torque_tolerance(tau)).any(axis=-1))
+        inputs = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
+        tau = evaluate_any_arm_rows(arm, "inverse", inputs)[0]["tau"]
+    required = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
+    return np.asarray(~(required > torque_tolerance(tau)).any(axis=-1))
 
 
 def is_equilibrium(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
-    """Whether one state (n,) is an equilibrium: what accelerates it is the rounding of torques."""
+    """Return whether one state (n,) is an equilibrium up to the round-off of torques."""
     if qd.any():
         return False
     if not qdd.any():
@@ -124,36 +124,36 @@ def is_equilibrium(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) ->
     return bool((left <= torque_tolerance(held)).all())
 
 
-def _with_loops(
+def _loop_point(
     arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
-    how = _run_options(running)
+    run_options = _run_options(running)
     q, qd = state["q"], state["qd"]
     basis = independent_motions(arm, q)
     if held:
-        wanted = evaluate_arm(without_closures(arm), "inverse", state, **how)["tau"]
-        state["tau"] = _held_by_motors(arm, wanted, basis, actuated)
+        required = evaluate_arm(without_closures(arm), "inverse", state, **run_options)["tau"]
+        state["tau"] = _min_norm_torques(arm, required, basis, actuated)
     tau = require_no_passive_torque(arm, state["tau"], actuated)
-    found = evaluate_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    model = evaluate_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **run_options)
     columns = np.moveaxis(basis, -1, -2)
     rates = close_change(arm, q[..., None, :], qd[..., None, :], dq=columns).dqd
     return OperatingPoint(
         q,
         qd,
-        found["qdd"],
+        model["qdd"],
         tau,
-        found["dqdd_dq"],
-        found["dqdd_dqd"],
-        found["dqdd_dtau"],
+        model["dqdd_dq"],
+        model["dqdd_dqd"],
+        model["dqdd_dtau"],
         basis,
         np.moveaxis(rates, -1, -2),
     )
 
 
 def independent_motions(arm: Arm, q: Floats) -> Floats:
-    """An orthonormal basis (..., n, d) of the motions that the closures allow at q.
+    """Orthonormal basis (..., n, d) of the motions that the loop constraints allow at q.
 
-    Its columns are those of a singular value decomposition, each with its largest entry positive.
+    The columns come from a singular value decomposition; the largest entry of each is positive.
     """
     L = loop_constraints(arm, q).jacobian
     _, sizes, Vt = np.linalg.svd(L)
@@ -176,104 +176,104 @@ def independent_motions(arm: Arm, q: Floats) -> Floats:
     return signed
 
 
-def _held_by_motors(arm: Arm, wanted: Floats, basis: Floats, actuated: Sequence[int]) -> Floats:
-    """The least torques of the motors that do on the free motions what `wanted` does.
+def _min_norm_torques(arm: Arm, required: Floats, basis: Floats, actuated: Sequence[int]) -> Floats:
+    """Least-norm motor torques with the same effect on the free motions as `required`.
 
-    With a motor at every joint these are `wanted` itself, and the closures bear nothing.
+    If every joint is actuated they equal `required`, and all constraint forces are zero.
     """
-    without = passive_places(arm, actuated)
+    without = passive_indices(arm, actuated)
     if not without:
-        return wanted
+        return required
     across = np.moveaxis(basis, -1, -2)
-    force = across @ wanted[..., None]
+    force = across @ required[..., None]
     driven = across[..., list(actuated)]
     torque = np.linalg.pinv(driven, rcond=DEPENDENT_WITHIN) @ force
     left = (basis @ (force - driven @ torque))[..., 0]
-    if (np.abs(left) > torque_tolerance(wanted)).any():
-        raise passive_torque(arm, left, without)
-    tau = np.zeros_like(wanted)
+    if (np.abs(left) > torque_tolerance(required)).any():
+        raise passive_torque_error(arm, left, without)
+    tau = np.zeros_like(required)
     tau[..., list(actuated)] = torque[..., 0]
     return tau
 
 
-# a torque below this share of the largest one in its state, or of 1, is rounding
+# a torque below this fraction of the largest one in its state, or of 1, is round-off
 NEGLIGIBLE_TORQUE = 1e-9
 
 JointNames = Sequence[str] | str | None
 
 
-# `actuated="all"` gives every joint a motor, also those that the description has as passive
+# `actuated="all"` actuates every joint, also those that the robot file declares passive
 ALL_JOINTS = "all"
 
 
-def actuated_places(arm: Arm, actuated: JointNames, passive: JointNames) -> tuple[int, ...]:
-    """The places in q of the joints with a motor: those named, or all but those named.
+def actuated_indices(arm: Arm, actuated: JointNames, passive: JointNames) -> tuple[int, ...]:
+    """Indices in q of the actuated joints, from `actuated` or as the complement of `passive`.
 
-    By default they are those that the description has, which are all unless it says otherwise.
+    The default is the set in the robot file, which is every joint unless the file differs.
     """
     if actuated is not None and passive is not None:
         raise UsageError("actuated and passive both say which joints have a motor", where="passive")
     if actuated is not None and not _means_all(arm, actuated):
-        places = joint_places(arm, "actuated", actuated)
+        indices = joint_indices(arm, "actuated", actuated)
     else:
         described = arm.passive_joints if actuated is None else ()
-        without = joint_places(arm, "passive", described if passive is None else passive)
-        places = tuple(i for i in range(arm.n) if i not in without)
-    if not places:
+        without = joint_indices(arm, "passive", described if passive is None else passive)
+        indices = tuple(i for i in range(arm.n) if i not in without)
+    if not indices:
         hint = "name one that has: --actuated JOINT, or --actuated all"
         raise UsageError("no joint has a motor", where="actuated", hint=hint)
-    return places
+    return indices
 
 
 def _means_all(arm: Arm, names: Sequence[str] | str) -> bool:
-    """Whether this is the word for all joints and not the name of one."""
+    """Return whether `names` is the keyword "all" and not a joint of that name."""
     named = [names] if isinstance(names, str) else list(names)
     return named == [ALL_JOINTS] and ALL_JOINTS not in arm.joint_names
 
 
-def joint_places(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[int, ...]:
-    """Where the named joints stand in q; a joint with several freedoms stands for all of them."""
-    wanted = [names] if isinstance(names, str) else list(names)
+def joint_indices(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[int, ...]:
+    """Indices of the named joints in q; a multi-DoF joint gives all of its coordinates."""
+    requested = [names] if isinstance(names, str) else list(names)
     groups = {group.name: sorted(arm.places(group).values()) for group in arm.groups}
-    found: list[int] = []
-    for name in wanted:
+    indices: list[int] = []
+    for name in requested:
         if name in groups:
-            found += groups[name]
+            indices += groups[name]
         elif name in arm.joint_names:
-            found.append(arm.joint_names.index(name))
+            indices.append(arm.joint_names.index(name))
         else:
             hint = did_you_mean(str(name), (*arm.joint_names, *groups))
             raise UsageError(f"{keyword}: '{arm.name}' has no joint '{name}'", hint=hint)
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(indices)))
 
 
-def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
-    """The places in q of the joints without a motor."""
+def passive_indices(arm: Arm, actuated: Iterable[int]) -> list[int]:
+    """Indices in q of the passive joints."""
     driven = set(actuated)
     return [i for i in range(arm.n) if i not in driven]
 
 
 def torque_tolerance(tau: Floats) -> Floats:
-    """(..., 1): below what a torque of each state is nothing but rounding."""
+    """(..., 1): magnitude below which a torque of each state is round-off."""
     largest: Floats = np.abs(tau).max(axis=-1, initial=0.0, keepdims=True)
     return NEGLIGIBLE_TORQUE * np.maximum(1.0, largest)
 
 
 def require_no_passive_torque(arm: Arm, tau: Floats, actuated: Sequence[int]) -> Floats:
-    """The torques with exact zeros at passive joints, which must not be asked for any."""
-    without = passive_places(arm, actuated)
+    """Set round-off torques at passive joints to zero; raise if one is larger."""
+    without = passive_indices(arm, actuated)
     if not without:
         return tau
-    asked = np.abs(tau[..., without])
-    if (asked > torque_tolerance(tau)).any():
-        raise passive_torque(arm, tau, without)
+    required = np.abs(tau[..., without])
+    if (required > torque_tolerance(tau)).any():
+        raise passive_torque_error(arm, tau, without)
     tau = tau.copy()
     tau[..., without] = 0.0
     return tau
 
 
-def passive_torque(arm: Arm, tau: Floats, without: Sequence[int]) -> RobolinError:
-    """The complaint about the largest torque that a joint without a motor would have to give."""
+def passive_torque_error(arm: Arm, tau: Floats, without: Sequence[int]) -> RobolinError:
+    """Error for the largest torque that a passive joint would have to provide."""
     rows = tau.reshape(-1, arm.n)[:, list(without)]
     row, at = np.unravel_index(int(np.abs(rows).argmax()), rows.shape)
     joint = arm.joints[without[int(at)]]

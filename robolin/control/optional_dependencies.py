@@ -1,4 +1,4 @@
-"""SciPy and python-control, asked for only where they are needed."""
+"""Lazy imports of SciPy and python-control, with an install hint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTALL = "pip install 'robolin[control]'"
 
 
 def require_scipy(name: str, purpose: str) -> Any:
-    """A module of SciPy such as 'linalg', or what to install."""
+    """Import a SciPy module such as 'linalg', or raise with the install command."""
     try:
         return import_module(f"scipy.{name}")
     except ImportError as error:
@@ -20,7 +20,7 @@ def require_scipy(name: str, purpose: str) -> Any:
 
 
 def python_control() -> Any:
-    """The package `control`, or what to install."""
+    """Import the package `control`, or raise with the install command."""
     try:
         return import_module("control")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Gains that put the poles of the closed loop where one wants them."""
+"""Pole placement by state feedback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import as_complexes, iter_models, require_model, stacked_models
+from robolin.control.model_parts import as_complexes, iter_models, require_model, stack_models
 from robolin.control.optional_dependencies import require_scipy
 from robolin.control.poles import Poles, poles_of
 from robolin.control.state_space import StateSpace
@@ -16,18 +16,18 @@ from robolin.core.arrays import Complexes, Floats
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
-# how far a pole may end from where it was wanted, beside the largest of them
+# largest distance of a placed pole from the desired one, relative to the largest pole
 MISSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedPoles(DisplayMixin):
-    """u = -K x with the poles wanted.
+    """State feedback u = -K x with the desired poles.
 
     Fields:
         K: the gains (..., m, N)
-        missed: how far the farthest pole is from its place (...), in 1/s
-        model: the model regulated
+        missed: largest distance of a pole from the desired one (...), in 1/s
+        model: the linear model
 
     Example:
         >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
@@ -42,26 +42,26 @@ class PlacedPoles(DisplayMixin):
 
     @property
     def poles(self) -> Poles:
-        """The poles of the closed loop."""
+        """Poles of the closed loop."""
         return poles_of(replace(self.model, A=self.model.A - self.model.B @ self.K))
 
 
 def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
-    """Gains for these poles, by Tits and Yang's method.
+    """Compute gains that place the closed-loop poles, by Tits and Yang's method.
 
-    Of the gains that do it, those are sought whose poles depend least on the model.
+    Among the possible gains, the method looks for poles that are insensitive to the model.
 
     Args:
         model: a `StateSpace`
-        poles: N of them (n. of states,), complex ones in conjugate pairs, in 1/s; per sample, in no
-            units, where there is a dt
+        poles: the N desired poles (n. of states,), complex ones in conjugate pairs, in 1/s; of the
+            discrete model, without unit, if it has a dt
 
     Returns:
         a `PlacedPoles`
 
     Raises:
         RobolinError: the poles cannot be placed, or SciPy is not installed
-        UsageError: no model, or not as many poles as there are states
+        UsageError: not a model, or not as many poles as states
 
     Example:
         >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
@@ -69,26 +69,26 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
         (1, 4)
     """
     require_model(model)
-    wanted = as_complexes("poles", poles)
+    desired = as_complexes("poles", poles)
     N = len(model.states)
-    if wanted.shape != (N,) or not np.isfinite(wanted).all():
-        raise UsageError(f"poles are {N} finite numbers, not {wanted.shape}", where="poles")
-    found = [_placed(each, wanted) for each in iter_models(model)]
-    K, missed = (stacked_models(parts, model.batch) for parts in zip(*found, strict=True))
+    if desired.shape != (N,) or not np.isfinite(desired).all():
+        raise UsageError(f"poles are {N} finite numbers, not {desired.shape}", where="poles")
+    placed = [_place(each, desired) for each in iter_models(model)]
+    K, missed = (stack_models(parts, model.batch) for parts in zip(*placed, strict=True))
     return PlacedPoles(K, missed, model)
 
 
-def _placed(model: StateSpace, wanted: Complexes) -> tuple[Floats, float]:
+def _place(model: StateSpace, desired: Complexes) -> tuple[Floats, float]:
     signal = require_scipy("signal", "pole placement")
     with warnings.catch_warnings():
-        # what the iteration did not reach is told by how far poles are off
+        # convergence is judged by the distance of the poles below
         warnings.simplefilter("ignore")
         try:
-            K = signal.place_poles(model.A, model.B, wanted).gain_matrix
+            K = signal.place_poles(model.A, model.B, desired).gain_matrix
         except ValueError as error:
             raise RobolinError(f"the poles cannot be placed: {error}") from error
-    missed = _farthest(np.linalg.eigvals(model.A - model.B @ K), wanted)
-    if not missed <= MISSED * np.abs(wanted).max(initial=1.0):
+    missed = _max_distance(np.linalg.eigvals(model.A - model.B @ K), desired)
+    if not missed <= MISSED * np.abs(desired).max(initial=1.0):
         raise RobolinError(
             f"the poles cannot be placed: the nearest gains miss one by {missed:.3g}",
             where=model.arm.source,
@@ -97,12 +97,12 @@ def _placed(model: StateSpace, wanted: Complexes) -> tuple[Floats, float]:
     return K, missed
 
 
-def _farthest(found: Floats | Complexes, wanted: Complexes) -> float:
-    """How far the worst pole is off, each wanted one taking the nearest that is left."""
-    left, worst = list(found), 0.0
-    for pole in wanted:
-        gaps = [abs(each - pole) for each in left]
+def _max_distance(actual: Floats | Complexes, desired: Complexes) -> float:
+    """Largest distance of a pole, matching each desired pole with the nearest remaining one."""
+    remaining, worst = list(actual), 0.0
+    for pole in desired:
+        gaps = [abs(each - pole) for each in remaining]
         at = int(np.argmin(gaps))
         worst = max(worst, float(gaps[at]))
-        left.pop(at)
+        remaining.pop(at)
     return worst

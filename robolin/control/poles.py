@@ -1,4 +1,4 @@
-"""The poles of a linear model: how fast, how well damped, stable or not, and what moves."""
+"""Poles of a linear model: frequency, damping, stability and the joints that move."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from robolin.core.notebook import DisplayMixin
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
 
-# sizes nearer than this are one, as those of a mode that decays and of one that grows as fast
+# relative difference below which two magnitudes are equal, such as those of ±λ
 _SAME_SIZE = 1e-9
-# roundings of the matrix that a pole is allowed to have suffered, for each state
+# round-off errors of the matrix per state that the bound of a pole allows for
 ROUNDINGS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Poles(DisplayMixin):
-    """The poles of a model, the slowest first, conjugates side by side.
+    """Poles of a linear model, the slowest first, conjugates next to each other.
 
-    Of poles as fast as each other, within a billionth, those that decay come before those that
-    grow.
+    Among poles of equal magnitude (within 1e-9), decaying modes come before growing ones.
 
     `frequency` (rad/s), `damping`, `time_constant` (s), `stability` and `stable` follow from them;
-    `joints(i)` names what moves in a mode.
+    `joints(i)` lists the joints that move in a mode.
 
     Fields:
         values: eigenvalues of A (..., N), of the discrete model where there is a sample time
         rates: the same in 1/s (..., N): log(values)/dt of a discrete model
-        bound: how far rounding may have moved each of them (..., N), in 1/s
-        shapes: how much each joint moves (..., N, n), beside the one that moves most
-        model: the model they are of
+        bound: how far round-off may have moved each pole (..., N), in 1/s
+        shapes: motion of each joint (..., N, n), relative to the joint that moves most
+        model: the linear model
 
     Example:
         >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
@@ -60,7 +59,7 @@ class Poles(DisplayMixin):
 
     @cached_property
     def damping(self) -> Floats:
-        """The damping ratio -Re λ/|λ|; -1 at 0, as Octave and MATLAB have it."""
+        """The damping ratio -Re λ/|λ|; -1 at λ = 0, as in Octave and MATLAB."""
         still, gone = self.frequency <= self.bound, np.isinf(self.frequency)
         growth = np.where(gone, -1.0, self.rates.real)
         ratio = -growth / np.where(still | gone, 1.0, self.frequency)
@@ -68,13 +67,13 @@ class Poles(DisplayMixin):
 
     @cached_property
     def time_constant(self) -> Floats:
-        """-1/Re λ in s: infinite on the edge, negative where a mode grows."""
+        """-1/Re λ in s: infinite if marginally stable, negative if the mode grows."""
         edge = self.stability == EDGE
         return np.where(edge, np.inf, -1.0 / np.where(edge, -1.0, self.rates.real))
 
     @cached_property
     def stability(self) -> Texts:
-        """'stable', 'unstable', or 'edge' where |Re λ| is within the bound."""
+        """'stable', 'unstable', or 'edge' (marginally stable) where |Re λ| is within the bound."""
         growth = self.rates.real
         grows = np.where(growth > 0.0, UNSTABLE, STABLE)
         return np.where(np.abs(growth) <= self.bound, EDGE, grows)
@@ -86,18 +85,16 @@ class Poles(DisplayMixin):
         return stable
 
     def joints(self, *place: int) -> tuple[str, ...]:
-        """The joints that move in a mode.
+        """Names of the joints that move in a mode.
 
         Args:
-            place: that of the model in its batch, as many indices as it has axes, then that of the
-                mode among the N
+            place: index of the model in its batch (one per batch axis), then index of the mode
 
         Returns:
-            names of joints, the one that moves most first, without those that have less than a
-            tenth of its share
+            names of joints, largest motion first; joints below a tenth of the largest are omitted
 
         Raises:
-            UsageError: a place at which there is no mode
+            UsageError: an index without a mode
 
         Example:
             >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])
@@ -109,7 +106,7 @@ class Poles(DisplayMixin):
 
 
 def poles_of(model: StateSpace) -> Poles:
-    """Eigenvalues and eigenvectors of A in balanced units."""
+    """Compute eigenvalues and eigenvectors of the balanced A."""
     scale = balance(model.A, np.zeros_like(model.B))
     A = model.A / scale[..., :, None] * scale[..., None, :]
     values, vectors = np.linalg.eig(A)
@@ -127,9 +124,9 @@ def poles_of(model: StateSpace) -> Poles:
 
 
 def slowest_first(rates: Complexes) -> Integers:
-    """Places (..., N) of the poles in order of |λ|, where rounding decides nothing.
+    """Indices (..., N) that sort poles by |λ|, independent of round-off.
 
-    Of equal sizes those come first that decay fastest, and conjugates are side by side.
+    Among equal magnitudes the fastest decay comes first; conjugates are next to each other.
     """
     sizes = np.abs(rates)
     rising = np.argsort(sizes, axis=-1, kind="stable")
@@ -137,7 +134,7 @@ def slowest_first(rates: Complexes) -> Integers:
     rank = np.zeros(sizes.shape, dtype=np.int64)
     larger = ordered[..., 1:] * (1.0 - _SAME_SIZE) > ordered[..., :-1]
     np.put_along_axis(rank, rising[..., 1:], np.cumsum(larger, axis=-1), axis=-1)
-    # of a pole that is there twice, each has its conjugate beside it
+    # keep each copy of a repeated pole next to its own conjugate
     same_before = np.tril(rates[..., :, None] == rates[..., None, :], -1).sum(axis=-1)
     keys = (rates.imag, same_before, np.abs(rates.imag), rates.real, rank)
     order: Integers = np.lexsort(keys, axis=-1)
@@ -145,9 +142,9 @@ def slowest_first(rates: Complexes) -> Integers:
 
 
 def _bounds(A: Floats, values: Complexes, condition: Floats, dt: float | None) -> Floats:
-    """How far an eigenvalue moves when every entry of the balanced A is rounded a few times.
+    """Bound on the error of eigenvalues when entries of the balanced A have round-off.
 
-    To first order by its condition; never more than a triple eigenvalue moves.
+    First order in the eigenvalue's condition; at most the bound of a triple eigenvalue.
     """
     noise = ROUNDINGS * A.shape[-1] * np.finfo(float).eps
     size = np.linalg.norm(A, axis=(-2, -1))[..., None]
@@ -160,17 +157,17 @@ def _bounds(A: Floats, values: Complexes, condition: Floats, dt: float | None) -
 
 
 def _conditions(vectors: Complexes) -> Floats:
-    """|y||x|/|y*x| of every eigenvalue, infinite where eigenvectors coincide."""
+    """Condition |y||x|/|y*x| of every eigenvalue, infinite where eigenvectors coincide."""
     flat = vectors.reshape(-1, *vectors.shape[-2:])
-    found = np.empty(flat.shape[:2])
+    conditions = np.empty(flat.shape[:2])
     try:
         rows = np.linalg.inv(flat)
         with np.errstate(all="ignore"):
-            found[...] = np.linalg.norm(rows, axis=-1)
+            conditions[...] = np.linalg.norm(rows, axis=-1)
     except np.linalg.LinAlgError:
         for i, each in enumerate(flat):
             try:
-                found[i] = np.linalg.norm(np.linalg.inv(each), axis=-1)
+                conditions[i] = np.linalg.norm(np.linalg.inv(each), axis=-1)
             except np.linalg.LinAlgError:
-                found[i] = np.inf
-    return np.nan_to_num(found, nan=np.inf, posinf=np.inf).reshape(vectors.shape[:-1])
+                conditions[i] = np.inf
+    return np.nan_to_num(conditions, nan=np.inf, posinf=np.inf).reshape(vectors.shape[:-1])

@@ -16,7 +16,7 @@ from robolin.control.model_parts import (
     iter_models,
     joint_shares,
     require_model,
-    stacked_models,
+    stack_models,
 )
 from robolin.control.poles import EDGE, STABLE, Poles, poles_of
 from robolin.control.riccati import one_blas_thread, riccati, with_integrals
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 
 
-# what may be left of a Riccati equation beside its largest term
+# largest accepted residual of the Riccati equation, relative to its largest term
 SOLVED = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Regulator(DisplayMixin):
-    """u = -K x, which makes ∫ xᵀQx + uᵀRu + 2xᵀNu dt least; a sum over samples where there is a dt.
+    """LQR feedback u = -K x, minimizing ∫ xᵀQx + uᵀRu + 2xᵀNu dt, or its sum over samples.
 
     Fields:
         K: the gains (..., m, N)
-        P: (..., N, N): the cost from x is xᵀ P x
-        residual: what is left of the Riccati equation (...), beside the largest of its terms
-        Q: the weights of states (..., N, N)
-        R: the weights of torques (..., m, m)
-        N: the cross term (..., N, m)
-        model: the model regulated, with a state more for every integral
+        P: (..., N, N): the cost-to-go from x is xᵀ P x
+        residual: residual of the Riccati equation (...), relative to its largest term
+        Q: weights of the states (..., N, N)
+        R: weights of the torques (..., m, m)
+        N: cross weights (..., N, m)
+        model: the linear model, with one extra state per integral
 
     Example:
         >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0])
@@ -68,26 +68,26 @@ class Regulator(DisplayMixin):
 
     @property
     def closed_loop(self) -> StateSpace:
-        """The model under its regulator; inputs come on top of the feedback."""
+        """The closed-loop model; its inputs are added to the feedback."""
         A = self.model.A - self.model.B @ self.K
         return replace(self.model, A=A, C=self.model.C - self.model.D @ self.K)
 
     @property
     def poles(self) -> Poles:
-        """The poles of the closed loop."""
+        """Poles of the closed loop."""
         return poles_of(self.closed_loop)
 
     def cost(self, x: ArrayLike) -> Floats:
-        """What it costs to come to rest from a state, by the linear model: xᵀ P x.
+        """Cost-to-go xᵀ P x of a state, as predicted by the linear model.
 
         Args:
-            x: changes from the operating point (..., N), in the units of the model's states
+            x: deviation from the operating point (..., N), in the units of the model's states
 
         Returns:
-            (...), in the unit that Q gives squares of states
+            (...), in the unit of Q times squared states
 
         Raises:
-            UsageError: another number of states
+            UsageError: a wrong number of states
 
         Example:
             >>> arm = robolin.load("acrobot")
@@ -104,17 +104,17 @@ class Regulator(DisplayMixin):
         return cost
 
     def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
-        """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor.
+        """Control law for `simulate`: τ = τ₀ - K x at the actuated joints.
 
         Args:
-            other_figures: True lets it run on an arm that moves otherwise than the one it is made
-                for, such as one with another payload; `simulate` refuses that else
+            other_figures: True allows an arm with other dynamics than the one of the design, such
+                as another payload; otherwise `simulate` rejects it
 
         Returns:
-            a `FeedbackControl`; with a dt, its torques are held from sample to sample
+            a `FeedbackControl`; with a dt, its torques are constant between samples
 
         Raises:
-            UsageError: a batch of regulators, or a model whose states are not the arm's
+            UsageError: a batch of regulators, or a model whose states differ from the arm's
 
         Example:
             >>> arm = robolin.load("acrobot")
@@ -131,21 +131,21 @@ class Regulator(DisplayMixin):
     def sampled_motion(
         self, q: JointValues, qd: JointValues = 0.0, *, samples: int, steps: int = 10
     ) -> Simulation:
-        """The motion of the nonlinear arm under gains of a sampled model.
+        """Simulate the nonlinear arm under the gains of a discrete model.
 
-        Torques are held from sample to sample and cut off at the limits of the description.
+        Torques are constant between samples and saturate at the effort limits of the robot file.
 
         Args:
-            q, qd: where it starts, (n,), in rad or m, and rad/s or m/s
-            samples: how many samples it lasts
-            steps: steps of the integrator rk4 from sample to sample
+            q, qd: initial state (n,), in rad or m, and rad/s or m/s
+            samples: number of samples
+            steps: steps of the integrator rk4 per sample
 
         Returns:
             a `Simulation` with a row at every sample and one at the end: samples + 1 rows
 
         Raises:
             UsageError: gains of a model without a dt, a batch of regulators, or counts below 1
-            RobolinError: a motion that leaves all bounds
+            RobolinError: a motion that diverges
 
         Example:
             >>> arm = robolin.load("acrobot")
@@ -162,7 +162,7 @@ class Regulator(DisplayMixin):
         """Write a MAT-file with the model, K, P and the weights.
 
         Args:
-            path: where to write it
+            path: path of the file
 
         Returns:
             nothing
@@ -180,22 +180,22 @@ class Regulator(DisplayMixin):
         write_mat(path, regulator_variables(self))
 
     def motion_cost(self, motion: Simulation) -> FeedbackCost:
-        """The cost of a simulated motion of the nonlinear arm, and xᵀ P x at its beginning.
+        """Cost of a simulated motion of the nonlinear arm, and xᵀ P x at its initial state.
 
-        The cost of a motion under this regulator is counted along the steps of the integrator,
-        whatever rows it has.  For any other motion the cost is Simpson's rule over its rows; with
-        a dt, the sum over all samples but the last.
+        The integrator accumulates the cost of a motion under this regulator, for any choice of
+        rows.  Any other motion uses Simpson's rule over its rows; with a dt, the sum over samples
+        without the last one.
 
         Args:
-            motion: a `Simulation` of the arm; under another controller, with rows close enough to
-                each other, and at every sample
+            motion: a `Simulation` of the arm; under another controller it needs closely spaced
+                rows, including every sample
 
         Returns:
             a `FeedbackCost` whose parts have the shape (...) of the motion's batch
 
         Raises:
-            UsageError: what is no motion of such an arm, rows that miss a sample or are too far
-                apart, or a batch of regulators
+            UsageError: not a motion of this arm, rows that miss a sample or are too far apart, or a
+                batch of regulators
 
         Example:
             >>> arm = robolin.load("acrobot")
@@ -220,7 +220,7 @@ def lqr(
     bryson: bool = False,
     integral: Sequence[str] | str = (),
 ) -> Regulator:
-    """The linear-quadratic regulator of a model, or of each of a batch.
+    """Design the linear-quadratic regulator of a model, or of each model of a batch.
 
     Args:
         model: a `StateSpace`
@@ -228,17 +228,17 @@ def lqr(
             {'q': 9, 'elbow/qd': 5}; None for 1
         R: weights of torques in units of 1/torque²: a matrix (m, m), (m,), one number, or by name,
             {'elbow': 0.1}; None for 1
-        N: the cross term (..., N, m), in their units; None for 0
-        bryson: weights from the limits in the file, 1/(largest value)²; names given go before them
-        integral: outputs whose integral is brought to zero as well, such as 'elbow/position'
+        N: cross weights (..., N, m), in the same units; None for 0
+        bryson: weights 1/(largest value)² from the limits in the file; named weights override
+        integral: outputs with integral action, such as 'elbow/position'
 
     Returns:
         a `Regulator`
 
     Raises:
-        RobolinError: no regulator exists, with the mode that is not reached; or a limit that
-            Bryson's rule needs is not in the file; or SciPy is not installed
-        UsageError: no model, a name that does not exist, weights of the wrong sign or shape
+        RobolinError: no regulator exists (the error names the uncontrollable mode), a limit that
+            Bryson's rule needs is missing, or SciPy is not installed
+        UsageError: not a model, an unknown name, weights with the wrong sign or shape
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
@@ -249,21 +249,23 @@ def lqr(
     require_model(model)
     model = with_integrals(model, integral)
     weights = [weights_of(each, Q, R, N, bryson) for each in iter_models(model)]
-    K, P, residual = solved_gains(model, weights)
-    matrices = [stacked_models(parts, model.batch) for parts in zip(*weights, strict=True)]
+    K, P, residual = solve_gains(model, weights)
+    matrices = [stack_models(parts, model.batch) for parts in zip(*weights, strict=True)]
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
 
 
-def solved_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
-    """K, P and residuals of all models, each of which must be solved, and stable for certain."""
-    models, found = iter_models(model), []
+def solve_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
+    """K, P and residuals of all models; raise unless each is solved and stable."""
+    models, solutions = iter_models(model), []
     with one_blas_thread():
-        for place, (each, own) in enumerate(zip(models, weights, strict=True)):
+        for index, (each, own) in enumerate(zip(models, weights, strict=True)):
             try:
-                found.append(riccati(each.A, each.B, own, model.dt is not None))
+                solutions.append(riccati(each.A, each.B, own, model.dt is not None))
             except np.linalg.LinAlgError as error:
-                raise lqr_failure(each, own, place) from error
-        K, P, residual = (stacked_models(parts, model.batch) for parts in zip(*found, strict=True))
+                raise lqr_failure(each, own, index) from error
+        K, P, residual = (
+            stack_models(parts, model.batch) for parts in zip(*solutions, strict=True)
+        )
         stable = poles_of(replace(model, A=model.A - model.B @ K)).stable
     bad = np.flatnonzero(~(stable & (residual <= SOLVED)))
     if len(bad):
@@ -271,30 +273,30 @@ def solved_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats,
     return K, P, residual
 
 
-# a distance below this, beside the size of the model, is none
+# a relative distance to uncontrollability below this counts as zero
 LOST = 1e-9
 
 
-def lqr_failure(model: StateSpace, weights: Weights, place: int) -> RobolinError:
-    """The complaint about one model that has no stabilizing regulator."""
-    prefix = f"model {place}: " if place else ""
+def lqr_failure(model: StateSpace, weights: Weights, index: int) -> RobolinError:
+    """Error for a model without a stabilizing regulator."""
+    prefix = f"model {index}: " if index else ""
     poles = poles_of(model)
-    lost = _lost(model.A, model.B, poles.values[poles.stability != STABLE])
-    if lost is not None:
-        value, direction = lost
+    mode = _uncontrollable_mode(model.A, model.B, poles.values[poles.stability != STABLE])
+    if mode is not None:
+        value, direction = mode
         return RobolinError(
-            f"{prefix}no gains stabilize this model: {_mode(model, value, direction)} "
+            f"{prefix}no gains stabilize this model: {_mode_text(model, value, direction)} "
             "is out of reach of its motors",
             where=model.arm.source,
             hint="actuate more joints, or linearize about another point",
         )
     size, vectors = np.linalg.eigh(weights.Q)
     seen = vectors * np.sqrt(np.maximum(size, 0.0))
-    lost = _lost(model.A.T, seen, poles.values[poles.stability == EDGE])
-    if lost is not None:
-        value, direction = lost
+    mode = _uncontrollable_mode(model.A.T, seen, poles.values[poles.stability == EDGE])
+    if mode is not None:
+        value, direction = mode
         return RobolinError(
-            f"{prefix}these weights have no regulator: {_mode(model, value, direction)} "
+            f"{prefix}these weights have no regulator: {_mode_text(model, value, direction)} "
             "is on the edge of stability and no weight of a state sees it",
             where=model.arm.source,
             hint="give the positions of these joints a weight above 0",
@@ -306,21 +308,21 @@ def lqr_failure(model: StateSpace, weights: Weights, place: int) -> RobolinError
     )
 
 
-def _lost(A: Floats, B: Floats, values: Floats) -> tuple[complex, Floats] | None:
-    """The eigenvalue among these that is most out of reach, if one is, and its direction."""
+def _uncontrollable_mode(A: Floats, B: Floats, values: Floats) -> tuple[complex, Floats] | None:
+    """Find the least controllable of these eigenvalues and its direction; None if none is lost."""
     units = scaled_matrices(A, B)
     norm = float(units.norm) or 1.0
-    found = None
+    nearest = None
     for value in values:
         shifted = value / norm * np.eye(len(A)) - units.A
         U, sizes, _ = np.linalg.svd(np.concatenate([shifted, units.B], axis=1))
-        # double poles are known to half the digits, and so is the distance there
-        if sizes[-1] <= LOST and (found is None or sizes[-1] < found[2]):
-            found = (complex(value), U[:, -1], float(sizes[-1]))
-    return None if found is None else found[:2]
+        # double poles are accurate to half the digits, and so is their distance
+        if sizes[-1] <= LOST and (nearest is None or sizes[-1] < nearest[2]):
+            nearest = (complex(value), U[:, -1], float(sizes[-1]))
+    return None if nearest is None else nearest[:2]
 
 
-def _mode(model: StateSpace, value: complex, direction: Floats) -> str:
+def _mode_text(model: StateSpace, value: complex, direction: Floats) -> str:
     names = dominant_joints(model, joint_shares(model, direction))
     number = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     if not names:

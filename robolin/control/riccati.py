@@ -1,9 +1,9 @@
-"""Riccati equations: SciPy's solution, then Newton–Kleinman steps until only rounding is left.
+"""Riccati equations: SciPy's solution, refined by Newton–Kleinman steps to round-off.
 
 continuous   Aᵀ P + P A - Kᵀ R K + Q = 0         K = R⁻¹ (Bᵀ P + Nᵀ)
 discrete     Aᵀ P A - P - Kᵀ (R + Bᵀ P B) K + Q = 0,   K = (R + Bᵀ P B)⁻¹ (Bᵀ P A + Nᵀ)
 
-A step solves the linear equation that P meets when K is kept: F = A - B K, and
+A step solves the Lyapunov equation of P for a fixed K: F = A - B K, and
 Fᵀ P + P F + W = 0 or Fᵀ P F - P + W = 0 with W = Q + Kᵀ R K - N K - Kᵀ Nᵀ.
 """
 
@@ -28,7 +28,7 @@ REFINEMENT_STEPS = 6
 
 
 class Solution(NamedTuple):
-    """K (m, N), P (N, N), and the largest entry left over beside the largest of any term."""
+    """K (m, N), P (N, N), and the residual relative to the largest term."""
 
     K: Floats
     P: Floats
@@ -36,14 +36,14 @@ class Solution(NamedTuple):
 
 
 def riccati(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solution:
-    """The stabilizing solution; LinAlgError where SciPy finds none."""
+    """Stabilizing solution of the Riccati equation; LinAlgError if SciPy finds none."""
     linalg = require_scipy("linalg", "a Riccati equation")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
     Q, R, N = weights
     try:
         P = solve(A, B, Q, R, s=N if N.any() else None)
     except ValueError as error:
-        # a pencil that cannot be put in order has no half that is stable
+        # a pencil that cannot be reordered has no stable half
         raise np.linalg.LinAlgError(str(error)) from error
     best = _solution(A, B, weights, 0.5 * (P + P.T), discrete)
     for _ in range(REFINEMENT_STEPS):
@@ -65,8 +65,8 @@ def _solution(A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool)
     inner = R + B.T @ P @ B if discrete else R
     right = B.T @ P @ A + N.T if discrete else B.T @ P + N.T
     K = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
-    moved = [A.T @ P @ A, -P] if discrete else [A.T @ P, P @ A]
-    terms = [*moved, -K.T @ inner @ K, Q]
+    linear_terms = [A.T @ P @ A, -P] if discrete else [A.T @ P, P @ A]
+    terms = [*linear_terms, -K.T @ inner @ K, Q]
     left = np.abs(terms[0] + terms[1] + terms[2] + terms[3]).max()
     largest = max(np.abs(term).max() for term in terms)
     return Solution(K, P, float(left / largest) if largest > 0.0 else 0.0)
@@ -76,7 +76,7 @@ DOUBLINGS = 60
 
 
 def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
-    """X with Aᵀ X + X A + W = 0, A stable."""
+    """Solve Aᵀ X + X A + W = 0 for a stable A."""
     linalg = require_scipy("linalg", "a Lyapunov equation")
     X: Floats
     with warnings.catch_warnings():
@@ -91,7 +91,7 @@ def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
 
 
 def discrete_lyapunov(A: Floats, W: Floats) -> Floats:
-    """X = Σ (Aᵀ)ᵏ W Aᵏ, so that Aᵀ X A - X + W = 0, twice as many terms with every step."""
+    """Solve Aᵀ X A - X + W = 0 by X = Σ (Aᵀ)ᵏ W Aᵏ, doubling the terms in every step."""
     X, power = W.copy(), A.copy()
     with np.errstate(all="ignore"):
         for _ in range(DOUBLINGS):
@@ -105,7 +105,7 @@ def discrete_lyapunov(A: Floats, W: Floats) -> Floats:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread inside, where threadpoolctl is installed; results do not change."""
+    """Limit BLAS to one thread if threadpoolctl is installed; results do not change."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -116,7 +116,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def with_integrals(model: StateSpace, outputs: Sequence[str] | str) -> StateSpace:
-    """The model with a state ∫ y dt, or dt Σ y, for each output named."""
+    """Append a state ∫ y dt, or dt Σ y, for each named output."""
     names = [outputs] if isinstance(outputs, str) else list(outputs)
     if not names:
         return model

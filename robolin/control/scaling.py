@@ -1,4 +1,4 @@
-"""Units in which the numbers of a linear model are of one size."""
+"""Balancing of linear models: state units in which entries have similar size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from robolin.core.arrays import Floats
 
 SWEEPS = 8
-# scales stay within this factor: what couples by rounding alone must not be blown up
+# limits of the scales: couplings that are pure round-off must not be amplified
 WIDEST_SCALE = 2.0**10
 
 
@@ -23,15 +23,15 @@ class ScaledMatrices(NamedTuple):
 
 
 def scaled_matrices(A: Floats, B: Floats) -> ScaledMatrices:
-    """The states in units in which rows and columns of [A B] weigh alike, by powers of two.
+    """Balance rows and columns of [A B] by scaling the states with powers of two.
 
-    Osborne's iteration: each state is scaled until what drives it, [A B] in its row, is as large
-    as what it drives, A in its column.
+    Osborne's iteration: each state is scaled until its row of [A B] is as large as its column
+    of A.
     """
     scale = balance(A, B)
     A = A / scale[..., :, None] * scale[..., None, :]
     B = B / scale[..., :, None]
-    # what a motor's unit is must not matter either
+    # make the result independent of the inputs' units
     columns = np.linalg.norm(B, axis=-2, keepdims=True)
     B = B / np.where(columns > 0.0, columns, 1.0)
     norm = np.linalg.norm(A, axis=(-2, -1))
@@ -39,11 +39,11 @@ def scaled_matrices(A: Floats, B: Floats) -> ScaledMatrices:
 
 
 def balance(A: Floats, B: Floats) -> Floats:
-    """The scale (..., N) of each state."""
+    """Scale (..., N) of each state."""
     size = np.abs(A) * (1.0 - np.eye(A.shape[-1]))
     reach = np.abs(B).max(axis=-1, initial=0.0)
     largest = reach.max(axis=-1, initial=0.0, keepdims=True)
-    # inputs as strong as the model is fast, so that their unit does not matter
+    # scale inputs to the speed of the model, so that their unit does not matter
     reach = reach * size.max(axis=(-2, -1))[..., None] / np.where(largest > 0.0, largest, 1.0)
     scale = np.ones(A.shape[:-1])
     for _ in range(SWEEPS):
@@ -53,6 +53,6 @@ def balance(A: Floats, B: Floats) -> Floats:
             driven = weights[..., i, :].sum(axis=-1) + reach[..., i] / scale[..., i]
             known = (drives > 0.0) & (driven > 0.0)
             ratio = np.where(known, driven, 1.0) / np.where(known, drives, 1.0)
-            wanted = scale[..., i] * 2.0 ** np.round(0.5 * np.log2(ratio))
-            scale[..., i] = np.clip(wanted, 1.0 / WIDEST_SCALE, WIDEST_SCALE)
+            target = scale[..., i] * 2.0 ** np.round(0.5 * np.log2(ratio))
+            scale[..., i] = np.clip(target, 1.0 / WIDEST_SCALE, WIDEST_SCALE)
     return scale

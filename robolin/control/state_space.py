@@ -1,4 +1,4 @@
-"""A linear model with its operating point and names, and what can be asked of it."""
+"""Linear state-space model with its operating point, names and analyses."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class StateSpace(DisplayMixin):
     """ẋ = drift + A x + B u and y = y₀ + C x + D u; with dt, x(k+1) in place of ẋ.
 
-    x is the change of positions, then of velocities, from the operating point; u that of the
-    torques of the joints with a motor.  N states, m inputs, p outputs; batch axes come first.
+    x is the deviation of positions, then of velocities, from the operating point; u is the
+    deviation of the torques of the actuated joints.  There are N states, m inputs and p outputs;
+    batch axes come first.
 
     Fields:
         A: (..., N, N)
@@ -42,12 +43,12 @@ class StateSpace(DisplayMixin):
         inputs: the names of u, such as 'elbow/effort'
         outputs: the names of y
         units: of every state, input and output, by name
-        arm: the arm itself
-        actuated: the places in tau of the inputs
-        freedoms: how many positions there are among the states
-        basis: (..., n, freedoms) with δq = basis x on arms with closed loops, else None
+        arm: the arm that was linearized
+        actuated: indices in tau of the inputs
+        freedoms: number of positions among the states
+        basis: (..., n, d) with δq = basis x for arms with closed loops (d positions), else None
         dt: the sample time in s, or None
-        method: how a model with a dt was made discrete: 'zoh', 'foh', 'tustin' or 'euler'
+        method: discretization of a model with a dt: 'zoh', 'foh', 'tustin' or 'euler'
 
     Example:
         >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0])
@@ -80,29 +81,29 @@ class StateSpace(DisplayMixin):
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The leading axes: () for one model."""
+        """Batch shape (the leading axes); () for one model."""
         shape: tuple[int, ...] = self.A.shape[:-2]
         return shape
 
-    def __getitem__(self, place: Any) -> StateSpace:
-        """Some of the models of a batch, by an index or a slice of its axes."""
-        from robolin.control.model_parts import chosen_models
+    def __getitem__(self, index: Any) -> StateSpace:
+        """Select models of a batch, by an index or a slice of the batch axes."""
+        from robolin.control.model_parts import select_models
 
-        return chosen_models(self, place)
+        return select_models(self, index)
 
     def arrays(self) -> dict[str, Numbers | Texts]:
-        """Every array by name, names and units as arrays of text: what `np.savez` takes.
+        """All arrays by name, with names and units as text arrays, as `np.savez` takes them.
 
         Returns:
-            'A', 'B' and so on to 'tau' as they are, `dt` as 0 where there is none, 'states' beside
-            'state_units', and the same of inputs and outputs
+            'A', 'B' and so on to 'tau' unchanged, `dt` (0 if there is none), 'states' and
+            'state_units', and the same for inputs and outputs
         """
         from robolin.control.model_parts import arrays_by_name
 
         return arrays_by_name(self)
 
     def poles(self) -> Poles:
-        """The poles with frequency, damping, stability and the joints that move.
+        """Poles with frequency, damping, stability and the joints that move.
 
         Returns:
             `Poles` (..., N), the slowest first
@@ -112,36 +113,36 @@ class StateSpace(DisplayMixin):
         return poles_of(self)
 
     def controllability(self) -> Reachability:
-        """How many states the inputs reach, and how far each mode is from being out of reach.
+        """Controllability: controllable states, and distance of each mode to uncontrollability.
 
         Returns:
-            a `Reachability` whose `dimension` is N where all of them are reached
+            a `Reachability`; its `dimension` is N if all states are controllable
         """
         from robolin.control.controllability import controllability_of
 
         return controllability_of(self)
 
     def observability(self) -> Reachability:
-        """How many states show in the outputs, and how far each mode is from being hidden.
+        """Observability: observable states, and distance of each mode to unobservability.
 
         Returns:
-            a `Reachability` whose `dimension` is N where all of them are shown
+            a `Reachability`; its `dimension` is N if all states are observable
         """
         from robolin.control.controllability import observability_of
 
         return observability_of(self)
 
     def gramian(self, kind: Literal["controllability", "observability"]) -> Floats:
-        """The Gramian of a stable model: how far inputs of unit energy reach, or states show.
+        """Controllability or observability Gramian of a stable model.
 
         Args:
             kind: 'controllability' or 'observability'
 
         Returns:
-            (..., N, N), X with A X + X Aᵀ + B Bᵀ = 0 or its dual; of a sampled model that of sums
+            X (..., N, N) with A X + X Aᵀ + B Bᵀ = 0 or its dual; the discrete form if there is a dt
 
         Raises:
-            RobolinError: a model that is not stable, with the pole; or SciPy is not installed
+            RobolinError: an unstable model (the error names the pole), or SciPy is not installed
             UsageError: another kind
 
         Example:
@@ -156,19 +157,19 @@ class StateSpace(DisplayMixin):
         return gramian(self, kind)
 
     def discretize(self, dt: float, method: Discretization = "zoh") -> StateSpace:
-        """The model from sample to sample, drift included.
+        """Discretize the model, drift included.
 
         Args:
-            dt: the time between samples, in s
-            method: 'zoh' for torques held between samples and 'foh' for torques on straight lines
-                between them, both exact; 'tustin' for the trapezoidal rule, 'euler' for x + dt ẋ
+            dt: the sample time in s
+            method: 'zoh' for torques constant between samples and 'foh' for piecewise linear
+                torques, both exact; 'tustin' for the trapezoidal rule, 'euler' for x + dt ẋ
 
         Returns:
-            a `StateSpace` of x(k+1) = drift + A x(k) + B u(k), with its `dt` and `method`; the
-            state of 'foh' and 'tustin' has torques in it
+            a `StateSpace` of x(k+1) = drift + A x(k) + B u(k), with its `dt` and `method`; 'foh'
+            and 'tustin' mix torques into the state
 
         Raises:
-            UsageError: a model that is sampled already, a dt that is not positive, another method
+            UsageError: a model that is already discrete, a dt that is not positive, another method
 
         Example:
             >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
@@ -176,22 +177,22 @@ class StateSpace(DisplayMixin):
             >>> bool(np.allclose(one.A @ one.A, two.A))
             True
         """
-        from robolin.control.discretize import discretized
+        from robolin.control.discretize import discretize
 
-        return discretized(self, dt, method)
+        return discretize(self, dt, method)
 
     def frequency_response(self, omega: ArrayLike) -> Complexes:
-        """How outputs follow sines of the inputs: C (jω - A)⁻¹ B + D.
+        """Frequency response C (jω - A)⁻¹ B + D.
 
         Args:
             omega: (frequencies,), in rad/s
 
         Returns:
-            complex amplitudes (..., frequencies, p, m), in units of output per input; with
-            exp(jω dt) in place of jω where there is a dt
+            complex gains (..., frequencies, p, m), in units of output per input; with a dt,
+            exp(jω dt) replaces jω
 
         Raises:
-            UsageError: what is no row of finite numbers
+            UsageError: omega is not a one-dimensional array of finite numbers
             RobolinError: a frequency at which the model has a pole, or SciPy is not installed
 
         Example:
@@ -205,11 +206,11 @@ class StateSpace(DisplayMixin):
         return frequency_response(self, omega)
 
     def step_response(self, duration: float, rows: int = 201) -> TimeResponse:
-        """The outputs after a unit step of each input by itself, from rest, drift left out.
+        """Step response: outputs after a unit step of one input at a time, from rest, no drift.
 
         Args:
-            duration: how long, in s
-            rows: how many moments from 0 on; a sampled model has one at every sample instead
+            duration: length in s
+            rows: number of time stamps from 0 on; a discrete model has one per sample instead
 
         Returns:
             a `TimeResponse` with `time` (rows,) in s and the changes `y` (..., rows, p, m) of the
@@ -229,16 +230,16 @@ class StateSpace(DisplayMixin):
         return step_response(self, duration, rows)
 
     def impulse_response(self, duration: float, rows: int = 201) -> TimeResponse:
-        """The outputs after a unit impulse of each input by itself, from rest, drift left out.
+        """Impulse response: outputs after a unit impulse of one input at a time, no drift.
 
         Args:
-            duration: how long, in s
-            rows: how many moments from 0 on; a sampled model has one at every sample instead
+            duration: length in s
+            rows: number of time stamps from 0 on; a discrete model has one per sample instead
 
         Returns:
             a `TimeResponse` with `time` (rows,) in s and the changes `y` (..., rows, p, m) of the
-            outputs, per N·m·s or N·s of the input, the impulse itself left out of D; of a sampled
-            model, per N·m or N during one sample
+            outputs, per N·m·s or N·s of the input, without the impulse in D; for a discrete model,
+            per N·m or N during one sample
 
         Raises:
             UsageError: a duration that is not positive, or fewer than 2 rows
@@ -253,7 +254,7 @@ class StateSpace(DisplayMixin):
         return impulse_response(self, duration, rows)
 
     def to_control(self) -> Any:
-        """The model as python-control's StateSpace, names included; not the drift.
+        """Convert to python-control's StateSpace, with names but without drift.
 
         Raises:
             UsageError: a batch of models
@@ -266,10 +267,10 @@ class StateSpace(DisplayMixin):
     def to_mat(self, path: str | Path) -> None:
         """Write a MAT-file: `s = load(path); sys = ss(s.A, s.B, s.C, s.D, s.Ts)` in MATLAB.
 
-        Octave reads it by the same line.
+        Octave reads it with the same line.
 
         Args:
-            path: where to write it
+            path: path of the file
 
         Returns:
             nothing
@@ -286,7 +287,7 @@ class StateSpace(DisplayMixin):
         write_mat(path, model_variables(self))
 
     def to_scipy(self) -> Any:
-        """The model as SciPy's StateSpace, which knows no names and no drift.
+        """Convert to SciPy's StateSpace, without names and drift.
 
         Raises:
             UsageError: a batch of models

@@ -1,10 +1,10 @@
-"""The regulator along a motion: the Riccati recursion backwards over sampled models.
+"""Time-varying LQR along a trajectory: Riccati recursion backwards over discrete models.
 
     K(k) = (R + B(k)ᵀ P(k+1) B(k))⁻¹ (B(k)ᵀ P(k+1) A(k) + Nᵀ)
     P(k) = Q + Kᵀ R K - N K - Kᵀ Nᵀ + F(k)ᵀ P(k+1) F(k),        F = A - B K
 
-It needs the rows in reverse.  Models of a long motion go through a temporary file: forwards as
-they come, then backwards by blocks, each overwritten by its gains, then forwards again.
+The recursion needs the rows in reverse.  Models of a long trajectory go through a temporary
+file: one pass forwards, one backwards by blocks that overwrites models with gains, one forwards.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TimeVaryingRegulator(DisplayMixin):
-    """u = -K(k) x at row k of a motion.
+    """Time-varying feedback u = -K(k) x at row k of a trajectory.
 
     Fields:
         K: the gains (rows, m, N)
-        P: (rows, N, N): the cost from x at a row is xᵀ P x
-        Q: the weights of states (N, N)
-        R: the weights of torques (m, m)
-        N: the cross term (N, m)
-        model: the sampled models of the rows
+        P: (rows, N, N): the cost-to-go from x at a row is xᵀ P x
+        Q: weights of the states (N, N)
+        R: weights of the torques (m, m)
+        N: cross weights (N, m)
+        model: the discrete models of the rows
 
     Example:
         >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 1.0, 11)
@@ -57,18 +57,18 @@ class TimeVaryingRegulator(DisplayMixin):
     model: StateSpace
 
     def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
-        """The control law for `simulate`: τ = τ₀ - K x about the motion, between its rows too.
+        """Control law for `simulate`: τ = τ₀ - K x about the trajectory, interpolated between rows.
 
         Args:
-            start: the moment of the first row, in s
-            other_figures: True lets it run on an arm that moves otherwise than the one it is made
-                for, such as one with another payload; `simulate` refuses that else
+            start: time of the first row, in s
+            other_figures: True allows an arm with other dynamics than the one of the design, such
+                as another payload; otherwise `simulate` rejects it
 
         Returns:
-            a `FeedbackControl` with one gain (m, N) for every row
+            a `FeedbackControl` with one gain matrix (m, N) per row
 
         Raises:
-            UsageError: a start that is no finite number, or a motion with closed loops
+            UsageError: a start that is not a finite number, or a trajectory with closed loops
 
         Example:
             >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 0.1, 6)
@@ -81,21 +81,21 @@ class TimeVaryingRegulator(DisplayMixin):
         return feedback_along(self, start, other_figures)
 
     def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
-        """The cost of a simulated motion of the nonlinear arm, and xᵀ P x at its first row.
+        """Cost of a simulated motion of the nonlinear arm, and xᵀ P x at its first row.
 
-        The cost of a motion under this regulator is counted along the steps of the integrator,
-        whatever rows it has; for any other motion it is the sum over its rows.
+        The integrator accumulates the cost of a motion under this regulator, for any choice of
+        rows.  Any other motion uses the sum over its rows.
 
         Args:
             motion: a `Simulation` of the arm; under another controller, with a row at every sample
-            start: the moment in it of the regulator's first row, in s
+            start: time in the motion of the regulator's first row, in s
 
         Returns:
-            a `FeedbackCost` over the rows that both have, its parts of the shape (...) of the
-            motion's batch
+            a `FeedbackCost` over the common rows; its parts have the shape (...) of the motion's
+            batch
 
         Raises:
-            UsageError: what is no motion of such an arm, or rows that miss a sample
+            UsageError: not a motion of this arm, or rows that miss a sample
 
         Example:
             >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 0.1, 6)
@@ -112,7 +112,7 @@ class TimeVaryingRegulator(DisplayMixin):
 
 
 class GainRows(NamedTuple):
-    """Gains and costs of the rows of one block, in their order."""
+    """Gains and cost-to-go matrices of the rows of one block, in order."""
 
     K: Floats
     P: Floats
@@ -128,23 +128,23 @@ def tvlqr(
     dt: float | None = None,
     bryson: bool = False,
 ) -> TimeVaryingRegulator:
-    """The finite-horizon regulator along the rows of a motion, dt apart.
+    """Design the finite-horizon (time-varying) LQR along the rows of a trajectory.
 
     Args:
-        model: a batch of models (rows, ...), one after the other; each holds for one dt
-        Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; once for every row
+        model: a batch of models (rows, ...) in time order; each is valid for one dt
+        Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; same in all rows
         R: weights of torques in units of 1/torque², as for `lqr`: (m, m), (m,), …
-        N: the cross term (..., N, m), in their units; None for 0
+        N: cross weights (..., N, m), in the same units; None for 0
         terminal: the weight (..., N, N) of the state after the last row, in units of Q; None for Q
-        dt: the time between rows in s, unless the models are sampled already
+        dt: the time between rows in s, unless the models are already discrete
         bryson: weights from the limits in the file, 1/(largest value)²
 
     Returns:
         a `TimeVaryingRegulator`
 
     Raises:
-        RobolinError: a limit that Bryson's rule needs is not in the file
-        UsageError: no row of models, no dt or two, weights of the wrong sign or shape
+        RobolinError: a limit that Bryson's rule needs is missing
+        UsageError: not a row of models, a missing or second dt, weights of wrong sign or shape
 
     Example:
         >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 1.0, 11)
@@ -172,23 +172,23 @@ def tvlqr_blocks(
     dt: float | None = None,
     bryson: bool = False,
 ) -> Iterator[GainRows]:
-    """The same for a motion too long for memory: blocks of its models in, blocks of gains out.
+    """Design the time-varying LQR block by block, for trajectories too long for memory.
 
     Args:
-        blocks: batches of models (rows, ...), one after the other; they go through a temporary file
-        Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; once for every row
+        blocks: batches of models (rows, ...) in time order; they go through a temporary file
+        Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; same in all rows
         R: weights of torques in units of 1/torque², as for `lqr`: (m, m), (m,), …
-        N: the cross term (..., N, m), in their units; None for 0
+        N: cross weights (..., N, m), in the same units; None for 0
         terminal: the weight (..., N, N) of the state after the last row, in units of Q; None for Q
-        dt: the time between rows in s, unless the models are sampled already
+        dt: the time between rows in s, unless the models are already discrete
         bryson: weights from the limits in the file, 1/(largest value)²
 
     Returns:
         an iterator over blocks with K (rows, m, N) and P (rows, N, N)
 
     Raises:
-        RobolinError: a limit that Bryson's rule needs is not in the file
-        UsageError: no rows, no dt or two, weights of the wrong sign or shape
+        RobolinError: a limit that Bryson's rule needs is missing
+        UsageError: no rows, a missing or second dt, weights with the wrong sign or shape
 
     Example:
         >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 1.0, 11)
@@ -201,51 +201,51 @@ def tvlqr_blocks(
         for block in blocks:
             sampled = _sampled(block, dt)
             weights = weights or weights_of(sampled[0], Q, R, N, bryson)
-            sizes.append(_appended(file, sampled))
+            sizes.append(_append(file, sampled))
         if weights is None:
             raise UsageError("the motion has no rows")
-        stored = _Stored(file, sizes, *weights.N.shape)
+        stored = _BlockFile(file, sizes, *weights.N.shape)
         P = _terminal(terminal, weights)
-        for place in reversed(range(len(sizes))):
-            A, B = stored.read(place, (stored.states, stored.inputs))
+        for number in reversed(range(len(sizes))):
+            A, B = stored.read(number, (stored.states, stored.inputs))
             K = np.empty((len(A), stored.inputs, stored.states))
             P = riccati_recursion(A, B, weights, P, K, A)
-            stored.write(place, A, K)
-        for place in range(len(sizes)):
-            found, gains = stored.read(place, (stored.inputs, stored.states))
-            yield GainRows(gains, found)
+            stored.write(number, A, K)
+        for number in range(len(sizes)):
+            cost, gains = stored.read(number, (stored.inputs, stored.states))
+            yield GainRows(gains, cost)
 
 
-def _appended(file: IO[bytes], sampled: StateSpace) -> int:
-    """Write A and B of a block, and tell how many rows it has."""
+def _append(file: IO[bytes], sampled: StateSpace) -> int:
+    """Append A and B of a block to the file; return its number of rows."""
     for array in (sampled.A, sampled.B):
         file.write(np.ascontiguousarray(array).data)
     return len(sampled.A)
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """Blocks in a file, A and then B of each; P and K have just the room of these."""
+class _BlockFile:
+    """Blocks in a file, each A then B; P and K have the same size and overwrite them."""
 
     file: IO[bytes]
     sizes: list[int]
     states: int
     inputs: int
 
-    def _start(self, place: int) -> int:
-        return 8 * sum(self.sizes[:place]) * self.states * (self.states + self.inputs)
+    def _start(self, number: int) -> int:
+        return 8 * sum(self.sizes[:number]) * self.states * (self.states + self.inputs)
 
-    def read(self, place: int, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-        """The square matrices of a block, then its others, of this shape."""
-        self.file.seek(self._start(place))
-        rows, square = self.sizes[place], self.states**2
+    def read(self, number: int, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+        """Read the square matrices of a block, then the others, of this shape."""
+        self.file.seek(self._start(number))
+        rows, square = self.sizes[number], self.states**2
         count = rows * (square + self.states * self.inputs)
         numbers = np.frombuffer(bytearray(self.file.read(8 * count)))
         first, second = numbers[: rows * square], numbers[rows * square :]
         return first.reshape(rows, self.states, self.states), second.reshape(rows, *shape)
 
-    def write(self, place: int, first: Floats, second: Floats) -> None:
-        self.file.seek(self._start(place))
+    def write(self, number: int, first: Floats, second: Floats) -> None:
+        self.file.seek(self._start(number))
         for array in (first, second):
             self.file.write(array.data)
 
@@ -253,7 +253,7 @@ class _Stored:
 def riccati_recursion(
     A: Floats, B: Floats, weights: Weights, P: Floats, K_out: Floats, P_out: Floats
 ) -> Floats:
-    """The recursion over the rows of A and B, last to first; P_out may be A itself."""
+    """Riccati recursion over the rows of A and B, last to first; P_out may be A itself."""
     Q, R, N = weights
     for k in range(len(A) - 1, -1, -1):
         a, b = A[k], B[k]
@@ -269,9 +269,9 @@ def riccati_recursion(
 def _terminal(terminal: ArrayLike | None, weights: Weights) -> Floats:
     if terminal is None:
         return weights.Q
-    found = weight_matrix("terminal", terminal, len(weights.Q))
-    require_weights("terminal", found, positive=False)
-    return found
+    matrix = weight_matrix("terminal", terminal, len(weights.Q))
+    require_weights("terminal", matrix, positive=False)
+    return matrix
 
 
 def _sampled(model: StateSpace, dt: float | None) -> StateSpace:

@@ -1,8 +1,8 @@
-"""An equilibrium near a given pose, when not every joint has a motor.
+"""Equilibrium near a given pose, for arms with passive joints.
 
-At rest the arm asks its joints for torques g(q).  Those of passive joints must vanish; on closed
-loops, what no combination of motors does to the motions that the closures leave free.  Newton's
-method takes the least change of q that does it.
+The gravity torques g(q) of passive joints must vanish.  With closed loops, the part of g(q) that
+no combination of motors can balance on the free motions must vanish.  Newton's method takes the
+least-norm change of q.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from robolin.api.mass_matrices import mass_matrix
 from robolin.control.operating_point import (
     NEGLIGIBLE_TORQUE,
     JointNames,
-    actuated_places,
+    actuated_indices,
     independent_motions,
-    joint_places,
-    passive_places,
+    joint_indices,
+    passive_indices,
 )
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, require_arm
@@ -35,23 +35,23 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loops.loop_dynamics import without_closures
 
 ITERATIONS = 100
-# the largest step of a joint, in rad or m: the equilibrium sought is one nearby
+# longest step of a joint, in rad or m, to stay near the initial pose
 LONGEST_TRIM_STEP = 0.5
 SHORTEST_SHARE = 1e-4
-# singular values below this share of the largest move nothing
+# singular values below this fraction of the largest count as zero
 RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Trim(DisplayMixin):
-    """An equilibrium: the arm rests at q under tau.
+    """An equilibrium: the arm is at rest at q under tau.
 
     Fields:
         q: positions (n,) in rad or m
         tau: torques (n,) in N·m or N, 0 at passive joints
-        moved: the change from the pose given (n,) in rad or m
-        residual: the largest torque that is left at a passive joint, in N·m or N
-        iterations: steps of Newton's method
+        moved: the change from the initial pose (n,) in rad or m
+        residual: the largest remaining torque at a passive joint, in N·m or N
+        iterations: number of Newton steps
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -68,7 +68,7 @@ class Trim(DisplayMixin):
 
 
 class _Pose(NamedTuple):
-    """What is left of the torques at a pose, along the free motions no motor acts on."""
+    """Residual torques at a pose, along the free motions that no motor acts on."""
 
     q: Floats
     tau: Floats
@@ -88,22 +88,22 @@ def trim(
     keep: Sequence[str] | str = (),
     limits: bool = True,
 ) -> Trim:
-    """The equilibrium nearest to q, and the torques of the motors that hold it.
+    """Find the equilibrium nearest to q, and the motor torques that hold it.
 
     Args:
         arm: the arm, from `robolin.load`
         q: one pose (n,) in rad or m, in the order of `arm.joint_names`
-        actuated: the joints with a motor, or "all"; None for those that the description has
-        passive: or those without one
-        keep: joints that stay where they are
-        limits: keep within the position limits of the description
+        actuated: names of the actuated joints, or "all"; None for those in the robot file
+        passive: names of the passive joints, instead of `actuated`
+        keep: names of joints that keep their position
+        limits: stay within the position limits of the robot file
 
     Returns:
         a `Trim`
 
     Raises:
-        RobolinError: no equilibrium nearby, told with the best one found
-        UsageError: no arm, several poses, or a joint that does not exist
+        RobolinError: no equilibrium nearby; the error describes the best pose
+        UsageError: not an arm, several poses, or an unknown joint
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -114,13 +114,13 @@ def trim(
     start = as_joint_array(arm, "q", q)
     if start.ndim != 1:
         raise UsageError(f"trim takes one pose, not {start.shape[:-1]}", where="q")
-    driven = list(actuated_places(arm, actuated, passive))
-    kept = set(joint_places(arm, "keep", keep))
+    driven = list(actuated_indices(arm, actuated, passive))
+    kept = set(joint_indices(arm, "keep", keep))
     names = [arm.joint_names[i] for i in kept]
     pose = _pose(arm, close(arm, start, hold=names).q, driven)
     iterations = 0
     while iterations < ITERATIONS and np.abs(pose.left).max(initial=0.0) > 1e-14 * pose.size:
-        nearer = _stepped(arm, pose, driven, kept, names, limits)
+        nearer = _newton_step(arm, pose, driven, kept, names, limits)
         if nearer is None:
             break
         pose, iterations = nearer, iterations + 1
@@ -129,17 +129,17 @@ def trim(
 
 
 def _pose(arm: Arm, q: Floats, driven: list[int]) -> _Pose:
-    """The torques at rest, those of the motors, and what these leave."""
+    """Gravity torques, motor torques, and the remaining torques at a pose."""
     tree = without_closures(arm)
-    wanted = inverse(tree, q)
+    gravity_torque = inverse(tree, q)
     basis = independent_motions(arm, q) if arm.loops else np.eye(arm.n)
     push = basis[driven].T
-    force = basis.T @ wanted
+    force = basis.T @ gravity_torque
     torque = np.linalg.lstsq(push, force, rcond=RANK_TOLERANCE)[0]
     tau = np.zeros(arm.n)
     tau[driven] = torque
     if arm.loops:
-        # M q̈ = -force near an equilibrium, where its other changes vanish
+        # M q̈ = -force near an equilibrium, where all other changes vanish
         inertia = basis.T @ mass_matrix(tree, q) @ basis
         jacobian = -inertia @ basis.T @ linearize_loops(arm, q, tau=tau).dqdd_dq @ basis
     else:
@@ -148,27 +148,27 @@ def _pose(arm: Arm, q: Floats, driven: list[int]) -> _Pose:
     rank = int((sizes > RANK_TOLERANCE * sizes.max(initial=1.0)).sum())
     out_of_reach = U[:, rank:].T
     left = force - push @ torque
-    size = max(1.0, float(np.abs(wanted).max()))
+    size = max(1.0, float(np.abs(gravity_torque).max()))
     return _Pose(q, tau, out_of_reach @ left, out_of_reach @ jacobian, basis, basis @ left, size)
 
 
-def _stepped(
+def _newton_step(
     arm: Arm, pose: _Pose, driven: list[int], kept: set[int], names: list[str], limits: bool
 ) -> _Pose | None:
-    """A pose with less left, by the least step; None where no step helps."""
+    """Damped Newton step to a pose with a smaller residual; None if no step reduces it."""
     stuck = set(kept)
     while True:
         step = _least_step(pose, sorted(stuck))
-        beyond = _beyond(arm, pose.q, step) if limits else set()
+        beyond = _joints_leaving_limits(arm, pose.q, step) if limits else set()
         if beyond <= stuck:
             break
         stuck |= beyond
     share = min(1.0, LONGEST_TRIM_STEP / max(float(np.abs(step).max()), LONGEST_TRIM_STEP))
     if limits:
-        share = min(share, _room(arm, pose.q, step))
+        share = min(share, _fraction_to_limit(arm, pose.q, step))
     while share > SHORTEST_SHARE:
-        moved = close(arm, advanced(arm, pose.q, share * step), hold=names).q
-        tried = _pose(arm, moved, driven)
+        candidate = close(arm, advanced(arm, pose.q, share * step), hold=names).q
+        tried = _pose(arm, candidate, driven)
         if np.linalg.norm(tried.left) < np.linalg.norm(pose.left):
             return tried
         share *= 0.5
@@ -176,7 +176,7 @@ def _stepped(
 
 
 def _least_step(pose: _Pose, stuck: list[int]) -> Floats:
-    """The smallest change of q that takes away what is left, to first order."""
+    """Least-norm change of q that cancels the residual to first order."""
     free = pose.basis
     if stuck:
         _, sizes, Vt = np.linalg.svd(pose.basis[stuck])
@@ -194,15 +194,15 @@ def _bounds(arm: Arm) -> tuple[Floats, Floats]:
     return np.array(lower), np.array(upper)
 
 
-def _beyond(arm: Arm, q: Floats, step: Floats) -> set[int]:
-    """Joints at a limit that the step would take beyond it."""
+def _joints_leaving_limits(arm: Arm, q: Floats, step: Floats) -> set[int]:
+    """Indices of joints at a limit that the step would leave."""
     lower, upper = _bounds(arm)
     out = ((q >= upper) & (step > 0.0)) | ((q <= lower) & (step < 0.0))
     return {int(i) for i in np.flatnonzero(out)}
 
 
-def _room(arm: Arm, q: Floats, step: Floats) -> float:
-    """The share of a step that ends at the first limit."""
+def _fraction_to_limit(arm: Arm, q: Floats, step: Floats) -> float:
+    """Fraction of a step at which it meets the first limit."""
     lower, upper = _bounds(arm)
     room = np.where(step > 0.0, upper - q, q - lower)
     moving = np.abs(step) > 0.0
@@ -211,11 +211,11 @@ def _room(arm: Arm, q: Floats, step: Floats) -> float:
 
 
 def _residual(arm: Arm, pose: _Pose, driven: list[int]) -> float:
-    """What is left at a passive joint, which must be rounding."""
+    """Largest torque at a passive joint; raise if it is more than round-off."""
     left = float(np.abs(pose.passive).max(initial=0.0))
     if left <= NEGLIGIBLE_TORQUE * pose.size:
         return left
-    without = passive_places(arm, driven)
+    without = passive_indices(arm, driven)
     at = max(without, key=lambda i: abs(pose.passive[i]))
     unit = unit_of("tau", [arm.joints[at].kind])
     raise RobolinError(

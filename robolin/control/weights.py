@@ -1,4 +1,4 @@
-"""What a regulator is to care about: weights of states and torques as matrices."""
+"""Weights of states and torques of a regulator, as matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robolin.errors import RobolinError, UsageError
 
 Weight = ArrayLike | Mapping[str, float]
 
-# how far below 0 rounding may bring an eigenvalue of weights, beside the largest
+# relative size of a negative eigenvalue that counts as round-off
 WEIGHT_ROUNDING = 1e-12
 
 INTEGRAL = "integral"
@@ -39,17 +39,17 @@ def weights_of(
     N: ArrayLike | None,
     bryson: bool = False,
 ) -> Weights:
-    """The weights as matrices, checked; 1 for whatever is not named, or Bryson's rule."""
-    found = Weights(
+    """Build and check weight matrices; the default is 1, or Bryson's rule."""
+    weights = Weights(
         _state_weight(model, Q, bryson), _input_weight(model, R, bryson), _cross_weight(model, N)
     )
-    require_weights("Q", found.Q, positive=False)
-    require_weights("R", found.R, positive=True)
-    if found.N.any():
-        top = np.concatenate([found.Q, found.N], axis=1)
-        bottom = np.concatenate([found.N.T, found.R], axis=1)
+    require_weights("Q", weights.Q, positive=False)
+    require_weights("R", weights.R, positive=True)
+    if weights.N.any():
+        top = np.concatenate([weights.Q, weights.N], axis=1)
+        bottom = np.concatenate([weights.N.T, weights.R], axis=1)
         require_weights("[[Q, N], [Nᵀ, R]]", np.concatenate([top, bottom]), positive=False)
-    return found
+    return weights
 
 
 def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
@@ -59,36 +59,36 @@ def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
             raise UsageError("bryson gives the weights, and Q does too", where="Q")
         return weight_matrix("Q", Q, size)
     joints = _joint_weights(model, Q or {}, bryson)
-    whole = np.zeros((size, size))
+    matrix = np.zeros((size, size))
     for at, weights in zip((0, d), joints, strict=True):
         own = slice(at, at + d)
         N = model.basis
-        whole[own, own] = np.diag(weights) if N is None else N.T @ np.diag(weights) @ N
+        matrix[own, own] = np.diag(weights) if N is None else N.T @ np.diag(weights) @ N
     for i in range(2 * d, size):
         named = (Q or {}).get(model.states[i], (Q or {}).get(INTEGRAL, 1.0))
-        whole[i, i] = _number(model.states[i], named)
-    return whole
+        matrix[i, i] = _number(model.states[i], named)
+    return matrix
 
 
 def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) -> list[Floats]:
-    """Weights (n,) of positions and of velocities: names of joints go before those of all."""
+    """Weights (n,) of positions and of velocities; 'elbow/q' overrides 'q'."""
     joints = model.arm.joint_names
     known = {"q", "qd", *model.states[2 * model.freedoms :]}
     if len(model.states) > 2 * model.freedoms:
         known.add(INTEGRAL)
-    found = []
+    values_per_quantity = []
     for short, word in (("q", "position"), ("qd", "velocity")):
-        known |= {f"{joint}/{way}" for joint in joints for way in (short, word)}
+        known |= {f"{joint}/{suffix}" for joint in joints for suffix in (short, word)}
         base = _bryson(model, word) if bryson else np.ones(len(joints))
         every = np.full(len(joints), _number(short, named[short])) if short in named else base
         own = [named.get(f"{j}/{short}", named.get(f"{j}/{word}")) for j in joints]
         values = [
             e if o is None else _number(j, o) for j, e, o in zip(joints, every, own, strict=True)
         ]
-        found.append(np.array(values))
+        values_per_quantity.append(np.array(values))
     if unknown := next((name for name in named if name not in known), None):
         raise UsageError(f"Q: there is no '{unknown}'", hint=did_you_mean(unknown, sorted(known)))
-    return found
+    return values_per_quantity
 
 
 def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Floats:
@@ -107,25 +107,25 @@ def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Floats:
 
 def _cross_weight(model: StateSpace, N: ArrayLike | None) -> Floats:
     shape = (len(model.states), len(model.inputs))
-    found = np.zeros(shape) if N is None else as_numbers("N", N)
-    if found.shape != shape or not np.isfinite(found).all():
-        raise UsageError(f"N is finite and of shape {shape}, not {found.shape}")
-    return found
+    matrix = np.zeros(shape) if N is None else as_numbers("N", N)
+    if matrix.shape != shape or not np.isfinite(matrix).all():
+        raise UsageError(f"N is finite and of shape {shape}, not {matrix.shape}")
+    return matrix
 
 
 def _bryson(model: StateSpace, word: str) -> Floats:
-    """1/(largest)² of every joint: half the travel, the velocity or effort that the file allows.
+    """Bryson weights 1/(largest)² per joint: half the range, or the velocity or effort limit.
 
-    An effort limit with two ends counts as half its range, as the travel does.
+    An effort limit with two ends counts as half its range.
     """
-    found = []
+    weights = []
     for i, joint in enumerate(model.arm.joints):
         limits = joint.limits
         if word == "position":
             lower, upper = limits.lower, limits.upper
             most = None if lower is None or upper is None else 0.5 * (upper - lower)
         else:
-            most = limits.velocity if word == "velocity" else _most_effort(limits)
+            most = limits.velocity if word == "velocity" else _effort_limit(limits)
         if word == "effort" and i not in model.actuated:
             most = 1.0
         if most is None or not most > 0.0:
@@ -134,11 +134,11 @@ def _bryson(model: StateSpace, word: str) -> Floats:
                 where=model.arm.source,
                 hint="give it in the description, or give the weights",
             )
-        found.append(1.0 / most**2)
-    return np.array(found)
+        weights.append(1.0 / most**2)
+    return np.array(weights)
 
 
-def _most_effort(limits: Limits) -> float | None:
+def _effort_limit(limits: Limits) -> float | None:
     if limits.effort_lower is None:
         return limits.effort
     lower, upper = limits.effort_range
@@ -146,22 +146,22 @@ def _most_effort(limits: Limits) -> float | None:
 
 
 def weight_matrix(name: str, value: ArrayLike, size: int) -> Floats:
-    """A weight as a matrix: one number, one for each, or the matrix itself."""
-    given = as_numbers(name, value)
-    if not np.isfinite(given).all():
+    """Expand a weight to a matrix: from one number, a diagonal, or a matrix."""
+    array = as_numbers(name, value)
+    if not np.isfinite(array).all():
         raise UsageError(f"{name} is not finite")
-    if given.ndim == 0:
-        return float(given) * np.eye(size)
-    if given.shape == (size,):
-        return np.diag(given)
-    if given.shape != (size, size):
+    if array.ndim == 0:
+        return float(array) * np.eye(size)
+    if array.shape == (size,):
+        return np.diag(array)
+    if array.shape != (size, size):
         shapes = f"one number, ({size},) or ({size}, {size})"
-        raise UsageError(f"{name} has the shape {given.shape}", hint=f"it takes {shapes}")
-    return given.copy()
+        raise UsageError(f"{name} has the shape {array.shape}", hint=f"it takes {shapes}")
+    return array.copy()
 
 
 def require_weights(name: str, matrix: Floats, positive: bool) -> None:
-    """A symmetric matrix without negative eigenvalues; or with positive ones only."""
+    """Require a symmetric matrix that is positive semidefinite, or definite if `positive`."""
     size = np.abs(matrix).max(initial=0.0)
     if np.abs(matrix - matrix.T).max(initial=0.0) > WEIGHT_ROUNDING * size:
         raise UsageError(f"{name} is not symmetric")

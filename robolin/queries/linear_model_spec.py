@@ -69,12 +69,12 @@ class LinearModelSpec:
 
         Closed loops are not checked: constraint forces may carry the load of passive joints.
         """
-        from robolin.control.operating_point import actuated_places, passive_joints_unloaded
+        from robolin.control.operating_point import actuated_indices, passive_joints_unloaded
 
         rows = len(values["q"])
         if self.arm.loops:
             return np.ones(rows, dtype=bool)
-        actuated = actuated_places(self.arm, self.actuated, self.passive)
+        actuated = actuated_indices(self.arm, self.actuated, self.passive)
         return passive_joints_unloaded(self.arm, values, actuated)
 
     def trimmed(self, q: Floats) -> Trim:

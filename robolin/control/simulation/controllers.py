@@ -30,9 +30,9 @@ _NEXT, _LAST = (1, 2, 0), (2, 0, 1)
 
 @dataclass(frozen=True, eq=False)
 class RateControl:
-    """Control 8.1, ε = -c ν with weight, loads and losses made up for: the arm comes to rest.
+    """Control law 8.1, ε = -c ν with gravity, loads and dissipation compensated: damping to rest.
 
-    With one gain for all joints, kinetic energy falls as exp(-2 c t); without any it stays.
+    With one gain for all joints, kinetic energy decays as exp(-2 c t); with c = 0 it is constant.
 
     Fields:
         gain: c in 1/s, one number or one per joint (n,)
@@ -50,18 +50,18 @@ class RateControl:
 
 @dataclass(frozen=True, eq=False)
 class PoseControl(DisplayMixin):
-    """Control 8.2, ε = -c ν + m⁻¹ Jᵀ k e: a frame is drawn to a pose while the arm is braked.
+    """Control law 8.2, ε = -c ν + m⁻¹ Jᵀ k e: drives a frame to a pose with damping.
 
-    e holds the distance to the target, and for each axis of the frame the way of its tip to
-    that of the target's.
+    e contains the position error, and for each axis of the frame the vector from its tip to the
+    tip of the target's axis.
 
     Fields:
-        frame: the link that is drawn
-        position: of the target in the root frame (3,) in m
-        rotation: of the target in the root frame, a matrix (3, 3)
+        frame: name of the controlled link
+        position: target position in the root frame (3,) in m
+        rotation: target orientation in the root frame, a matrix (3, 3)
         gain: c in 1/s, one number or one per joint (n,)
-        position_gain: k of the distance in N/m, one number or one per axis of the root frame (3,)
-        orientation_gain: k of the axes in N·m, one number or one per axis of the frame (3,)
+        position_gain: stiffness k in N/m, one number or one per axis of the root frame (3,)
+        orientation_gain: stiffness k in N·m, one number or one per axis of the frame (3,)
 
     Example:
         >>> arm = robolin.load("ur5")
@@ -81,7 +81,7 @@ class PoseControl(DisplayMixin):
 
 
 class PoseError(NamedTuple):
-    """How far a frame is from its target: in m, in rad, and as the energy ½ e* k e in J."""
+    """Pose error of a frame: distance in m, angle in rad, and energy ½ e* k e in J."""
 
     position: Floats
     orientation: Floats
@@ -93,20 +93,20 @@ class BrakingController:
 
     depends_on_state = True
 
-    def __init__(self, arm: Arm, gain: ArrayLike, how: RunOptions) -> None:
+    def __init__(self, arm: Arm, gain: ArrayLike, run_options: RunOptions) -> None:
         values = as_joint_array(arm, "gain", gain)
         if not (np.isfinite(values).all() and (values >= 0.0).all()):
             raise RobolinError("a gain is negative or not finite", hint="gains are 0 or more")
-        self._arm, self._how, self._gain = arm, how, values
-        # -c m m* q̇ = -c M q̇ needs no factors, and so holds on every arm
+        self._arm, self._run_options, self._gain = arm, run_options, values
+        # -c m m* q̇ = -c M q̇ needs no factors, so it is valid for every arm
         self._uniform = bool((values == values.flat[0]).all())
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         if self._uniform:
             values = {"q": q, "qd": qd, "qdd": -self._gain * qd}
-            return evaluate(self._arm, "inverse-from-rest", values, **self._how)["tau"]
+            return evaluate(self._arm, "inverse-from-rest", values, **self._run_options)["tau"]
         values = {"q": q, "qd": qd, "gain": self._gain}
-        return evaluate(self._arm, "rate-control", values, **self._how)["tau"]
+        return evaluate(self._arm, "rate-control", values, **self._run_options)["tau"]
 
     def error(self, q: Floats) -> PoseError | None:
         return None
@@ -114,49 +114,51 @@ class BrakingController:
     def lyapunov(
         self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats
     ) -> Floats:
-        """The kinetic energy."""
+        """Lyapunov function: the kinetic energy."""
         return kinetic
 
 
 class SteeringController:
-    """Torques of control law 8.2 as corrected: those that brake, and J* k e."""
+    """Torques of control law 8.2 as corrected: damping torques plus J* k e."""
 
     depends_on_state = True
 
-    def __init__(self, arm: Arm, law: PoseControl, how: RunOptions) -> None:
-        self._braking = BrakingController(arm, law.gain, how)
-        self._arm, self._how = replace(arm, tip=_moving_frame(arm, law.frame)), how
+    def __init__(self, arm: Arm, law: PoseControl, run_options: RunOptions) -> None:
+        self._braking = BrakingController(arm, law.gain, run_options)
+        self._arm, self._run_options = replace(arm, tip=_moving_frame(arm, law.frame)), run_options
         self._position = _numbers("position", law.position, (3,))
         self._rotation = _rotation(law.rotation)
         self._k = _gains("position_gain", law.position_gain)
         self._k_axes = _gains("orientation_gain", law.orientation_gain)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
-        pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
+        pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._run_options)
         force = self._k * (self._position - pose["position"])
-        turning = _crosses(pose["rotation"], self._rotation) * self._k_axes
-        moment = turning[..., 0] + turning[..., 1] + turning[..., 2]
+        couples = _crosses(pose["rotation"], self._rotation) * self._k_axes
+        couple = couples[..., 0] + couples[..., 1] + couples[..., 2]
         tau = self._braking(t, q, qd)
-        # sums in a fixed order: a state's bits do not depend on its neighbours
+        # fixed summation order: results do not depend on the batch
         for i in range(3):
-            tau = tau + pose["jacobian"][..., i, :] * moment[..., i, None]
+            tau = tau + pose["jacobian"][..., i, :] * couple[..., i, None]
             tau = tau + pose["jacobian"][..., 3 + i, :] * force[..., i, None]
         return tau
 
     def error(self, q: Floats) -> PoseError:
-        """How far the frame is from the target at q."""
-        pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
-        way = (self._position - pose["position"]) ** 2
-        turn = ((self._rotation - pose["rotation"]) ** 2).sum(axis=-2)
-        # |R - R'|² = 8 sin²(angle / 2): exact where the angle is small
-        angle = 2.0 * np.arcsin(np.sqrt(np.minimum(turn.sum(axis=-1) / 8.0, 1.0)))
-        energy = 0.5 * ((self._k * way).sum(axis=-1) + (self._k_axes * turn).sum(axis=-1))
-        return PoseError(np.sqrt(way.sum(axis=-1)), angle, energy)
+        """Pose error of the frame at q."""
+        pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._run_options)
+        distance_squared = (self._position - pose["position"]) ** 2
+        axes_squared = ((self._rotation - pose["rotation"]) ** 2).sum(axis=-2)
+        # |R - R'|² = 8 sin²(angle / 2): accurate for small angles
+        angle = 2.0 * np.arcsin(np.sqrt(np.minimum(axes_squared.sum(axis=-1) / 8.0, 1.0)))
+        energy = 0.5 * (
+            (self._k * distance_squared).sum(axis=-1) + (self._k_axes * axes_squared).sum(axis=-1)
+        )
+        return PoseError(np.sqrt(distance_squared.sum(axis=-1)), angle, energy)
 
     def lyapunov(
         self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats
     ) -> Floats:
-        """The kinetic energy, and ½ e* k e of the pose."""
+        """Lyapunov function: the kinetic energy plus ½ e* k e of the pose."""
         return kinetic + self.error(q).energy
 
 
@@ -164,16 +166,16 @@ Law = RateControl | PoseControl | FeedbackControl | PDControl | ComputedTorque
 Controller = BrakingController | SteeringController | StateFeedback | TrackingController
 
 
-def controller_of(arm: Arm, law: Law, how: RunOptions) -> Controller:
-    """The control law, ready for an arm."""
+def controller_of(arm: Arm, law: Law, run_options: RunOptions) -> Controller:
+    """Build the controller of a control law for an arm."""
     if isinstance(law, FeedbackControl):
         return StateFeedback(arm, law)
     if isinstance(law, PDControl | ComputedTorque):
-        return TrackingController(arm, law, how)
+        return TrackingController(arm, law, run_options)
     if isinstance(law, RateControl):
-        return BrakingController(arm, law.gain, how)
+        return BrakingController(arm, law.gain, run_options)
     if isinstance(law, PoseControl):
-        return SteeringController(arm, law, how)
+        return SteeringController(arm, law, run_options)
     raise UsageError(
         f"a {type(law).__name__} is no control law",
         hint="RateControl(...), PoseControl(...), FeedbackControl(...) and others",
@@ -213,5 +215,5 @@ def _gains(name: str, value: ArrayLike) -> Floats:
 
 
 def _crosses(a: Floats, b: Floats) -> Floats:
-    """The cross products of the columns of a with those of b, as columns."""
+    """Cross products of the columns of a with those of b, as columns."""
     return a[..., _NEXT, :] * b[..., _LAST, :] - a[..., _LAST, :] * b[..., _NEXT, :]

@@ -1,4 +1,4 @@
-"""The equations of motion as one flat vector and its rate, whatever the velocities are."""
+"""Equations of motion as one flat state vector and its rate, for any choice of velocities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robolin.errors import UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.quick_calls import fast_call
 
-# for each form, the algorithms that lead there, back, and forward in time
+# for each form: algorithms to its velocities, back to q̇, and for its dynamics
 _ALGORITHMS = {
     "xi": (
         "diagonalize-unnormalized",
@@ -32,28 +32,30 @@ DIAGONAL_FORMS = tuple(_ALGORITHMS)
 
 
 class Accelerations(Protocol):
-    """q̈ (..., n) at a moment t, for q, q̇ and τ of shape (..., n); τ may also be (n,)."""
+    """Accelerations q̈ (..., n) at time t for q, q̇ and τ of shape (..., n); τ may be (n,)."""
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True)
 class FreeMotion:
-    """Accelerations of an arm that nothing else constrains."""
+    """Accelerations of an arm without additional constraints."""
 
     arm: Arm
-    how: RunOptions
+    run_options: RunOptions
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
-        quick = fast_call(self.arm, "forward", self.how.get("engine", "auto"))
-        found: Floats | None = quick(q, qd, tau)
-        if found is not None:
-            return found
-        return evaluate(self.arm, "forward", {"q": q, "qd": qd, "tau": tau}, **self.how)["qdd"]
+        quick = fast_call(self.arm, "forward", self.run_options.get("engine", "auto"))
+        qdd: Floats | None = quick(q, qd, tau)
+        if qdd is not None:
+            return qdd
+        return evaluate(self.arm, "forward", {"q": q, "qd": qd, "tau": tau}, **self.run_options)[
+            "qdd"
+        ]
 
 
 class StateRates(NamedTuple):
-    """What the state changes by: q̇, the rate of the velocities, and the torque behind it."""
+    """Rates of the state: q̇ and the rate of the velocities, with the torque that causes it."""
 
     qd: Floats
     velocities: Floats
@@ -61,7 +63,7 @@ class StateRates(NamedTuple):
 
 
 class VelocityChoice(Protocol):
-    """A choice of velocities beside q̇ itself."""
+    """Velocity coordinates other than q̇."""
 
     def of(self, q: Floats, qd: Floats) -> Floats: ...
     def qd(self, q: Floats, values: Floats) -> Floats: ...
@@ -70,7 +72,7 @@ class VelocityChoice(Protocol):
 
 @dataclass(frozen=True)
 class JointRates:
-    """q̇ as it is, sped up by articulated bodies or by whatever constrains the arm."""
+    """q̇ itself, with accelerations from the articulated-body algorithm or from constraints."""
 
     accelerations: Accelerations
 
@@ -87,43 +89,43 @@ class JointRates:
 
 @dataclass(frozen=True)
 class DiagonalizingVelocities:
-    """ξ or ν, by the two sweeps of algorithm 8.1, or by elimination where joints follow others."""
+    """ξ or ν, by the two sweeps of algorithm 8.1; dense elimination if there are mimic joints."""
 
     arm: Arm
     name: StateForm
-    how: RunOptions
+    run_options: RunOptions
 
     def of(self, q: Floats, qd: Floats) -> Floats:
         values: dict[str, JointValues] = {"q": q, "qd": qd, "tau": 0.0}
-        return evaluate(self.arm, _ALGORITHMS[self.name][0], values, **self.how)[self.name]
+        return evaluate(self.arm, _ALGORITHMS[self.name][0], values, **self.run_options)[self.name]
 
     def qd(self, q: Floats, values: Floats) -> Floats:
         force = "epsilon" if self.name == "nu" else "kappa"
-        given: dict[str, JointValues] = {"q": q, self.name: values, force: 0.0}
-        return evaluate(self.arm, _ALGORITHMS[self.name][1], given, **self.how)["qd"]
+        inputs: dict[str, JointValues] = {"q": q, self.name: values, force: 0.0}
+        return evaluate(self.arm, _ALGORITHMS[self.name][1], inputs, **self.run_options)["qd"]
 
     def rates(self, t: float, q: Floats, values: Floats, torque: Torque) -> StateRates:
         tau = torque(t, q, self.qd(q, values) if torque.depends_on_state else values)
-        given = {"q": q, self.name: values, "tau": tau}
-        found = evaluate(self.arm, _ALGORITHMS[self.name][2], given, **self.how)
-        return StateRates(found["qd"], found[f"{self.name}d"], tau)
+        inputs = {"q": q, self.name: values, "tau": tau}
+        rates = evaluate(self.arm, _ALGORITHMS[self.name][2], inputs, **self.run_options)
+        return StateRates(rates["qd"], rates[f"{self.name}d"], tau)
 
 
 def velocities_of(
-    arm: Arm, form: StateForm, accelerations: Accelerations | None, how: RunOptions
+    arm: Arm, form: StateForm, accelerations: Accelerations | None, run_options: RunOptions
 ) -> VelocityChoice:
-    """The velocities of that name."""
+    """Velocity coordinates by name."""
     if form == "rates":
-        return JointRates(accelerations or FreeMotion(arm, how))
+        return JointRates(accelerations or FreeMotion(arm, run_options))
     if form not in STATE_FORMS:
         raise UsageError(f"there is no state '{form}'", hint=f"states are {', '.join(STATE_FORMS)}")
     if accelerations is not None:
         raise UsageError(f"constraints cannot be kept in {form}", hint="take the state 'rates'")
-    return DiagonalizingVelocities(arm, form, how)
+    return DiagonalizingVelocities(arm, form, run_options)
 
 
 class CostRate(Protocol):
-    """The rate of a cost (...) at a time t, for states, integrals and torques of the motors."""
+    """Rate of a cost (...) at time t, for states, integrals and motor torques."""
 
     def rate(
         self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats
@@ -131,9 +133,9 @@ class CostRate(Protocol):
 
 
 class Equations:
-    """dy/dt of y: positions, velocities, the work done so far, integrals of a control law, a cost.
+    """dy/dt of y: positions, velocities, work, integrals of the control law, and cost.
 
-    Each of them is one unbroken block for all states, so that kernels read it as it lies.
+    Each of them is one contiguous block for all states, as the kernels require.
     """
 
     def __init__(
@@ -143,16 +145,16 @@ class Equations:
         velocities: VelocityChoice,
         torque: Drive,
         accelerations: Accelerations,
-        how: RunOptions,
+        run_options: RunOptions,
         cost: CostRate | None = None,
     ) -> None:
-        self.arm, self.how, self._batch, self._cost = arm, how, batch, cost
+        self.arm, self.run_options, self._batch, self._cost = arm, run_options, batch, cost
         self.velocities, self.torque, self.accelerations = velocities, torque, accelerations
         self._count, self._curved = prod(batch), has_groups(arm)
         self._size = 0
 
     def start(self, q: Floats, qd: Floats) -> Floats:
-        """y at the beginning."""
+        """Initial y."""
         x = embedded(self.arm, q) if self._curved else q
         self._size = x.shape[-1]
         v = self.velocities.of(q, qd)
@@ -160,11 +162,11 @@ class Equations:
         return np.concatenate([x.ravel(), v.ravel(), np.zeros(more)])
 
     def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
-        """Positions, velocities and work as views; y may have leading axes of its own."""
+        """Positions, velocities and work as views; y may have leading axes."""
         count, lead = self._count, (*y.shape[:-1], *self._batch)
         first, second = count * self._size, count * (self._size + self.arm.n)
         if not lead:
-            # one state, which is asked for again and again, is in shape
+            # a single state already has the right shape; this path is called often
             return y[:first], y[first:second], y[second, ...]
         return (
             y[..., :first].reshape(*lead, self._size),
@@ -173,24 +175,24 @@ class Equations:
         )
 
     def integrals(self, y: Floats) -> Floats:
-        """Integrals of a control law (..., i), as a view."""
+        """Integrals of the control law (..., i), as a view."""
         start, lead = self._count * (self._size + self.arm.n + 1), (*y.shape[:-1], *self._batch)
         stop = start + self._count * self.torque.integrals
         own = y[..., start:stop]
         return own.reshape(*lead, self.torque.integrals) if lead else own
 
     def cost(self, y: Floats) -> Floats:
-        """The cost so far (...), as a view."""
+        """Accumulated cost (...), as a view."""
         return y[..., y.shape[-1] - self._count :].reshape((*y.shape[:-1], *self._batch))
 
     @property
     def curved(self) -> bool:
-        """Whether positions are embedded: y then has more of them than the arm has joints."""
+        """True if positions are embedded: y then has more of them than the arm has joints."""
         return self._curved
 
     @property
     def of_rates(self) -> bool:
-        """Whether the velocities in y are q̇ itself."""
+        """True if the velocities in y are q̇ itself."""
         return isinstance(self.velocities, JointRates)
 
     def state(self, y: Floats) -> tuple[Floats, Floats]:
@@ -203,7 +205,7 @@ class Equations:
         return coordinates_of(self.arm, x) if self._curved else x
 
     def rate(self, t: float, y: Floats, out: Floats) -> None:
-        """dy/dt, written into `out`."""
+        """Write dy/dt into `out`."""
         x, v, _ = self.parts(y)
         dx, dv, work = self.parts(out)
         q, z = self.positions(x), self.integrals(y)
@@ -213,24 +215,24 @@ class Equations:
         if self.torque.integrals:
             self.integrals(out)[...] = self.torque.integral_rates(t, q, qd, z)
         if self._cost is not None:
-            given = tau if self.torque.only_motors else self.motor_torque(t, q, qd, z)
-            self.cost(out)[...] = self._cost.rate(t, q, qd, z, given)
+            motor = tau if self.torque.only_motors else self.motor_torque(t, q, qd, z)
+            self.cost(out)[...] = self._cost.rate(t, q, qd, z, motor)
 
     def motor_torque(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
-        """The torques of the motors, while the integrals of a control law are these."""
+        """Motor torques for these integrals of the control law."""
         return self.torque.with_integrals(integrals).motor_torque(t, q, qd)
 
     def _power(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
-        """What torques and loads do, in W."""
-        quick = fast_call(self.arm, "power", self.how.get("engine", "auto"))
-        found: Floats | None = quick(q, qd, tau)
-        if found is not None:
-            return found
+        """Power of torques and loads, in W."""
+        quick = fast_call(self.arm, "power", self.run_options.get("engine", "auto"))
+        power: Floats | None = quick(q, qd, tau)
+        if power is not None:
+            return power
         driven = {"q": q, "qd": qd, "tau": tau}
-        return evaluate(self.arm, "power", driven, **self.how)["power"]
+        return evaluate(self.arm, "power", driven, **self.run_options)["power"]
 
     def replace(self, y: Floats, q: Floats, qd: Floats) -> None:
-        """Write another state into y, in place; the work stays."""
+        """Overwrite the state in y, in place; the work is unchanged."""
         x, v, _ = self.parts(y)
         x[...] = embedded(self.arm, q) if self._curved else q
         v[...] = self.velocities.of(q, qd)
@@ -240,14 +242,14 @@ class Equations:
 class Drive:
     """The torque on every joint.
 
-    wanted:      what motors are asked for
-    limits:      the torques that each of them can give
-    disturbance: what comes from elsewhere, which no motor's limit cuts off
-    law:         the control law whose integrals grow along with the motion
-    prescribed:  what joints that move as they are told take for it
+    command:     commanded motor torque
+    limits:      effort limits of the motors
+    disturbance: external torque, not subject to effort limits
+    law:         control law whose integrals are part of the state
+    prescribed:  motion of prescribed joints, which determines their torques
     """
 
-    wanted: Torque
+    command: Torque
     limits: EffortLimits
     disturbance: Torque | None = None
     law: StateFeedback | None = None
@@ -255,51 +257,55 @@ class Drive:
 
     @property
     def depends_on_state(self) -> bool:
-        """Whether the state matters."""
+        """True if the torque depends on the state."""
         more = self.disturbance is not None and self.disturbance.depends_on_state
-        return self.wanted.depends_on_state or more or self.prescribed is not None
+        return self.command.depends_on_state or more or self.prescribed is not None
 
     @property
     def only_motors(self) -> bool:
-        """Whether every torque is one of the motors."""
+        """True if motors provide the complete torque."""
         return self.disturbance is None and self.prescribed is None
 
     @property
     def integrals(self) -> int:
-        """How many integrals grow along with the motion."""
+        """Number of integrals in the state."""
         return 0 if self.law is None else self.law.memory
 
     def with_integrals(self, values: Floats) -> Drive:
-        """The torque as long as these integrals (..., i) stay what they are."""
-        return self if self.law is None else replace(self, wanted=self.law.given(values), law=None)
+        """The torque for fixed integrals (..., i)."""
+        return (
+            self
+            if self.law is None
+            else replace(self, command=self.law.with_integrals(values), law=None)
+        )
 
     def integral_rates(self, t: float, q: Floats, qd: Floats, values: Floats) -> Floats:
-        """How fast the integrals (..., i) grow."""
+        """Rates of the integrals (..., i)."""
         assert self.law is not None, "only laws with integrals are asked"
         return self.law.memory_rate(t, q, qd, values)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
-        return self.in_all(t, q, qd, self.cut(self.wanted(t, q, qd)))
+        return self.total(t, q, qd, self.cut(self.command(t, q, qd)))
 
     def cut(self, tau: Floats) -> Floats:
-        """What motors give of a torque."""
+        """Saturate a torque at the effort limits."""
         return tau.clip(*self.limits)
 
-    def in_all(self, t: float, q: Floats, qd: Floats, given: Floats) -> Floats:
-        """What motors give, and with it the disturbance."""
-        total = given if self.disturbance is None else given + self.disturbance(t, q, qd)
+    def total(self, t: float, q: Floats, qd: Floats, motor: Floats) -> Floats:
+        """Motor torque plus disturbance, with the torques of prescribed joints."""
+        total = motor if self.disturbance is None else motor + self.disturbance(t, q, qd)
         return total if self.prescribed is None else self.prescribed.torques(t, q, qd, total)
 
     def motor_torque(self, t: float, q: Floats, qd: Floats) -> Floats:
-        """The torques of the motors alone, without disturbances."""
-        given = self.cut(self.wanted(t, q, qd))
+        """Motor torques, without disturbances."""
+        motor = self.cut(self.command(t, q, qd))
         if self.prescribed is None:
-            return given
-        return self.of_motors(t, q, qd, given, self.in_all(t, q, qd, given))
+            return motor
+        return self.motor_share(t, q, qd, motor, self.total(t, q, qd, motor))
 
-    def of_motors(self, t: float, q: Floats, qd: Floats, given: Floats, total: Floats) -> Floats:
-        """What motors give, those of joints that move as told being asked for what it takes."""
+    def motor_share(self, t: float, q: Floats, qd: Floats, motor: Floats, total: Floats) -> Floats:
+        """Motor torques; those of prescribed joints are the torques that their motion requires."""
         if self.prescribed is None:
-            return given
+            return motor
         taken = total if self.disturbance is None else total - self.disturbance(t, q, qd)
-        return np.where(self.prescribed.driven != 0.0, taken, given)
+        return np.where(self.prescribed.driven != 0.0, taken, motor)

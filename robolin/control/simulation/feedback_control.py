@@ -22,31 +22,31 @@ from robolin.evaluation.evaluate import RunOptions, evaluate
 
 @dataclass(frozen=True, eq=False)
 class FeedbackControl(DisplayMixin):
-    """τ = τ₀ - K x at the joints with a motor, x the change of q, then of q̇, from q₀ and q̇₀.
+    """τ = τ₀ - K x at the actuated joints; x is the deviation of q, then of q̇, from q₀ and q̇₀.
 
-    With integral action, integrals z follow in x; they are 0 at first.
+    With integral action, integrals z follow in x; their initial value is 0.
 
     Fields:
-        K: gains (m, N), or (rows, m, N) at times (rows,), on straight lines between them; N is
-            2 n, and one more for every integral
+        K: gains (m, N), or (rows, m, N) at times (rows,), linearly interpolated; N is 2 n plus one
+            for every integral
         q: positions of the operating point (n,) or (rows, n), in rad or m
         qd: its velocities (n,) or (rows, n), in rad/s or m/s
         tau: its torques (n,) or (rows, n), in N·m or N
-        actuated: the names of the m joints with a motor; None for all if K has n rows, else for
-            those that the description has
-        time: when each row counts (rows,), in s; None for one operating point
-        basis: (n, d) on arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
-        P: (N, N) or (rows, N, N); with it, xᵀ P x is told along with the motion
+        actuated: names of the m actuated joints; None for all joints if K has n rows, else for
+            those in the robot file
+        time: time of each row (rows,), in s; None for one operating point
+        basis: (n, d) for arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
+        P: (N, N) or (rows, N, N); with it, `Simulation.lyapunov` is xᵀ P x
         integrals: (i, N) or (rows, i, N), ż = integrals x; None without integral action
-        dt: the sample time in s of torques that are held from sample to sample, where z grows by
-            dt integrals x; None for torques that always follow
-        Q: weights of x (N, N) in the cost xᵀQx + uᵀRu + 2xᵀNu, u = τ - τ₀ at the joints with a
-            motor, which is counted along with the motion; None for no cost
-        R: weights of u (m, m); needed with Q, as is P
-        N: weights of x and u (N, m); None for 0
-        cost_dt: the sample time in s of a cost that is a sum over samples; None for `dt`, and
-            for an integral where that is None too
-        arm: the arm that they are for, where any other is to be refused; None for any
+        dt: sample time in s of torques that are constant between samples, where z grows by
+            dt integrals x; None for continuous feedback
+        Q: weights of x (N, N) in the cost xᵀQx + uᵀRu + 2xᵀNu, with u = τ - τ₀ at the actuated
+            joints; the simulation accumulates the cost; None for no cost
+        R: weights of u (m, m); required with Q, as is P
+        N: cross weights of x and u (N, m); None for 0
+        cost_dt: sample time in s of a cost that is a sum over samples; None for `dt`, and for an
+            integral if `dt` is None too
+        arm: the arm of the design; any other arm is rejected; None accepts every arm
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -76,15 +76,15 @@ class FeedbackControl(DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class PDControl(DisplayMixin):
-    """τ = kp (q₀ - q) + kd (q̇₀ - q̇), and the torque that carries weight and loads if `hold`.
+    """τ = kp (q₀ - q) + kd (q̇₀ - q̇), plus the static torque of gravity and loads if `hold`.
 
     Fields:
-        q: where to go, (n,) or (rows, n), in rad or m
-        qd: how fast to be there, (n,) or (rows, n), in rad/s or m/s
+        q: target positions, (n,) or (rows, n), in rad or m
+        qd: target velocities, (n,) or (rows, n), in rad/s or m/s
         kp: N·m/rad or N/m, one number or one for each joint (n,)
         kd: N·m·s/rad or N·s/m, one number or one for each joint (n,)
-        hold: whether weight and loads are carried besides
-        time: when each row counts (rows,), in s; None for one pose
+        hold: compensate gravity and external loads
+        time: time of each row (rows,), in s; None for one pose
 
     Example:
         >>> arm, law = robolin.load("two-link"), robolin.PDControl([0.3, -0.7], kp=50.0, kd=10.0)
@@ -103,17 +103,17 @@ class PDControl(DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(DisplayMixin):
-    """The torque of inverse dynamics for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
+    """Inverse-dynamics control: the torque for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
 
-    Each joint then follows ë + kd ė + kp e = 0, whatever the others do.
+    Each joint then follows ë + kd ė + kp e = 0, decoupled from the others.
 
     Fields:
-        q: where to go, (n,) or (rows, n), in rad or m
-        qd: how fast to be there, (n,) or (rows, n), in rad/s or m/s
-        qdd: how to accelerate there, (n,) or (rows, n), in rad/s² or m/s²
+        q: target positions, (n,) or (rows, n), in rad or m
+        qd: target velocities, (n,) or (rows, n), in rad/s or m/s
+        qdd: target accelerations, (n,) or (rows, n), in rad/s² or m/s²
         kp: 1/s², one number or one for each joint (n,)
         kd: 1/s, one number or one for each joint (n,)
-        time: when each row counts (rows,), in s; None for one pose
+        time: time of each row (rows,), in s; None for one pose
 
     Example:
         >>> arm, law = robolin.load("two-link"), robolin.ComputedTorque([0.3, -0.7], kp=4.0, kd=4.0)
@@ -131,7 +131,7 @@ class ComputedTorque(DisplayMixin):
 
 
 def driven_joints(arm: Arm, law: FeedbackControl) -> Sequence[str]:
-    """The names of the joints that a control law drives."""
+    """Names of the joints that a control law actuates."""
     if law.actuated is not None:
         return law.actuated
     rows = np.shape(law.K)[-2:-1]
@@ -142,9 +142,9 @@ def driven_joints(arm: Arm, law: FeedbackControl) -> Sequence[str]:
 class StateFeedback:
     """Torques of a FeedbackControl.
 
-    memory: how many integrals there are
-    motors: which joints have one, counted from 0
-    dt:     the sample time of torques that are held
+    memory: number of integrals
+    motors: indices of the actuated joints
+    dt:     sample time of torques that are constant between samples
     """
 
     depends_on_state = True
@@ -160,7 +160,7 @@ class StateFeedback:
                 raise UsageError(f"{name} is {value!r}", hint=hint)
         self.dt, self._arm = law.dt, arm
         self.motors = [arm.joint_names.index(name) for name in names]
-        # a view of them, where all joints have one
+        # a view if all joints are actuated
         self._driven = slice(None) if self.motors == [*range(arm.n)] else self.motors
         self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
         freedoms = arm.n if self._basis is None else self._basis.shape[-1]
@@ -183,7 +183,7 @@ class StateFeedback:
         return np.concatenate([dq, dqd, integrals], axis=-1)
 
     def rows(self, end: float) -> dict[str, Floats]:
-        """What it follows and its gains: one of each, or (rows, …) up to the row after the end."""
+        """Reference and gains: one of each, or (rows, …) up to the first row after the end."""
         time, arrays = self._reference.time, self._reference.arrays
         if time is None:
             return arrays
@@ -191,16 +191,16 @@ class StateFeedback:
 
     @property
     def times(self) -> Floats | None:
-        """When each row of gains counts (rows,), in s; None for one operating point."""
+        """Time of each row of gains (rows,), in s; None for one operating point."""
         return self._reference.time
 
     @property
     def has_cost(self) -> bool:
-        """Whether there are weights."""
+        """True if the law has weights."""
         return self._weights is not None
 
     def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
-        """xᵀQx + uᵀRu + 2xᵀNu (...), for the torques tau (..., n) of the motors."""
+        """Cost rate xᵀQx + uᵀRu + 2xᵀNu (...), for motor torques tau (..., n)."""
         assert self._weights is not None, "only laws with weights have a cost"
         at = self._reference.at(t)
         x = self._state(at, q, qd, integrals)
@@ -209,17 +209,17 @@ class StateFeedback:
         return _quadratic(both, self._weights)
 
     def cost_to_go(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
-        """xᵀ P x (...)."""
+        """Cost-to-go xᵀ P x (...)."""
         at = self._reference.at(t)
         x = self._state(at, q, qd, integrals)
         return _quadratic(x, at["P"])
 
-    def given(self, integrals: Floats) -> GivenIntegrals:
-        """The torque as long as the integrals (..., i) are these."""
+    def with_integrals(self, integrals: Floats) -> GivenIntegrals:
+        """The torque for fixed integrals (..., i)."""
         return GivenIntegrals(self, integrals)
 
     def memory_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
-        """How fast the integrals (..., i) grow."""
+        """Rates of the integrals (..., i)."""
         if not self.memory:
             return np.zeros_like(integrals)
         at = self._reference.at(t)
@@ -235,7 +235,7 @@ class StateFeedback:
         tau = np.empty(q.shape)
         tau[...] = at["tau"]
         driven = tau[..., self._driven]
-        # sums in a fixed order: a state's bits do not depend on its neighbours
+        # fixed summation order: results do not depend on the batch
         for i, gains in enumerate(at["K"].T):
             driven -= gains * x[..., i, None]
         tau[..., self._driven] = driven
@@ -251,15 +251,15 @@ class StateFeedback:
         """xᵀ P x in every row."""
         if "P" not in self._reference.arrays:
             return None
-        found = np.empty_like(kinetic)
+        values = np.empty_like(kinetic)
         for row, t in enumerate(time.tolist()):
-            found[row] = self.cost_to_go(t, q[row], qd[row], memory[row])
-        return found
+            values[row] = self.cost_to_go(t, q[row], qd[row], memory[row])
+        return values
 
 
 @dataclass(frozen=True, eq=False)
 class GivenIntegrals:
-    """A regulator's torque while its integrals stay what they are."""
+    """Torque of a regulator for fixed integrals."""
 
     law: StateFeedback
     integrals: Floats
@@ -274,8 +274,8 @@ class TrackingController:
 
     depends_on_state = True
 
-    def __init__(self, arm: Arm, law: PDControl | ComputedTorque, how: RunOptions) -> None:
-        self._arm, self._how, self._law = arm, how, law
+    def __init__(self, arm: Arm, law: PDControl | ComputedTorque, run_options: RunOptions) -> None:
+        self._arm, self._run_options, self._law = arm, run_options, law
         self._kp, self._kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
         motion = {"q": law.q, "qd": law.qd}
         if isinstance(law, ComputedTorque):
@@ -284,16 +284,16 @@ class TrackingController:
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         at = self._reference.at(t)
-        wanted = self._kp * change_between(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
+        feedback = self._kp * change_between(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
         if isinstance(self._law, ComputedTorque):
-            return self._inverse(q, qd, at["qdd"] + wanted)
+            return self._inverse(q, qd, at["qdd"] + feedback)
         if self._law.hold:
-            return wanted + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
-        return wanted
+            return feedback + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
+        return feedback
 
     def _inverse(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         values = {"q": q, "qd": qd, "qdd": qdd}
-        return evaluate(self._arm, "inverse", values, **self._how)["tau"]
+        return evaluate(self._arm, "inverse", values, **self._run_options)["tau"]
 
     def error(self, q: Floats) -> None:
         return None
@@ -316,7 +316,7 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
 
 
 def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | None:
-    """[[Q, N], [Nᵀ, R]], the weights of x and u together; None without Q."""
+    """[[Q, N], [Nᵀ, R]], the joint weights of x and u; None without Q."""
     if law.Q is None:
         if law.R is not None or law.N is not None:
             raise UsageError("weights of a cost need Q", hint="give Q and R, or none of them")
@@ -335,8 +335,8 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
 
 def _quadratic(x: Floats, matrix: Floats) -> Floats:
     """xᵀ matrix x of vectors (..., i)."""
-    found: Floats = np.einsum("...i,ij,...j->...", x, matrix, x)
-    return found
+    value: Floats = np.einsum("...i,ij,...j->...", x, matrix, x)
+    return value
 
 
 def _gain(arm: Arm, name: str, value: ArrayLike) -> Floats:

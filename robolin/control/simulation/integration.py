@@ -1,4 +1,4 @@
-"""One integration of a motion: its steps, what happens between them, and its cost."""
+"""Integration of a motion: steps, callbacks between the steps, and cost."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from robolin.control.simulation.simulated_motion import FeedbackCost
 from robolin.control.simulation.step_failure import StepFailure
 from robolin.core.arrays import Floats
 
-# brings q and q̇ back to what a constraint allows
+# projects q and q̇ onto the constraints
 Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
 class Integration:
-    """Equations, their steps, and what happens between the steps.
+    """Equations of motion, their integrator, and callbacks between the steps.
 
-    account:      counts the cost of a regulator
-    project:      brings states back to a constraint after each fixed step
-    look:         samples torques that are held
-    integrals_at: integrals of the law that are no part of y
+    account:      accumulates the cost of a regulator
+    project:      projects states onto the constraints after each fixed step
+    look:         called before each step; samples held torques
+    integrals_at: integrals of the control law that are not part of y
     """
 
     equations: Equations
@@ -36,7 +36,7 @@ class Integration:
     integrals_at: IntegralsAt | None = None
 
     def steps(self, y: Floats) -> tuple[Floats, FeedbackCost | None]:
-        """y at the moments to keep (rows, …), and the cost of the motion."""
+        """Integrate; return y at the stored times (rows, …) and the cost of the motion."""
         may_adapt = self.project is None and self.look is None
         failure = StepFailure(self.equations, self.schedule, may_adapt)
         rate, schedule, account = self.equations.rate, self.schedule, self.account

@@ -1,4 +1,4 @@
-"""From rates to motion: Runge–Kutta with fixed steps, and methods that adapt theirs."""
+"""Integrators: Runge–Kutta with fixed steps, and SciPy's methods with adaptive steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robolin.control.simulation.schedule import DEFAULT_DT, Schedule
 from robolin.core.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 
-# what SciPy calls them
+# SciPy's names of the integrators
 SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
 # adaptive steps end after more evaluations of dy/dt than this, and than this per second of
@@ -23,14 +23,14 @@ EVALUATION_BUDGET = 1_000_000
 
 # writes dy/dt at (t, y) into its last argument
 Rate = Callable[[float, Floats, Floats], None]
-# changes y in place after a step, as a constraint may ask
+# changes y in place after a step, for example to satisfy constraints
 Repair = Callable[[Floats], None]
-# looks at (t, y) before the step of a number, counted from 0
+# called with (step, t, y) before each step; steps count from 0
 Look = Callable[[int, float, Floats], None]
 
 
 class Failure(Protocol):
-    """Makes the errors of an integration that cannot go on."""
+    """Builds the error of an integration that cannot continue."""
 
     def __call__(
         self, t: float, before: Floats, y: Floats, error: RobolinError
@@ -48,18 +48,18 @@ def fixed_steps(
     repair: Repair | None = None,
     look: Look | None = None,
 ) -> Floats:
-    """y at every moment that the schedule keeps, (rows, …), by the classical method of order 4.
+    """Integrate with fixed steps (RK4); return y at the stored times (rows, …).
 
     k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
     k₃ = f(t + h/2, y + h k₂/2)       k₄ = f(t + h, y + h k₃)
     y(t + h) = y + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
     """
-    y, kept, row = y.copy(), np.empty((len(schedule.moments()), *y.shape)), 0
-    k, total, moved = (np.empty_like(y) for _ in range(3))
+    y, kept, row = y.copy(), np.empty((len(schedule.times()), *y.shape)), 0
+    k, total, work = (np.empty_like(y) for _ in range(3))
     before = y.copy()
     with np.errstate(all="ignore"):
-        for step, (t, h) in enumerate(schedule.stretches()):
-            if schedule.keeps(step):
+        for step, (t, h) in enumerate(schedule.segments()):
+            if schedule.is_kept(step):
                 kept[row], row = y, row + 1
             at, state = t, y
             try:
@@ -68,12 +68,12 @@ def fixed_steps(
                 rate(t, y, k)
                 total[...] = k
                 for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-                    np.multiply(k, share * h, out=moved)
-                    moved += y
-                    at, state = t + share * h, moved
-                    rate(at, moved, k)
-                    np.multiply(k, weight, out=moved)
-                    total += moved
+                    np.multiply(k, share * h, out=work)
+                    work += y
+                    at, state = t + share * h, work
+                    rate(at, work, k)
+                    np.multiply(k, weight, out=work)
+                    total += work
                 total *= h / 6.0
                 before[...] = y
                 y += total
@@ -83,7 +83,7 @@ def fixed_steps(
             except RobolinError as error:
                 raise failure(at, before, state, error) from error
         if failure.diverged(y):
-            # no step follows in which the rates of the last state would fail
+            # no later step would notice that the rates of the last state fail
             try:
                 rate(schedule.duration, y, k)
             except RobolinError as error:
@@ -99,16 +99,16 @@ def adapted_steps(
     failure: Failure,
     along: Callable[[Any], None] | None = None,
 ) -> Floats:
-    """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
+    """Integrate with adaptive steps; return y at the stored times (rows, …).
 
-    Between steps the method's own interpolant gives the rows.
+    The dense output of the method gives the rows between steps.
 
     Args:
         rate: writes dy/dt
-        y: the first state
+        y: the initial state
         schedule: duration, tolerances and rows
-        failure: makes the errors
-        along: gets the interpolant, y as a function of t, once all steps are taken
+        failure: builds the errors
+        along: called with the dense output, y as a function of t, after the last step
     """
     integrate = _solver()
     k, latest, evaluations = np.empty_like(y), [(0.0, y)], 0
@@ -126,21 +126,21 @@ def adapted_steps(
         return k.copy()
 
     with np.errstate(all="ignore"):
-        found = integrate(
+        solution = integrate(
             slope,
             (0.0, schedule.duration),
             y,
             method=SCIPY_INTEGRATORS[schedule.integrator],
-            t_eval=schedule.moments(),
+            t_eval=schedule.times(),
             rtol=schedule.relative,
             atol=schedule.absolute,
             dense_output=along is not None,
         )
-    if not found.success:
+    if not solution.success:
         raise failure.stopped(*latest[0])
     if along is not None:
-        along(found.sol)
-    motion: Floats = found.y.T
+        along(solution.sol)
+    motion: Floats = solution.y.T
     return motion
 
 
@@ -155,12 +155,12 @@ def _solver() -> Any:
     return solve_ivp
 
 
-# what rounding may make of a whole number of steps, or of a sample's moment
+# relative round-off of a number of steps, or of a sample time
 _ROUNDING = 1e-9
 
 
 class ZeroOrderHold:
-    """The torque of the last sample; integrals of the law grow from sample to sample."""
+    """Zero-order hold: the torque of the last sample; integrals grow from sample to sample."""
 
     depends_on_state = False
 
@@ -170,9 +170,9 @@ class ZeroOrderHold:
         self._integrals = [np.zeros((*batch, law.memory))]
 
     def sample(self, t: float, q: Floats, qd: Floats) -> None:
-        """Look at the arm, and take another torque."""
+        """Sample the state and update the torque."""
         now = self._integrals[-1]
-        self._torques.append(self._law.given(now)(t, q, qd))
+        self._torques.append(self._law.with_integrals(now)(t, q, qd))
         self._integrals.append(now + self._dt * self._law.memory_rate(t, q, qd, now))
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
@@ -182,14 +182,14 @@ class ZeroOrderHold:
         """The integrals (..., i) at a time up to the last sample, and after it."""
         return self._integrals[int(t / self._dt + _ROUNDING)]
 
-    def taken(self) -> HeldTorqueHistory:
-        """All of them, once the motion is over."""
+    def history(self) -> HeldTorqueHistory:
+        """All torques and integrals, after the motion."""
         return HeldTorqueHistory(self._dt, self._torques, self._integrals)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldTorqueHistory:
-    """The torques of all samples; the last one also counts for the end of the motion."""
+    """Torques of all samples; the last one also applies at the end of the motion."""
 
     dt: float
     torques: list[Floats]
@@ -203,12 +203,12 @@ class HeldTorqueHistory:
         return self.torques[min(self._sample(t), len(self.torques) - 1)]
 
     def integrals_at(self, time: Floats) -> Floats:
-        """The integrals (rows, …) at these moments."""
+        """The integrals (rows, …) at these times."""
         return np.stack([self.integrals[self._sample(t)] for t in time.tolist()])
 
 
 def steps_between(schedule: Schedule, dt: float) -> int:
-    """How many steps of the integrator there are from sample to sample."""
+    """Number of integrator steps per sample."""
     if not schedule.fixed:
         hint = "leave out the tolerance and take rk4"
         raise UsageError("torques held between samples need steps of fixed size", hint=hint)
@@ -222,7 +222,7 @@ def steps_between(schedule: Schedule, dt: float) -> int:
 
 
 def fitting_schedule(schedule: Schedule, dt: float) -> Schedule:
-    """The schedule with steps that divide dt, unless it says which ones to take."""
+    """A schedule whose default step divides dt; an explicit step is unchanged."""
     if schedule.dt is not None or not schedule.fixed:
         return schedule
     return replace(schedule, dt=dt / max(1, ceil(dt / DEFAULT_DT - _ROUNDING)))

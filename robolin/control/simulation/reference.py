@@ -1,4 +1,4 @@
-"""What a controller follows: one point, or a motion on straight lines between its rows."""
+"""Reference of a controller: one point, or a linearly interpolated trajectory."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from robolin.evaluation.prescribed_joints import (
 
 @dataclass(frozen=True, eq=False)
 class ReferenceMotion:
-    """Arrays by name, one of each, or (rows, …) at times (rows,); 'q' turns the short way."""
+    """Arrays by name, constant or (rows, …) at times (rows,); 'q' takes the shortest rotation."""
 
     arm: Arm
     time: Floats | None
     arrays: dict[str, Floats]
 
     def at(self, t: float) -> dict[str, Floats]:
-        """The arrays at a moment, as in the nearest row outside."""
+        """Interpolate the arrays at time t; outside the range, use the nearest row."""
         if self.time is None:
             return self.arrays
         after = int(np.searchsorted(self.time, t, side="right"))
@@ -46,14 +46,14 @@ class ReferenceMotion:
             return {name: array[row] for name, array in self.arrays.items()}
         start, stop = self.time[after - 1], self.time[after]
         share = (t - start) / (stop - start)
-        found = {
+        arrays = {
             name: (1.0 - share) * array[after - 1] + share * array[after]
             for name, array in self.arrays.items()
         }
-        if "q" in found and has_groups(self.arm):
+        if "q" in arrays and has_groups(self.arm):
             before, later = self.arrays["q"][after - 1], self.arrays["q"][after]
-            found["q"] = advanced(self.arm, before, share * difference(self.arm, before, later))
-        return found
+            arrays["q"] = advanced(self.arm, before, share * difference(self.arm, before, later))
+        return arrays
 
 
 def reference_of(
@@ -62,7 +62,7 @@ def reference_of(
     motion: dict[str, JointValues],
     matrices: dict[str, Floats] | None = None,
 ) -> ReferenceMotion:
-    """A reference with joint values (n,) or (rows, n), and matrices with as many rows."""
+    """Build a reference from joint values (n,) or (rows, n), and matrices with as many rows."""
     require_same_rows(motion, vectors={"time": time})
     arrays = joint_arrays(arm, motion)
     shapes = dict.fromkeys(arrays, (arm.n,))
@@ -77,25 +77,25 @@ def reference_of(
                 hint = "time says when a reference of several rows is where"
                 raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
         return ReferenceMotion(arm, None, arrays)
-    moments = seconds_of(time)
-    if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
+    times = seconds_of(time)
+    if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
         raise RobolinError("time of the controller is not a row of rising numbers")
     for name, array in arrays.items():
-        if array.ndim > len(shapes[name]) and len(array) != len(moments):
-            raise RobolinError(f"{name} has {len(array)} rows, time has {len(moments)}")
-        arrays[name] = np.broadcast_to(array, (len(moments), *shapes[name]))
-    return ReferenceMotion(arm, moments, arrays)
+        if array.ndim > len(shapes[name]) and len(array) != len(times):
+            raise RobolinError(f"{name} has {len(array)} rows, time has {len(times)}")
+        arrays[name] = np.broadcast_to(array, (len(times), *shapes[name]))
+    return ReferenceMotion(arm, times, arrays)
 
 
-# accelerations for all times, or a function of t in s that gives them
+# constant accelerations, or a function of t in s
 AnyAcceleration = JointValues | Callable[[float], JointValues]
 
 
 @dataclass(frozen=True)
 class Prescription:
-    """Which joints move as they are told, and how: q̈ for all times, or a function of time.
+    """Prescribed joints and their acceleration: q̈ constant, or a function of time.
 
-    origin: where q̈ comes from, in words
+    origin: source of q̈, for messages
     """
 
     joints: JointsNamed
@@ -105,66 +105,66 @@ class Prescription:
 
 @dataclass(frozen=True, eq=False)
 class PrescribedMotion:
-    """The same on an arm; `driven` is 1 for the coordinates (n,) of those joints, else 0."""
+    """A prescription on an arm; `driven` (n,) is 1 at coordinates of prescribed joints, else 0."""
 
     arm: Arm
     driven: Floats
     qdd: AnyAcceleration
-    how: RunOptions
-    # torques are asked for first, and the accelerations that came with them right after
+    run_options: RunOptions
+    # the integrator requests torques first and then the accelerations computed with them
     _latest: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
-        """q̈ at a moment t: as told, or what the torques make of it."""
+        """q̈ at time t: as prescribed, or from the torques."""
         if self._latest.get("tau") is not tau:
             self.torques(t, q, qd, tau)
         return self._latest["qdd"]
 
     def torques(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
-        """The torques, those of the joints that move as told being what that takes."""
-        given = {
+        """The torques; those of prescribed joints are the torques that their motion requires."""
+        inputs = {
             "q": q,
             "qd": qd,
             "tau": tau,
             "qdd": self._prescribed_accelerations(t),
             "prescribed": self.driven,
         }
-        self._latest.update(evaluate(self.arm, "forward-prescribed", given, **self.how))
+        self._latest.update(evaluate(self.arm, "forward-prescribed", inputs, **self.run_options))
         return self._latest["tau"]
 
     def _prescribed_accelerations(self, t: float) -> Floats:
         if not callable(self.qdd):
             return as_joint_array(self.arm, "qdd", self.qdd)
-        return _sound(self.arm, self.driven, self.qdd(t))
+        return _checked_accelerations(self.arm, self.driven, self.qdd(t))
 
 
-def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
-    """Accelerations (n,) at one moment, of joints that move as told alone."""
-    told = prescribed_accelerations(arm, driven, qdd)
-    if told.ndim != 1:
+def _checked_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
+    """Check accelerations (n,) at one time; only prescribed joints may have them."""
+    accelerations = prescribed_accelerations(arm, driven, qdd)
+    if accelerations.ndim != 1:
         hint = "one acceleration per joint, or a function of time that gives them"
-        raise UsageError(f"qdd has shape {told.shape}", where="qdd", hint=hint)
-    require_sound(arm, {"qdd": told})
-    require_prescribed_inputs(arm, driven, told, np.zeros(arm.n))
-    return told
+        raise UsageError(f"qdd has shape {accelerations.shape}", where="qdd", hint=hint)
+    require_sound(arm, {"qdd": accelerations})
+    require_prescribed_inputs(arm, driven, accelerations, np.zeros(arm.n))
+    return accelerations
 
 
 def prescribed_motion(
-    arm: Arm, wish: Prescription | None, tau: object, how: RunOptions
+    arm: Arm, request: Prescription | None, tau: object, run_options: RunOptions
 ) -> PrescribedMotion | None:
-    """What a prescription means on this arm, beside a torque that is the same at all times."""
-    if wish is None:
+    """Apply a prescription to this arm and check it against a constant torque."""
+    if request is None:
         return None
-    driven = prescribed_joints(arm, wish.joints)
+    driven = prescribed_joints(arm, request.joints)
     if isinstance(tau, np.ndarray):
         require_prescribed_inputs(arm, driven, np.zeros(arm.n), tau)
-    if not callable(wish.qdd):
-        _sound(arm, driven, wish.qdd)
-    return PrescribedMotion(arm, driven, wish.qdd, how)
+    if not callable(request.qdd):
+        _checked_accelerations(arm, driven, request.qdd)
+    return PrescribedMotion(arm, driven, request.qdd, run_options)
 
 
 def prescription(prescribe: JointsNamed | None, qdd: AnyAcceleration | None) -> Prescription | None:
-    """What the keywords of a function ask for."""
+    """Prescription from the keywords `prescribe` and `qdd`."""
     if prescribe is None:
         if qdd is not None:
             hint = "prescribe= says which joints move as it tells"

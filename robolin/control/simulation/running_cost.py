@@ -1,4 +1,4 @@
-"""The cost of a motion under state feedback, counted along the steps and not over stored rows."""
+"""Cost of a motion under state feedback, accumulated per step and not per stored row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost
 from robolin.core.arrays import Floats
 
-# how far a step or a row may be from a sample, as a share of the sample time
+# largest distance of a step or row from a sample, as a fraction of the sample time
 ON_TIME = 1e-6
 # nodes of Gauss–Legendre quadrature on every adaptive step: exact up to degree 13
 _NODES = 7
@@ -24,11 +24,11 @@ IntegralsAt = Callable[[float, Floats], Floats]
 
 
 class RunningCost:
-    """∫ xᵀQx + uᵀRu + 2xᵀNu dt, or its sum over samples, while the gains of a law count.
+    """∫ xᵀQx + uᵀRu + 2xᵀNu dt, or its sum over samples, over the time range of the gains.
 
-    With fixed steps the integral is a state of the integrator: `Equations.rate` asks for its
-    rate, and only whole steps within the times of the gains count.  With adaptive steps it is a
-    quadrature of the interpolant on every step, so that the cost changes no step size.
+    With fixed steps the integral is a state of the integrator, and `Equations.rate` calls `rate`;
+    only complete steps within the time range of the gains count.  With adaptive steps it is a
+    quadrature of the dense output on every step, so that the cost changes no step size.
     """
 
     def __init__(self, law: StateFeedback, schedule: Schedule, batch: tuple[int, ...]) -> None:
@@ -46,11 +46,11 @@ class RunningCost:
 
     @property
     def integrated(self) -> bool:
-        """Whether the cost is an integral over time; else it is a sum over samples."""
+        """True if the cost is an integral over time; otherwise it is a sum over samples."""
         return self._dt is None
 
     def _sample_times(self, origin: float) -> Floats:
-        """The times of the samples within the motion, for a cost that is a sum over them."""
+        """Times of the samples within the motion, for a cost that is a sum."""
         if self._dt is None:
             return np.zeros(0)
         first = max(0, ceil(-origin / self._dt - ON_TIME))
@@ -60,11 +60,11 @@ class RunningCost:
     def rate(
         self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats
     ) -> Floats | float:
-        """The rate (...) of the cost; 0 during steps that do not count."""
+        """Rate (...) of the cost; 0 during steps that do not count."""
         return self._law.cost_rate(t, q, qd, integrals, tau) if self.counting else 0.0
 
     def look(self, equations: Equations, t: float, y: Floats, integrals_at: IntegralsAt) -> None:
-        """Take notice of the state y at time t, before the fixed step that begins there."""
+        """Record the state y at time t, before the fixed step that begins there."""
         if not self.integrated:
             self._sample(equations, t, y, integrals_at)
             return
@@ -80,7 +80,7 @@ class RunningCost:
         self.counting = counts
 
     def _sample(self, equations: Equations, t: float, y: Floats, integrals_at: IntegralsAt) -> None:
-        """Add the cost of the sample before, if there is a sample at time t."""
+        """Add the cost of the previous sample, if there is a sample at time t."""
         assert self._dt is not None, "only sums are sampled"
         at = self._samples[self._sampled] if self._sampled < len(self._samples) else np.inf
         if abs(t - at) > ON_TIME * self._dt:
@@ -102,20 +102,20 @@ class RunningCost:
     def after_steps(
         self, equations: Equations, y: Floats, integrals_at: IntegralsAt
     ) -> FeedbackCost | None:
-        """The cost after the last fixed step; None where the gains or the samples were missed."""
+        """Cost after the last fixed step; None if gains or samples do not match the steps."""
         end = self._schedule.duration
         if not self.integrated:
             self._sample(equations, end, y, integrals_at)
-            return self._found(self._spent) if self._sampled == len(self._samples) else None
+            return self._cost(self._spent) if self._sampled == len(self._samples) else None
         if self.counting:
             self._last = self._to_go(equations, end, y, integrals_at)
-        return self._found(equations.cost(y).copy())
+        return self._cost(equations.cost(y).copy())
 
     def along(self, equations: Equations, solution: Any) -> FeedbackCost | None:
-        """The cost of a motion by adaptive steps, from its interpolant.
+        """Cost of a motion with adaptive steps, from its dense output.
 
         Args:
-            equations: of the motion
+            equations: equations of the motion
             solution: SciPy's `OdeSolution`, y as a function of t
         """
 
@@ -125,7 +125,7 @@ class RunningCost:
         if not self.integrated:
             for t in self._samples.tolist():
                 self._sample(equations, t, solution(t), integrals_at)
-            return self._found(self._spent)
+            return self._cost(self._spent)
         if self._end <= self._begin:
             return None
         breaks = [] if self._law.times is None else self._law.times.tolist()
@@ -141,13 +141,13 @@ class RunningCost:
         self._first, self._last = (
             self._to_go(equations, t, solution(t), integrals_at) for t in (self._begin, self._end)
         )
-        return self._found(self._spent)
+        return self._cost(self._spent)
 
     def _rate_at(self, equations: Equations, t: float, y: Floats) -> Floats | float:
         (q, qd), integrals = equations.state(y), equations.integrals(y)
         return self.rate(t, q, qd, integrals, equations.motor_torque(t, q, qd, integrals))
 
-    def _found(self, spent: Floats) -> FeedbackCost | None:
+    def _cost(self, spent: Floats) -> FeedbackCost | None:
         if self._first is None or self._last is None:
             return None
         return FeedbackCost(spent, self._last, self._first)

@@ -1,4 +1,4 @@
-"""When to step and when to look: the moments of a simulation."""
+"""Schedule of a simulation: steps and stored times."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ DEFAULT_RTOL = 1e-9
 DEFAULT_ROWS = 101
 MOST_STEPS = 100_000_000
 
-# a last step shorter than this share of the others is rounding of duration / dt
+# a last step shorter than this fraction of the others is round-off of duration / dt
 _SLIVER = 1e-9
-# below this a relative tolerance cannot be met in double precision
+# smallest relative tolerance that double precision can meet
 _TIGHTEST = 1e-13
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How far to go, by what steps, and which moments to keep.
+    """Duration, step sizes and stored rows of a simulation.
 
-    dt:    the step of rk4; the time between rows of the others
-    every: rk4 keeps every so many steps, and the first and last moment; None keeps only those
-    rows:  how many rows the others keep
+    dt:    step of rk4; with adaptive steps, the time between rows
+    every: rk4 stores every n-th step, the first and the last; None stores only these two
+    rows:  number of rows with adaptive steps
     """
 
     duration: float
@@ -54,7 +54,7 @@ class Schedule:
 
     @property
     def steps(self) -> int:
-        """How many steps of dt reach the end, the last one possibly shorter."""
+        """Number of steps of dt to the end; the last one may be shorter."""
         return max(1, ceil(self.duration / self._dt - _SLIVER))
 
     @property
@@ -68,42 +68,42 @@ class Schedule:
 
     @property
     def relative(self) -> float:
-        """The tolerance of each step beside the size of the state."""
+        """Relative tolerance of each step."""
         return DEFAULT_RTOL if self.rtol is None else self.rtol
 
     @property
     def absolute(self) -> float:
-        """The tolerance of each step where the state is small."""
+        """Absolute tolerance of each step."""
         return self.relative if self.atol is None else self.atol
 
     def with_steps(self, factor: float) -> Schedule:
-        """Steps longer by a factor of 2 or 1/2, or tolerances larger by 10 or 1/10; two rows."""
+        """A schedule with steps scaled by 2 or 1/2, or tolerances by 10 or 1/10; two rows."""
         if self.fixed:
             return replace(self, dt=factor * self._dt, every=None)
         wider = 5.0 * factor if factor > 1.0 else factor / 5.0
         rtol = max(_TIGHTEST, wider * self.relative)
         return replace(self, dt=None, rows=2, rtol=rtol, atol=wider * self.absolute)
 
-    def moments(self) -> Any:
+    def times(self) -> Any:
         """The times of the rows, from 0 to the duration."""
         if self.fixed or (self.rows is None and self.dt is not None):
-            kept = [step for step in range(self.steps) if self.keeps(step) or not self.fixed]
+            kept = [step for step in range(self.steps) if self.is_kept(step) or not self.fixed]
             return np.array([*(step * self._dt for step in kept), self.duration])
         return np.linspace(0.0, self.duration, self.rows or DEFAULT_ROWS)
 
-    def keeps(self, step: int) -> bool:
-        """Whether the moment after so many steps, short of the end, is kept."""
+    def is_kept(self, step: int) -> bool:
+        """Return whether the time after this number of steps, before the end, is stored."""
         return step % self.every == 0 if self.every else step == 0
 
-    def stretches(self) -> Iterator[tuple[float, float]]:
-        """Where each step of fixed size begins, and how long it is."""
+    def segments(self) -> Iterator[tuple[float, float]]:
+        """Start time and length of each fixed step."""
         for step in range(self.steps):
             start = step * self._dt
             last = step == self.steps - 1
             yield start, self.duration - start if last else self._dt
 
     def settings_text(self) -> str:
-        """The integrator and its settings in words."""
+        """Describe the integrator and its settings."""
         name = INTEGRATOR_NAMES[self.integrator]
         if self.fixed:
             steps = pluralize(self.steps, "step")
@@ -120,7 +120,7 @@ def scheduled(
     every: int | None,
     rows: int | None,
 ) -> Schedule:
-    """The schedule these settings ask for; a tolerance asks for steps of adapted size."""
+    """Build a schedule from these settings; a tolerance selects adaptive steps."""
     chosen = integrator or ("rk4" if rtol is None and atol is None else "dop853")
     if chosen not in INTEGRATOR_NAMES:
         hint = f"integrators are {', '.join(INTEGRATOR_NAMES)}"

@@ -1,4 +1,4 @@
-"""A motion from its beginning: integrated, and looked at row by row."""
+"""Simulation of a motion from its initial state."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closure
 
 @dataclass(frozen=True)
 class SimulationTask:
-    """What is to be simulated, but for where it starts."""
+    """Settings of a simulation, without the initial state."""
 
     arm: Arm
     schedule: Schedule
@@ -99,45 +99,44 @@ def simulate(
     prescribe: JointsNamed | None = None,
     qdd: AnyAcceleration | None = None,
 ) -> Simulation:
-    """The motion of an arm from a state, or from many at once.
+    """Simulate the motion of an arm from one initial state or a batch of them.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        duration: how long, in s
-        dt: the step of rk4, in s  [1 ms]; else the time between rows
-        rtol, atol: tolerances of steps whose size adapts; each state then takes its own steps
-        integrator: "rk4", or "dop853", "rk45", "radau" whose steps adapt
-        every: with rk4, steps from row to row; None keeps only the first and the last
-        rows: how many rows to keep when steps adapt  [101]
-        tau: one torque (..., n) for all times in N·m or N, a `TorqueTable`, or a function of t, q
-            and q̇
-        hold: add the torque that carries weight and loads
+        duration: length in s
+        dt: the step of rk4, in s  [1 ms]; with adaptive steps, the time between rows
+        rtol, atol: tolerances of adaptive steps; each state then has its own steps
+        integrator: "rk4" (fixed steps), or "dop853", "rk45", "radau" (adaptive steps)
+        every: with rk4, steps per row; None stores only the first and the last
+        rows: number of rows with adaptive steps  [101]
+        tau: constant torque (..., n) in N·m or N, a `TorqueTable`, or a function of t, q and q̇
+        hold: add the static torque that compensates gravity and loads
         control: a `RateControl`, `PoseControl`, `PDControl`, `ComputedTorque` or
-            `FeedbackControl` in place of tau and hold
-        state: the velocities that are integrated: q̇ ("rates"), "xi" or "nu"
-        limits: cut torques off at what the description allows
-        accelerations: q̈ of t, q, q̇ and τ where something else constrains the arm
-        project: brings q and q̇ back to such a constraint after each step
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        baumgarte: alpha and beta in 1/s that draw the closures of loops shut, in place of
-            bringing every step back onto them
-        disturbance: torques as for tau, or a `Push`, that act besides and are no motor's: limits
-            do not cut them off, and `.tau` is without them
-        prescribe: joints that move as told, such as "base" of an arm with a floating base, whatever
-            torque that takes; `.tau` tells it
-        qdd: their accelerations (n,) in rad/s² or m/s² for all times, or a function of t that
-            gives them; the others' are 0 there  [0]
+            `FeedbackControl` instead of tau and hold
+        state: the integrated velocities: q̇ ("rates"), "xi" or "nu"
+        limits: saturate torques at the effort limits of the robot file
+        accelerations: q̈ as a function of t, q, q̇ and τ, for other constraints
+        project: projects q and q̇ onto such constraints after each step
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        baumgarte: alpha and beta in 1/s of Baumgarte stabilization of the loop constraints, instead
+            of a projection after every step
+        disturbance: external torques as for tau, or a `Push`; effort limits do not apply to them,
+            and `.tau` excludes them
+        prescribe: joints with prescribed motion, such as "base" of an arm with a floating base;
+            `.tau` contains the torque that this requires
+        qdd: accelerations (n,) of the prescribed joints in rad/s² or m/s², constant or a function
+            of t; 0 for all other joints  [0]
 
     Returns:
         a `Simulation`
 
     Raises:
-        RobolinError: values that are not sound, a state off its closures, a motion that runs
-            away, gains that were found for an arm with other figures, or that are too stiff for dt
-        UsageError: settings that do not go together, or an option with a value it cannot have
+        RobolinError: invalid values, violated loop constraints, a motion that diverges, gains that
+            belong to an arm with other parameters, or gains that are too stiff for dt
+        UsageError: options that cannot be combined, or an option with an invalid value
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -158,7 +157,7 @@ def simulate(
 
 
 def with_samples_met(task: SimulationTask) -> SimulationTask:
-    """The task with steps that end where held torques change, unless it says which to take."""
+    """Choose steps that end at the samples of held torques, unless the task sets the step."""
     law = task.control
     if not isinstance(law, FeedbackControl) or law.dt is None:
         return task
@@ -168,7 +167,7 @@ def with_samples_met(task: SimulationTask) -> SimulationTask:
 def run_simulation(
     task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque
 ) -> Simulation:
-    """The motion that a task asks for, from these states."""
+    """Simulate a task from these states."""
     _require_one_drive(task, tau)
     require_own_gains(task.arm, task.control)
     if task.prescribed is not None:
@@ -181,8 +180,8 @@ def run_simulation(
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.prescribed is None and task.accelerations is None:
-        how: RunOptions = {"engine": task.engine, "jobs": task.jobs}
-        require_short_steps(task.arm, task.control, task.schedule, how)
+        run_options: RunOptions = {"engine": task.engine, "jobs": task.jobs}
+        require_short_steps(task.arm, task.control, task.schedule, run_options)
     if task.arm.loops:
         task = _on_closures(task, q, qd)
     elif task.baumgarte is not None:
@@ -194,18 +193,18 @@ def run_simulation(
 
 
 def _on_closures(task: SimulationTask, q: Floats, qd: Floats) -> SimulationTask:
-    """The task on the tree of an arm with loops, kept on their closures."""
-    how = _run_options(task, prod(q.shape[:-1]))
-    loops = simulated_loops(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
+    """Run the task on the tree of an arm with loops, with its loop constraints enforced."""
+    run_options = _run_options(task, prod(q.shape[:-1]))
+    loops = simulated_loops(task.arm, q, qd, run_options, task.baumgarte, task.schedule.fixed)
     return replace(task, arm=loops.tree, accelerations=loops.accelerations, project=loops.project)
 
 
 def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
     if callable(tau) or isinstance(tau, TorqueTable):
-        given = True
+        has_torque = True
     else:
-        given = bool(as_joint_array(task.arm, "tau", tau).any())
-    if task.control is not None and (task.hold or given):
+        has_torque = bool(as_joint_array(task.arm, "tau", tau).any())
+    if task.control is not None and (task.hold or has_torque):
         hint = "a control law gives the torque, weight and losses included"
         raise UsageError("control cannot go together with tau or hold", where="control", hint=hint)
 
@@ -213,52 +212,53 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
 def _together(
     arm: Arm, q: JointValues, qd: JointValues, tau: AnyTorque
 ) -> tuple[Floats, Floats, AnyTorque]:
-    """Sound values of the same leading axes; a torque that is no array stays as it is."""
-    given = {"q": q, "qd": qd}
+    """Broadcast and check the inputs; a torque that is not an array is unchanged."""
+    inputs = {"q": q, "qd": qd}
     if not (callable(tau) or isinstance(tau, TorqueTable)):
-        given["tau"] = tau
-    arrays = joint_arrays(arm, given)
+        inputs["tau"] = tau
+    arrays = joint_arrays(arm, inputs)
     batch = batch_of(arrays)
     spread = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
     for row in np.flatnonzero(nonfinite_input_rows(arm, arrays, batch)):
-        place = np.unravel_index(row, batch) if batch else ()
-        require_sound(arm, {name: values[place] for name, values in spread.items()})
+        index = np.unravel_index(row, batch) if batch else ()
+        require_sound(arm, {name: values[index] for name, values in spread.items()})
     return spread["q"], spread["qd"], arrays.get("tau", tau)
 
 
 def _run_options(task: SimulationTask, states: int) -> RunOptions:
-    """Kernels as soon as they pay; which engine runs changes no bit."""
+    """Use compiled kernels as soon as they pay off; the engine changes no bit."""
     worthwhile = task.engine == "auto" and states * task.schedule.steps >= FEW_STATES
     return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
 
 
 def _one_by_one(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:
-    """Every state by itself: the steps that suit one are not those of its neighbour."""
+    """Integrate each state separately, because each has its own adaptive steps."""
     batch, motions = q.shape[:-1], []
-    for place in np.ndindex(*batch):
-        own = np.broadcast_to(tau, q.shape)[place] if isinstance(tau, np.ndarray) else tau
-        motions.append(_motion(task, q[place], qd[place], own))
+    for index in np.ndindex(*batch):
+        own = np.broadcast_to(tau, q.shape)[index] if isinstance(tau, np.ndarray) else tau
+        motions.append(_motion(task, q[index], qd[index], own))
     return stacked_motions(motions, batch)
 
 
 def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:
-    """The motion of all states at once."""
-    arm, how = task.arm, _run_options(task, prod(q.shape[:-1]))
-    controller = None if task.control is None else controller_of(arm, task.control, how)
-    given, prescribed = torque_of(arm, tau), prescribed_motion(arm, task.prescribed, tau, how)
-    wanted = controller or (HoldingTorque(arm, given, how) if task.hold else given)
+    """Integrate all states of the batch together."""
+    arm, run_options = task.arm, _run_options(task, prod(q.shape[:-1]))
+    controller = None if task.control is None else controller_of(arm, task.control, run_options)
+    torque = torque_of(arm, tau)
+    prescribed = prescribed_motion(arm, task.prescribed, tau, run_options)
+    command = controller or (HoldingTorque(arm, torque, run_options) if task.hold else torque)
     drive = Drive(
-        wanted,
+        command,
         _torque_limits(task, prescribed),
         None if task.disturbance is None else torque_of(arm, task.disturbance),
         prescribed=prescribed,
     )
     if isinstance(controller, StateFeedback) and controller.dt is not None:
-        return _sampled(task, q, qd, drive, controller, how)
+        return _sampled(task, q, qd, drive, controller, run_options)
     if isinstance(controller, StateFeedback) and controller.memory:
         drive = replace(drive, law=controller)
     account = _account(task, controller, q.shape[:-1])
-    equations = _equations(task, q.shape[:-1], drive, how, account)
+    equations = _equations(task, q.shape[:-1], drive, run_options, account)
     run = Integration(equations, task.schedule, account, task.project)
     kept, cost = run.steps(equations.start(q, qd))
     integrals = equations.integrals(kept)
@@ -268,14 +268,14 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
 def _account(
     task: SimulationTask, controller: Controller | None, batch: tuple[int, ...]
 ) -> RunningCost | None:
-    """What counts the cost of a regulator that has weights."""
+    """Accumulator for the cost of a regulator with weights."""
     if not isinstance(controller, StateFeedback) or not controller.has_cost:
         return None
     return RunningCost(controller, task.schedule, batch)
 
 
 def _torque_limits(task: SimulationTask, prescribed: PrescribedMotion | None) -> EffortLimits:
-    """What motors can give; a prescribed joint has no limit."""
+    """Effort limits of the motors; prescribed joints have none."""
     limits = effort_limits(task.arm)
     if not task.limits:
         return limits.without(np.full(task.arm.n, True))
@@ -283,13 +283,18 @@ def _torque_limits(task: SimulationTask, prescribed: PrescribedMotion | None) ->
 
 
 def _sampled(
-    task: SimulationTask, q: Floats, qd: Floats, drive: Drive, law: StateFeedback, how: RunOptions
+    task: SimulationTask,
+    q: Floats,
+    qd: Floats,
+    drive: Drive,
+    law: StateFeedback,
+    run_options: RunOptions,
 ) -> Simulation:
-    """The motion under torques that are held from sample to sample."""
+    """Simulate with torques that are constant between samples."""
     assert law.dt is not None, "only laws with a sample time hold their torques"
     batch, between = q.shape[:-1], steps_between(task.schedule, law.dt)
     held, account = ZeroOrderHold(law, law.dt, batch), _account(task, law, batch)
-    equations = _equations(task, batch, replace(drive, wanted=held), how, None)
+    equations = _equations(task, batch, replace(drive, command=held), run_options, None)
 
     def integrals_at(t: float, y: Floats) -> Floats:
         return held.integrals_at(t)
@@ -300,9 +305,9 @@ def _sampled(
 
     run = Integration(equations, task.schedule, account, task.project, look, integrals_at)
     kept, cost = run.steps(equations.start(q, qd))
-    taken = held.taken()
-    equations.torque = replace(drive, wanted=taken)
-    integrals = taken.integrals_at(task.schedule.moments())
+    history = held.history()
+    equations.torque = replace(drive, command=history)
+    integrals = history.integrals_at(task.schedule.times())
     return observed_motion(task.schedule, kept, equations, integrals, law, cost)
 
 
@@ -310,13 +315,13 @@ def _equations(
     task: SimulationTask,
     batch: tuple[int, ...],
     drive: Drive,
-    how: RunOptions,
+    run_options: RunOptions,
     account: RunningCost | None,
 ) -> Equations:
     constrained = task.accelerations or drive.prescribed
-    velocities = velocities_of(task.arm, task.form, constrained, how)
-    free = constrained or FreeMotion(task.arm, how)
-    # adaptive steps would follow the error of a cost among their states
+    velocities = velocities_of(task.arm, task.form, constrained, run_options)
+    free = constrained or FreeMotion(task.arm, run_options)
+    # a cost in the state would influence the adaptive step size
     counted = task.schedule.fixed and account is not None and account.integrated
     cost = account if counted else None
-    return Equations(task.arm, batch, velocities, drive, free, how, cost)
+    return Equations(task.arm, batch, velocities, drive, free, run_options, cost)

@@ -1,4 +1,4 @@
-"""What a simulation answers with."""
+"""Result of a simulation."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 
-# a field that is no array of the motion: `robolin.testing` does not store it
+# marks fields that `robolin.testing` does not store
 NOT_STORED = {"stored": False}
 
 
 @dataclass(frozen=True, eq=False)
 class FeedbackCost(DisplayMixin):
-    """The cost of a motion of the nonlinear arm, and the one that the linear model predicts.
+    """Cost of a motion of the nonlinear arm, and the cost that the linear model predicts.
 
     Fields:
-        spent: ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion (...); its sum where there is a dt
-        left: xᵀ P x at its end (...)
-        predicted: xᵀ P x at its beginning (...), which spent + left approach for small x
+        spent: ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion (...); a sum if there is a dt
+        left: cost-to-go xᵀ P x at the end (...)
+        predicted: cost-to-go xᵀ P x at the start (...), approximated by spent + left for small x
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -46,29 +46,27 @@ class FeedbackCost(DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class Simulation(DisplayMixin):
-    """A motion, row by row, batch axes first.
+    """A simulated motion, row by row, batch axes first.
 
     Fields:
         time: (rows,) in s
         q: positions (..., rows, n) in rad or m
         qd: velocities (..., rows, n) in rad/s or m/s
         qdd: accelerations (..., rows, n) in rad/s² or m/s²
-        tau: torques (..., rows, n) in N·m or N, as they were applied
+        tau: applied torques (..., rows, n) in N·m or N
         kinetic_energy: (..., rows) in J
         potential_energy: (..., rows) in J
-        work: what torques and loads have done to the arm, less what friction took (..., rows) in
-            J
-        energy_error: kinetic and potential energy, less their beginning and the work (..., rows)
-            in J
-        saturated: where a torque was cut off at its joint's limit (..., rows, n), True or False
-        lyapunov: what a controller brings down (..., rows): kinetic energy, and ½ eᵀ k e of a
-            pose, in J; xᵀ P x of a regulator; None without one
-        position_error: distance of a frame to its target (..., rows) in m; None without one
-        orientation_error: angle of a frame to its target (..., rows) in rad; None without one
-        integrals: of a regulator with integral action (..., rows, i); None without
-        cost: the `FeedbackCost` of a regulator, integrated along the steps whatever rows are
-            kept; None without weights
-        control: the control law, None without one
+        work: work of torques and loads on the arm, minus frictional losses (..., rows) in J
+        energy_error: change of kinetic plus potential energy, minus the work (..., rows) in J
+        saturated: True where a torque reached its effort limit (..., rows, n)
+        lyapunov: Lyapunov function (..., rows): kinetic energy, and ½ eᵀ k e of a pose, in J;
+            xᵀ P x of a regulator; None without a controller
+        position_error: distance of a frame to its target (..., rows) in m; None without a target
+        orientation_error: angle of a frame to its target (..., rows) in rad; None without a target
+        integrals: integrals of a regulator with integral action (..., rows, i); else None
+        cost: the `FeedbackCost` of a regulator, integrated along the steps and independent of the
+            stored rows; None without weights
+        control: the control law; None without one
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -98,13 +96,13 @@ class Simulation(DisplayMixin):
 
     @property
     def energy_drift(self) -> Floats:
-        """The largest energy error of each motion, in J."""
+        """Largest energy error of each motion, in J."""
         drift: Floats = np.abs(self.energy_error).max(axis=-1)
         return drift
 
 
 def stacked_motions(motions: Sequence[Simulation], batch: tuple[int, ...]) -> Simulation:
-    """Motions over the same times, in the order of the batch, as one."""
+    """Stack motions over the same times into one, in the order of the batch."""
     first, arrays = motions[0], {}
     for each in fields(Simulation):
         parts = [getattr(motion, each.name) for motion in motions]
@@ -133,19 +131,19 @@ def observed_motion(
     controller: Controller | None,
     cost: FeedbackCost | None = None,
 ) -> Simulation:
-    """Everything there is to say about the states that were kept."""
-    arm, how, time = equations.arm, equations.how, schedule.moments()
+    """Build the `Simulation` of the stored states: torques, accelerations, energies and errors."""
+    arm, run_options, time = equations.arm, equations.run_options, schedule.times()
     q, qd = equations.state(kept)
     work = equations.parts(kept)[2]
-    tau, qdd, saturated = _driven(equations, time, q, qd, integrals)
-    energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
+    tau, qdd, saturated = _evaluate_rows(equations, time, q, qd, integrals)
+    energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **run_options)
     kinetic = energies["kinetic_energy"]
     total = kinetic + energies["potential_energy"]
     error = None if controller is None else controller.error(q)
     falling = None
     if controller is not None:
         falling = controller.lyapunov(time, q, qd, kinetic, integrals)
-    # rows were the first axis so far: they go behind the batch
+    # move the rows from the first axis behind the batch axes
     placed = partial(np.moveaxis, source=0, destination=q.ndim - 2)
     return Simulation(
         time=time,
@@ -166,20 +164,20 @@ def observed_motion(
     )
 
 
-def _driven(
+def _evaluate_rows(
     equations: Equations, time: Floats, q: Floats, qd: Floats, integrals: Floats
 ) -> tuple[Floats, Floats, Mask]:
-    """Torques of the motors at each moment, accelerations, and which torques were cut."""
+    """Motor torques, accelerations and saturation at each time."""
     tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
     for row, t in enumerate(time.tolist()):
         drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
         try:
-            wanted = drive.wanted(*state)
-            tau[row] = drive.cut(wanted)
-            total = drive.in_all(*state, tau[row])
-            saturated[row] = tau[row] != wanted
+            command = drive.command(*state)
+            tau[row] = drive.cut(command)
+            total = drive.total(*state, tau[row])
+            saturated[row] = tau[row] != command
             qdd[row] = equations.accelerations(*state, total)
-            tau[row] = drive.of_motors(*state, tau[row], total)
+            tau[row] = drive.motor_share(*state, tau[row], total)
         except RobolinError as error:
             message = f"at t = {t:g} s: {error.message}"
             raise RobolinError(message, where=error.where, hint=error.hint) from error

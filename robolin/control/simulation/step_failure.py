@@ -1,4 +1,4 @@
-"""Why an integration ended: a motion that diverged, with time and joint, or another error."""
+"""Errors of an integration: divergence with time and joint, or another failure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from robolin.core.units import joint_unit
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import nonfinite_input_rows
 
-# a joint that moves farther than this in one step, in rad or m, is not resolved by it
+# largest motion of a joint in one step, in rad or m, that the step resolves
 _FARTHEST_PER_STEP = 0.5
-# no joint of an arm is faster than this, in rad/s or m/s
+# largest plausible joint velocity, in rad/s or m/s
 _FASTEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
 class StepFailure:
-    """Makes the error to raise when the rates at a time t and a state y cannot be computed.
+    """Builds the error to raise when the rates at a time t and a state y cannot be computed.
 
-    equations: of the motion
-    schedule:  its steps
+    equations: equations of the motion
+    schedule:  schedule with the steps
     may_adapt: whether an integrator with adaptive steps can be used instead
     """
 
@@ -46,7 +46,7 @@ class StepFailure:
         return RobolinError(f"at t = {t:g} s: {error.message}", where=error.where, hint=error.hint)
 
     def stopped(self, t: float, y: Floats) -> RobolinError:
-        """The error of an integrator whose adaptive steps became too small."""
+        """Error of an integrator whose adaptive steps became too small."""
         if self.diverged(y):
             return self._divergence(t, y, y)
         _, joint = self._fastest(y, y)
@@ -76,7 +76,7 @@ class StepFailure:
         )
 
     def diverged(self, y: Floats) -> bool:
-        """Whether y is not finite, or larger than in any plausible motion."""
+        """Return whether y is not finite, or larger than in any plausible motion."""
         x, v, _ = self.equations.parts(y)
         values = {"qd": v} if self.equations.curved else {"q": x, "qd": v}
         beyond = nonfinite_input_rows(self.equations.arm, values, v.shape[:-1]).any()
@@ -85,19 +85,19 @@ class StepFailure:
     def _divergence(self, t: float, before: Floats, y: Floats) -> RobolinError:
         state, joint = self._fastest(before, y)
         where = f"state {state}: " if self.equations.parts(y)[1].ndim > 1 else ""
-        moved = self._joint_text(y, state, joint)
+        motion = self._joint_text(y, state, joint)
         if self.schedule.fixed and not self._resolved(y):
             return RobolinError(
-                f"{where}the simulation diverged at t = {t:g} s: {moved}", hint=self._advice()
+                f"{where}the simulation diverged at t = {t:g} s: {motion}", hint=self._advice()
             )
         return RobolinError(
-            f"{where}the motion runs away at t = {t:g} s: {moved}",
+            f"{where}the motion runs away at t = {t:g} s: {motion}",
             hint="torques, gains or loads drive the joint away: check their signs and sizes, or "
             "take a shorter duration",
         )
 
     def _resolved(self, y: Floats) -> bool:
-        """Whether the longest step follows the motion."""
+        """Return whether the longest step resolves the motion."""
         v = self.equations.parts(y)[1]
         return bool(np.abs(v).max() * self.schedule.longest < _FARTHEST_PER_STEP)
 
@@ -112,19 +112,19 @@ class StepFailure:
         return "; ".join(parts)
 
     def _fastest(self, before: Floats, y: Floats) -> tuple[int, int]:
-        """The state of the batch and the joint that diverge first: (state, joint)."""
+        """Index of the state in the batch and of the joint that diverge first."""
         v, n = self.equations.parts(y)[1], self.equations.arm.n
         sizes = np.abs(v).reshape(-1, n)
         lost = ~np.isfinite(sizes)
         if lost.any():
-            # several values are lost at once: the fastest one before was the first
+            # several values diverge in one step: take the joint that was fastest before
             last = np.abs(self.equations.parts(before)[1]).reshape(-1, n)
             sizes = np.where(lost, np.nan_to_num(last, nan=np.inf), -1.0)
         state, joint = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
         return int(state), int(joint)
 
     def _joint_text(self, y: Floats, state: int, joint: int) -> str:
-        """Position and velocity of a joint, as far as they are known."""
+        """Position and velocity of a joint, if they are finite."""
         arm, (x, v, _) = self.equations.arm, self.equations.parts(y)
         turns = arm.joints[joint].turns
         values = {} if self.equations.curved else {"position": x.reshape(-1, arm.n)[state, joint]}

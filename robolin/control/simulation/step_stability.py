@@ -1,4 +1,4 @@
-"""Whether steps of fixed size are short enough for what gains make of an arm."""
+"""Checks of feedback gains: stability of fixed steps, and the arm of the design."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from robolin.errors import RobolinError
 from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import RunOptions
 
-# |λ| dt up to which rk4 lets every decaying mode decay; its bound is 2.6157, near 121°
+# |λ| dt up to which rk4 is stable for every decaying mode; its limit is 2.6157, near 121°
 DAMPED = 2.6
 
 
-def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: RunOptions) -> None:
-    """Refuse steps of rk4 under which a mode grows that the gains let decay.
+def require_short_steps(
+    arm: Arm, law: Law | None, schedule: Schedule, run_options: RunOptions
+) -> None:
+    """Reject steps of rk4 that make a stable closed-loop mode grow.
 
-    Torques that are held from sample to sample close no loop within a step.
+    Torques that are constant between samples close no loop within a step.
     """
     if not isinstance(law, FeedbackControl) or law.dt is not None or not schedule.fixed:
         return
-    poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, how)
+    poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, run_options)
     step = schedule.longest
     z = step * poles[poles.real < 0.0]
     grown = 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0)))
@@ -45,12 +47,16 @@ def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: RunO
 
 
 def _poles(
-    arm: Arm, feedback: StateFeedback, law: FeedbackControl, duration: float, how: RunOptions
+    arm: Arm,
+    feedback: StateFeedback,
+    law: FeedbackControl,
+    duration: float,
+    run_options: RunOptions,
 ) -> Complexes:
-    """The poles of the closed loop in 1/s, in every row of its gains until the end."""
+    """Closed-loop poles in 1/s, for every row of gains until the end."""
     at = feedback.rows(duration)
     values = {name: at[name] for name in ("q", "qd", "tau")}
-    model = evaluate_arm(arm, "linearize-forward", values, **how)
+    model = evaluate_arm(arm, "linearize-forward", values, **run_options)
     kept = np.eye(arm.n) if law.basis is None else np.asarray(law.basis, dtype=float)
     n, motors = kept.shape[-1], feedback.motors
     K, size = at["K"], at["K"].shape[-1]
@@ -66,13 +72,13 @@ def _poles(
 
 
 def _rounded_down(value: float) -> float:
-    """Two digits of a positive number."""
+    """Round a positive number down to two digits."""
     unit = floor(log10(value)) - 1
     return float(f"{floor(value / 10.0**unit)}e{unit}")
 
 
 def require_own_gains(arm: Arm, law: Law | None) -> None:
-    """Refuse gains that say they are for an arm that moves otherwise."""
+    """Reject gains that were designed for an arm with other dynamics."""
     if not isinstance(law, FeedbackControl) or law.arm is None or law.arm is arm:
         return
     if differ := moving_differences(arm, law.arm):

@@ -1,4 +1,4 @@
-"""What drives an arm: torques as functions of time and state."""
+"""Torques as functions of time and state."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ TorqueFunction = Callable[[float, Floats, Floats], ArrayLike]
 
 
 class Torque(Protocol):
-    """Torques of shape (..., n) or (n,) at a moment t and a state q, q̇ of shape (..., n)."""
+    """Torques (..., n) or (n,) at time t and a state q, q̇ of shape (..., n)."""
 
     @property
     def depends_on_state(self) -> bool:
-        """Whether the state matters."""
+        """True if the torque depends on the state."""
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
 class TorqueTable(DisplayMixin):
-    """Torques at given times, on a straight line between two rows, as in the nearest row outside.
+    """Torques at given times, linearly interpolated; outside the range, the nearest row.
 
     Fields:
-        time: (rows,) in s, rising
+        time: (rows,) in s, increasing
         tau: torques (rows, n) in N·m or N
 
     Example:
@@ -55,7 +55,7 @@ AnyTorque = JointValues | TorqueTable | TorqueFunction
 
 @dataclass(frozen=True, eq=False)
 class ConstantTorque:
-    """The same torque always."""
+    """Constant torque."""
 
     values: Floats
     depends_on_state: bool = False
@@ -66,7 +66,7 @@ class ConstantTorque:
 
 @dataclass(frozen=True, eq=False)
 class InterpolatedTorque:
-    """Torques on straight lines between the rows of a table."""
+    """Torques interpolated linearly between the rows of a table."""
 
     time: Floats
     values: Floats
@@ -85,7 +85,7 @@ class InterpolatedTorque:
 
 @dataclass(frozen=True, eq=False)
 class FunctionTorque:
-    """Torques that a function of the user's gives."""
+    """Torques from a user-supplied function."""
 
     arm: Arm
     function: TorqueFunction
@@ -97,26 +97,26 @@ class FunctionTorque:
 
 @dataclass(frozen=True, eq=False)
 class HoldingTorque:
-    """Another torque, and with it the one that carries weight and loads at every moment."""
+    """Another torque plus the static torque of gravity and loads."""
 
     arm: Arm
     more: Torque
-    how: RunOptions
+    run_options: RunOptions
     depends_on_state: bool = True
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         still: dict[str, JointValues] = {"q": q, "qd": 0.0, "qdd": 0.0}
-        return evaluate(self.arm, "inverse", still, **self.how)["tau"] + self.more(t, q, qd)
+        return evaluate(self.arm, "inverse", still, **self.run_options)["tau"] + self.more(t, q, qd)
 
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """A torque from one moment on until another, and none before and after.
+    """A torque pulse: constant from `start` to `stop`, zero before and after.
 
     Fields:
         tau: torques (n,) in N·m or N
-        start: when it begins, in s
-        stop: when it is over, in s
+        start: start time in s
+        stop: end time in s
 
     Example:
         >>> push = robolin.Push([5.0, 0.0], start=0.1, stop=0.2)
@@ -135,7 +135,7 @@ class Push:
 
 
 def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
-    """A torque as it may be given: an array, a table or a function of t, q and q̇."""
+    """Convert an array, a table or a function of t, q and q̇ to a torque."""
     if isinstance(tau, TorqueTable):
         return _interpolated(arm, tau)
     if callable(tau):
@@ -147,23 +147,23 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
 
 
 class EffortLimits(NamedTuple):
-    """The least and the largest torque of every joint (n,), infinite without a limit."""
+    """Smallest and largest torque of every joint (n,), infinite without a limit."""
 
     least: Floats
     most: Floats
 
     def exceeded(self, tau: Floats) -> Mask:
-        """Where torques (..., n) are outside the limits."""
+        """Mask of torques (..., n) outside the limits."""
         return (tau < self.least) | (tau > self.most)
 
     def without(self, joints: Mask) -> EffortLimits:
-        """The limits of all joints but these (n,), which have none."""
+        """Remove the limits of these joints (n,)."""
         least, most = np.where(joints, -np.inf, self.least), np.where(joints, np.inf, self.most)
         return EffortLimits(least, most)
 
 
 def effort_limits(arm: Arm) -> EffortLimits:
-    """The torques that the description allows."""
+    """Effort limits of the robot file."""
     ranges = np.array([joint.limits.effort_range for joint in arm.joints]).reshape(-1, 2)
     return EffortLimits(ranges[:, 0], ranges[:, 1])
 

@@ -122,7 +122,7 @@ def test_moments_of_adapted_steps_are_dt_apart() -> None:
     """Where steps adapt, dt alone says which moments are kept; `every` is for rk4."""
     for every in (1, None):
         schedule = Schedule(0.45, "dop853", dt=0.1, rtol=1e-6, every=every)
-        assert schedule.moments() == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.45], abs=1e-15)
+        assert schedule.times() == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.45], abs=1e-15)
 
 
 def test_a_step_longer_than_the_motion_is_told_as_it_was() -> None:
@@ -171,16 +171,16 @@ class NoFailure:
 
 def test_last_step_is_cut_to_the_duration() -> None:
     """A duration that is no multiple of the step ends where it should, in order 4 all the same."""
-    moments = []
+    times = []
 
     def growth(t: float, y: np.ndarray, out: np.ndarray) -> None:
-        moments.append(t)
+        times.append(t)
         out[...] = y
 
     kept = fixed_steps(growth, np.ones(1), Schedule(1.0, dt=0.03), NoFailure())
 
     assert len(kept) == 35
-    assert max(moments) <= 1.0
+    assert max(times) <= 1.0
     assert kept[-1, 0] == pytest.approx(np.e, abs=1e-6)
 
 
@@ -189,7 +189,7 @@ def test_rounding_makes_no_extra_step() -> None:
     for dt in (1e-3, 1e-4, 0.1, 1.0 / 3.0):
         assert Schedule(1.0, dt=dt).steps == round(1.0 / dt)
     assert Schedule(0.3, dt=0.1).steps == 3
-    assert len(Schedule(0.3, dt=0.1).moments()) == 4
+    assert len(Schedule(0.3, dt=0.1).times()) == 4
 
 
 def test_missing_scipy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,9 +219,9 @@ def test_floating_arms_keep_their_energy() -> None:
 def test_rounding_of_the_duration_makes_no_step(duration: float, dt: float, steps: int) -> None:
     """0.07/0.01 is a little more than 7 in floats; an eighth step would be rounding."""
     schedule = Schedule(duration, dt=dt)
-    lengths = [length for _, length in schedule.stretches()]
+    lengths = [length for _, length in schedule.segments()]
     assert schedule.steps == len(lengths) == steps
     assert sum(lengths) == pytest.approx(duration, rel=1e-12)
     assert min(lengths) > 0.4 * dt
-    moments = schedule.moments()
-    assert (len(moments), moments[0], moments[-1]) == (steps + 1, 0.0, duration)
+    times = schedule.times()
+    assert (len(times), times[0], times[-1]) == (steps + 1, 0.0, duration)
