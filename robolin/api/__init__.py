@@ -1,1 +1,1 @@
-"""The public functions: arrays in, arrays out, batch axes first."""
+"""Public functions: arrays in, arrays out, batch axes first."""

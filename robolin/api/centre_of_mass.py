@@ -1,4 +1,4 @@
-"""The arm as a whole in Python: its centre of mass and its momentum."""
+"""Centre of mass and momentum of an arm."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from robolin.evaluation.methods import Method
 class Momentum(DisplayMixin):
     """com_velocity = com_jacobian q̇, and momentum = momentum_matrix q̇, about the centre of mass.
 
-    Rates are d/dt(com_velocity) = com_jacobian q̈ + com_jacobian_rate_qd, and alike of momentum.
-    All is of the links that move, in world axes; what stands still with the base has no part in it,
-    nor have rotors.
+    Rates: d/dt(com_velocity) = com_jacobian q̈ + com_jacobian_rate_qd; momentum has the same form.
+    All quantities are of the moving links, in world axes; links fixed to the base and rotors do not
+    contribute.
 
     Fields:
-        mass: of all links that move (...) in kg
+        mass: total mass of the moving links (...) in kg
         com: their centre of mass in the root frame (..., 3) in m
         com_velocity: (..., 3) in m/s
         com_jacobian: (..., 3, n) in m/s per rad/s or m/s
@@ -68,18 +68,18 @@ def momentum(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; motion alone does not depend on it
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: no effect on kinematics
 
     Returns:
         a `Momentum`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, or an arm of
-            which nothing that moves has a mass
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        RobolinError: a shape that does not fit the arm, a value that is not finite, or an arm
+            whose moving links have no mass
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -89,14 +89,14 @@ def momentum(
         >>> (found.com_jacobian @ [0.5, -1.2] * found.mass).round(4)
         array([-0.3579,  0.3941,  0.    ])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     require_mass(arm)
-    return Momentum(**evaluate(arm, "momentum", {"q": q, "qd": qd}, **how))
+    return Momentum(**evaluate(arm, "momentum", {"q": q, "qd": qd}, **options))
 
 
 def require_mass(arm: Arm) -> None:
-    """An error if what moves has no mass, and so no centre of it."""
+    """Raise if the moving links have no mass."""
     if float_sum(link.inertia.mass for link in arm.links) <= 0.0:
         raise RobolinError(
             "nothing that moves has a mass, so there is no centre of mass",

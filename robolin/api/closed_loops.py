@@ -1,4 +1,4 @@
-"""Closed loops from Python: arrays in, arrays out, batch axes first."""
+"""Closed loops: projection onto the constraints, constraint forces, linearization."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from robolin.evaluation.loops.loop_evaluation import CLOSURE_TOLERANCE
 def close(
     arm: Arm, q: JointValues, qd: JointValues = 0.0, hold: Sequence[str] | str = ()
 ) -> Closed:
-    """The nearest state on its closures: joints in `hold` stay, the others follow.
+    """Project a state onto the loop constraints, keeping the joints in `hold` fixed.
 
-    Newton's method takes the shortest step that closes the gaps, again and again; velocities
-    change as little as they can.
+    Newton's method repeats the least-norm step that closes the gaps; the change of velocities is
+    the smallest possible.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`, near to a closed
             state
         qd: velocities (..., n) in rad/s or m/s
-        hold: a joint or joints that stay where they are while the others follow
+        hold: names of joints that keep their position
 
     Returns:
         a `Closed`
 
     Raises:
-        RobolinError: a loop that cannot be closed from here, or values that are not sound
-        UsageError: no arm, or a joint in `hold` that does not exist
+        RobolinError: a loop that cannot be closed from here, or invalid values
+        UsageError: not an arm, or an unknown joint in `hold`
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -62,15 +62,15 @@ def close(
         True
     """
     require_arm(arm)
-    held = _places(arm, [hold] if isinstance(hold, str) else hold)
-    batch, flat = _flat(arm, q=q, qd=qd)
+    held = _joint_indices(arm, [hold] if isinstance(hold, str) else hold)
+    batch, flat = _flatten(arm, q=q, qd=qd)
     if arm.loops:
-        found = assemble(arm, flat["q"], flat["qd"], held)
-        _require_closed(arm, found.open_by, "cannot be closed from here: {} is left", "m")
-        speed = np.maximum(1.0, np.abs(found.qd).max(axis=-1, initial=0.0))
-        left = found.opening / speed[:, None]
+        closed = assemble(arm, flat["q"], flat["qd"], held)
+        _require_closed(arm, closed.open_by, "cannot be closed from here: {} is left", "m")
+        speed = np.maximum(1.0, np.abs(closed.qd).max(axis=-1, initial=0.0))
+        left = closed.opening / speed[:, None]
         _require_closed(arm, left, "cannot stay closed at these velocities: {} is left", "m/s")
-        flat = {"q": found.q, "qd": found.qd}
+        flat = {"q": closed.q, "qd": closed.qd}
     return Closed(flat["q"].reshape(*batch, arm.n), flat["qd"].reshape(*batch, arm.n))
 
 
@@ -82,15 +82,15 @@ def close_change(
     dqd: JointValues = 0.0,
     hold: Sequence[str] | str = (),
 ) -> ClosedChange:
-    """The small change that keeps the closures of a state: those in `hold` stay, others follow.
+    """Project a small change of state onto the linearized constraints, keeping `hold` fixed.
 
     Args:
         arm: the arm, from `robolin.load`
-        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on the constraints
         qd: velocities (..., n) in rad/s or m/s
         dq: change of positions (..., n) in rad or m
         dqd: change of velocities (..., n) in rad/s or m/s
-        hold: a joint or joints that stay where they are while the others follow
+        hold: names of joints that keep their position
 
     Returns:
         a `ClosedChange`
@@ -98,7 +98,7 @@ def close_change(
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
             finite
-        UsageError: no arm, or a joint in `hold` that does not exist
+        UsageError: not an arm, or an unknown joint in `hold`
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -109,15 +109,15 @@ def close_change(
     """
     require_arm(arm)
     require_loops(arm)
-    held = _places(arm, [hold] if isinstance(hold, str) else hold)
-    batch, flat = _flat(arm, q=q, qd=qd, dq=dq, dqd=dqd)
+    held = _joint_indices(arm, [hold] if isinstance(hold, str) else hold)
+    batch, flat = _flatten(arm, q=q, qd=qd, dq=dq, dqd=dqd)
     closures = Closures(arm, flat["q"], flat["qd"])
     changes = assembled_change(closures, flat["dq"], flat["dqd"], held=held)
     return ClosedChange(*(change.reshape(*batch, arm.n) for change in changes))
 
 
 def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopConstraints:
-    """How far the closures stand open, how fast they open, their Jacobian and bias.
+    """Constraint violation, its rate, Jacobian and bias of the loop constraints.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -130,7 +130,7 @@ def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopCon
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
             finite
-        UsageError: no arm
+        UsageError: not an arm
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -141,7 +141,7 @@ def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopCon
     """
     require_arm(arm)
     require_loops(arm)
-    batch, flat = _flat(arm, q=q, qd=qd)
+    batch, flat = _flatten(arm, q=q, qd=qd)
     closures = Closures(arm, flat["q"], flat["qd"])
     count = len(row_names(arm))
     return LoopConstraints(
@@ -160,22 +160,22 @@ def loop_forces(
     tau: JointValues = 0.0,
     loop_method: LoopMethod = "null-space",
 ) -> LoopForces:
-    """Accelerations and the forces of the closures, for torques.
+    """Accelerations and constraint forces under given torques.
 
     Args:
         arm: the arm, from `robolin.load`
-        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on the constraints
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        loop_method: "null-space", "kkt" or "schur": how the closures are solved
+        loop_method: solver of the loop constraints: "null-space", "kkt" or "schur"
 
     Returns:
         a `LoopForces`
 
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
-            finite, a state off its closures or at a dead point
-        UsageError: no arm, or no such method
+            finite, violated loop constraints, or a dead point
+        UsageError: not an arm, or an unknown method
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -185,9 +185,9 @@ def loop_forces(
     """
     require_arm(arm)
     require_loops(arm)
-    how: RunOptions = {"loop_method": loop_method}
-    found = evaluate_arm(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
-    return LoopForces(**found, rows=row_names(arm))
+    options: RunOptions = {"loop_method": loop_method}
+    result = evaluate_arm(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **options)
+    return LoopForces(**result, rows=row_names(arm))
 
 
 def linearize_loops(
@@ -197,23 +197,23 @@ def linearize_loops(
     tau: JointValues | str = HOLD,
     loop_method: LoopMethod = "null-space",
 ) -> LinearizedLoops:
-    """How accelerations and the forces of the closures change with state and torques.
+    """Linearize accelerations and constraint forces about a state and its torques.
 
     Args:
         arm: the arm, from `robolin.load`
-        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on the constraints
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0, as for
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, as for
             `linearize_forward`
-        loop_method: "null-space", "kkt" or "schur": how the closures are solved
+        loop_method: solver of the loop constraints: "null-space", "kkt" or "schur"
 
     Returns:
         a `LinearizedLoops`
 
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
-            finite, a state off its closures or at a dead point
-        UsageError: no arm, no such method, or another word for tau
+            finite, violated loop constraints, or a dead point
+        UsageError: not an arm, no such method, or another word for tau
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -225,16 +225,16 @@ def linearize_loops(
     """
     require_arm(arm)
     require_loops(arm)
-    how: RunOptions = {"loop_method": loop_method}
-    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
-    found, point = evaluate_with_operating_point(arm, "linearize-loops", values, how)
+    options: RunOptions = {"loop_method": loop_method}
+    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    result, point = evaluate_with_operating_point(arm, "linearize-loops", values, options)
     q, qd, tau = (point[name] for name in values)
-    return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
+    return LinearizedLoops(**result, rows=row_names(arm), q=q, qd=qd, tau=tau)
 
 
-def _flat(arm: Arm, **given: JointValues) -> tuple[tuple[int, ...], dict[str, Floats]]:
-    """The batch axes, and sound values of shape (B, n)."""
-    arrays = joint_arrays(arm, given)
+def _flatten(arm: Arm, **values: JointValues) -> tuple[tuple[int, ...], dict[str, Floats]]:
+    """Batch shape, and checked values of shape (B, n)."""
+    arrays = joint_arrays(arm, values)
     batch = batch_of(arrays)
     flat = {
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
@@ -245,7 +245,7 @@ def _flat(arm: Arm, **given: JointValues) -> tuple[tuple[int, ...], dict[str, Fl
     return batch, flat
 
 
-def _places(arm: Arm, names: Sequence[str]) -> list[int]:
+def _joint_indices(arm: Arm, names: Sequence[str]) -> list[int]:
     for name in names:
         if name not in arm.joint_names:
             hint = f"the joints are {', '.join(arm.joint_names)}"
@@ -254,14 +254,14 @@ def _places(arm: Arm, names: Sequence[str]) -> list[int]:
 
 
 def _require_closed(arm: Arm, left: Floats, problem: str, unit: str) -> None:
-    """Complain about the first state and closure that more than rounding is left of."""
+    """Raise for the first state and closure with a violation above round-off."""
     bad = np.argwhere(~(np.abs(left) <= 1e-3 * CLOSURE_TOLERANCE))
     if not len(bad):
         return
     state = int(bad[0][0])
     at = int(np.nan_to_num(np.abs(left[state]), nan=np.inf).argmax())
     loop = next(name for name, rows in closure_rows(arm) if rows.start <= at < rows.stop)
-    told = problem.format(f"{abs(left[state, at]):.3g} {unit}")
+    description = problem.format(f"{abs(left[state, at]):.3g} {unit}")
     prefix = f"state {state}: " if len(left) > 1 else ""
     hint = "hold other joints, or start nearer to a state that is closed"
-    raise RobolinError(f"{prefix}loop '{loop}' {told}", hint=hint)
+    raise RobolinError(f"{prefix}loop '{loop}' {description}", hint=hint)

@@ -1,4 +1,4 @@
-"""A verb on an arm as one function of arrays, for control loops."""
+"""Functions compiled for one arm, for control loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robolin.evaluation.state_call import compiled_call, kernel_verb
 from robolin.evaluation.verb_names import reject_unused_options
 
 
-def compile(  # noqa: A001 (always said as robolin.compile)
+def compile(  # noqa: A001 (always called as robolin.compile)
     arm: Arm,
     verb: str,
     *,
@@ -23,36 +23,36 @@ def compile(  # noqa: A001 (always said as robolin.compile)
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
 ) -> Callable[..., Any]:
-    """A function that answers a verb for one state in about a microsecond.
+    """Compile a function that evaluates one state in about a microsecond.
 
     `call(q, qd, qdd, out=None)` takes arrays as `numpy.empty(arm.n)` makes them and converts
-    nothing: every array must be float64, contiguous and of shape (n,).  What it takes, and in
-    which order, is in `help(call)`.  With `out` results are written there, and no memory is asked
-    for.  Any thread may call it; it keeps what it needs of the arm, and pickles by compiling again.
-    What functions of many states can be told besides has no place in it: there is one state and
-    one kernel, so no `engine` or `jobs`, and vectors are in world axes, so no `reference`.
+    nothing: every array must be float64, contiguous and of shape (n,).  `help(call)` lists the
+    arguments in order.  With `out`, results are written there without allocating memory.  The call
+    is thread-safe, holds its own copy of the arm's data, and pickles by compiling again.
+    `engine` and `jobs` do not apply, because there is one state and one kernel; `reference` does
+    not apply, because vectors are in world axes.
 
     Args:
         arm: the arm, from `robolin.load`
-        verb: what is to be answered, as on the command line or as the function is called:
-            "inverse", "linearize-forward", "linearize_forward", …
-        method: "auto", "operator", "conventional", …: which algorithm
-        frame: the link that kinematic verbs are about; None for the tip, or the only end
-        point: a place in that frame, three numbers in m
-        prescribe: joints that move as told, such as "base", for "forward" and "linearize-forward":
-            `call(q, qd, tau, qdd)` takes their accelerations and gives `qdd` and `tau` of all;
-            as their `tau`, and as `qdd` of the others, any finite number will do
+        verb: name of the computation, as on the command line or in Python: "inverse",
+            "linearize-forward", "linearize_forward", …
+        method: algorithm: "auto", "operator", "conventional", …
+        frame: name of the link for kinematic computations; None for the tip, or the only end
+        point: coordinates of a point in that frame (3,) in m
+        prescribe: joints with prescribed acceleration, such as "base", for "forward" and
+            "linearize-forward": `call(q, qd, tau, qdd)` takes their accelerations and returns `qdd`
+            and `tau` of all joints; their `tau`, and `qdd` of the others, may be any finite number
 
     Returns:
-        a function of the arrays (n,) of one state, whose result is an array or, of several, a
-        named tuple of arrays; `out` is the same, to be filled and given back
+        a function of the arrays (n,) of one state; it returns an array or a named tuple of arrays,
+        written into `out` if that is passed
 
     Raises:
-        UsageError: no arm, a verb, method or link that does not exist, or a frame or joints that
-            move as told where the verb asks for none
-        RobolinError: a verb that no kernel of this arm answers by itself.  The function raises it
-            for states without an answer, TypeError for what is no such array, and ValueError for
-            arrays of another shape, broken into pieces, or overlapping `out`
+        UsageError: not an arm, an unknown verb, method or link, or a frame or prescribed joints
+            that the verb does not support
+        RobolinError: a verb without a kernel for this arm.  The function raises it for states
+            without a result, TypeError for an argument that is not such an array, and ValueError
+            for arrays of another shape, not contiguous, or overlapping `out`
 
     Example:
         >>> arm = robolin.load("two-link")

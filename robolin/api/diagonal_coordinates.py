@@ -1,4 +1,4 @@
-"""Velocities and torques in which the mass matrix is diagonal, or the identity."""
+"""Diagonalizing velocities and torques: coordinates in which the mass matrix is diagonal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Diagonalized(DisplayMixin):
 
 @dataclass(frozen=True)
 class DiagonalizedUnnormalized(DisplayMixin):
-    """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: the same without square roots.
+    """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: diagonalized without square roots.
 
     Fields:
         xi: velocities ξ (..., n) in rad/s or m/s
@@ -78,18 +78,18 @@ def diagonalize(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Diagonalized:
-    """A state and its torques in normalized diagonalizing coordinates.
+    """Transform a state and its torques to normalized diagonalizing coordinates.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
-            "conventional" ask for the one or the other
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto" for the recursion, or elimination with mimic joints; "operator" and
+            "conventional" select one of them
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Diagonalized`
@@ -97,7 +97,7 @@ def diagonalize(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -105,9 +105,9 @@ def diagonalize(
         >>> robolin.diagonalize(arm, q, qd).nu.round(4)
         array([ 0.4729, -0.073 ])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return Diagonalized(**evaluate_arm(arm, "diagonalize", values, **how))
+    return Diagonalized(**evaluate_arm(arm, "diagonalize", values, **options))
 
 
 def diagonalize_unnormalized(
@@ -121,18 +121,18 @@ def diagonalize_unnormalized(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> DiagonalizedUnnormalized:
-    """A state and its torques in diagonalizing coordinates without square roots.
+    """Transform a state and its torques to diagonalizing coordinates without square roots.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
-            "conventional" ask for the one or the other
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto" for the recursion, or elimination with mimic joints; "operator" and
+            "conventional" select one of them
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `DiagonalizedUnnormalized`
@@ -140,7 +140,7 @@ def diagonalize_unnormalized(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -148,9 +148,11 @@ def diagonalize_unnormalized(
         >>> robolin.diagonalize_unnormalized(arm, q, qd).D.round(4)
         array([0.8946, 0.3333])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return DiagonalizedUnnormalized(**evaluate_arm(arm, "diagonalize-unnormalized", values, **how))
+    return DiagonalizedUnnormalized(
+        **evaluate_arm(arm, "diagonalize-unnormalized", values, **options)
+    )
 
 
 def undiagonalize(
@@ -164,18 +166,18 @@ def undiagonalize(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> tuple[Floats, Floats]:
-    """The velocities and torques that belong to ν and ε: the way back from `diagonalize`.
+    """Transform ν and ε back to velocities and torques; the inverse of `diagonalize`.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         nu: velocities ν (..., n) in m·√kg/s
         epsilon: torques ε (..., n) in m·√kg/s²
-        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
-            "conventional" ask for the one or the other
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto" for the recursion, or elimination with mimic joints; "operator" and
+            "conventional" select one of them
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -183,7 +185,7 @@ def undiagonalize(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -193,8 +195,8 @@ def undiagonalize(
         >>> velocity.round(9), torque.round(9)
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
-    how = run_options(method, engine, jobs, loop_method)
-    result = evaluate_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
+    options = run_options(method, engine, jobs, loop_method)
+    result = evaluate_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **options)
     return result["qd"], result["tau"]
 
 
@@ -209,18 +211,18 @@ def undiagonalize_unnormalized(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> tuple[Floats, Floats]:
-    """The velocities and torques that belong to ξ and κ.
+    """Transform ξ and κ back to velocities and torques.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         xi: velocities ξ (..., n) in rad/s or m/s
         kappa: torques κ (..., n) in N·m or N
-        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
-            "conventional" ask for the one or the other
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto" for the recursion, or elimination with mimic joints; "operator" and
+            "conventional" select one of them
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -228,7 +230,7 @@ def undiagonalize_unnormalized(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -238,8 +240,8 @@ def undiagonalize_unnormalized(
         >>> velocity.round(9), torque.round(9)
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     result = evaluate_arm(
-        arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how
+        arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **options
     )
     return result["qd"], result["tau"]

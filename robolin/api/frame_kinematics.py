@@ -1,12 +1,12 @@
-"""Frames in Python: Jacobians, motion, its derivatives, and the arm as it feels at one place.
+"""Frame kinematics: Jacobians, motion, derivatives, and operational-space inertia.
 
 Spatial vectors have their angular part first.  They belong to a point of a frame and are in world
-axes, the axes of the description's root, unless `reference` says otherwise; positions are in the
-root's frame.  Every function takes arrays of shape (..., n), whose leading axes broadcast, and
+axes, the axes of the root link, unless `reference` selects others; positions are in the root
+frame.  Every function takes arrays of shape (..., n), whose leading axes broadcast.
 
-frame: a link of the description, moving or merged; by default the tip, or the only end if that
+frame: name of a link, moving or merged; by default the tip, or the only end if that
        leaves no choice
-point: a place in that frame, three numbers in m
+point: coordinates of a point in that frame, three numbers in m
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.frames import at_frame, drop_virtual_links, in_frame_axes, joints_to_frame
 from robolin.evaluation.methods import Method
 
-# a wrench has six directions, and so many joints it takes to move a frame in all of them
+# a wrench has six components, and at least six joints are needed to move a frame in all of them
 DIRECTIONS = 6
 
 
@@ -46,29 +46,29 @@ def jacobian(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> FrameJacobian:
-    """The Jacobian of a frame, J̇ q̇, its twist, and where the frame is.
+    """Jacobian, J̇ q̇, twist and pose of a frame.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        frame: a link of the description, moving or merged; None for the tip, or the only end; where
-            several are on the last link, one has to be named
-        point: a place in that frame, three numbers in m
-        reference: axes of all vectors: "world", those of the root link, or "frame", those it has
-            now
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; motion alone does not depend on it
+        frame: name of a link, moving or merged; None for the tip or the only end; required if
+            the last link has several frames
+        point: coordinates of a point in that frame (3,) in m
+        reference: axes of all vectors: "world" for the axes of the root link, or "frame" for
+            the current axes of the frame
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: no effect on kinematics
 
     Returns:
         a `FrameJacobian`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, no such link, a choice and no frame, a point that is not three
-            numbers, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
+            numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -80,10 +80,10 @@ def jacobian(
         array([[0.0939, 0.3894],
                [1.8764, 0.9211]])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     placed = at_frame(arm, frame, point)
-    found = evaluate(placed, "jacobian", {"q": q, "qd": qd}, **how)
-    return FrameJacobian(**_in_axes(reference, found), frame=_name(placed))
+    result = evaluate(placed, "jacobian", {"q": q, "qd": qd}, **options)
+    return FrameJacobian(**_in_axes(reference, result), frame=_name(placed))
 
 
 def frame_motion(
@@ -106,21 +106,21 @@ def frame_motion(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        frame: a link of the description, moving or merged; None for the tip, or the only end; where
-            several are on the last link, one has to be named
-        point: a place in that frame, three numbers in m
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; motion alone does not depend on it
+        frame: name of a link, moving or merged; None for the tip or the only end; required if
+            the last link has several frames
+        point: coordinates of a point in that frame (3,) in m
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: no effect on kinematics
 
     Returns:
         a `FrameMotion`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, no such link, a choice and no frame, a point that is not three
-            numbers, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
+            numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -129,10 +129,10 @@ def frame_motion(
         >>> moving.twist.round(4)
         array([ 0.    ,  0.    , -0.7   , -0.4476, -0.2315,  0.    ])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     placed = at_frame(arm, frame, point)
-    return FrameMotion(**evaluate(placed, "frame-motion", values, **how), frame=_name(placed))
+    return FrameMotion(**evaluate(placed, "frame-motion", values, **options), frame=_name(placed))
 
 
 def frame_derivatives(
@@ -148,30 +148,30 @@ def frame_derivatives(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> FrameDerivatives:
-    """How a frame's motion changes with q and q̇, exact.
+    """Derivatives of a frame's motion with respect to q and q̇, exact.
 
-    With q̇ and q̈ its twist and its accelerations change by the Jacobian.
+    The twist changes with q̇, and the accelerations with q̈, by the Jacobian.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        frame: a link of the description, moving or merged; None for the tip, or the only end; where
-            several are on the last link, one has to be named
-        point: a place in that frame, three numbers in m
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; motion alone does not depend on it
+        frame: name of a link, moving or merged; None for the tip or the only end; required if
+            the last link has several frames
+        point: coordinates of a point in that frame (3,) in m
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: no effect on kinematics
 
     Returns:
         a `FrameDerivatives`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, no such link, a choice and no frame, a point that is not three
-            numbers, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
+            numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -181,11 +181,11 @@ def frame_derivatives(
         array([[ 0.3341,  1.2895],
                [-0.8407, -0.5452]])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     placed = at_frame(arm, frame, point)
-    found = evaluate(placed, "frame-derivatives", values, **how)
-    return FrameDerivatives(**found, frame=_name(placed))
+    result = evaluate(placed, "frame-derivatives", values, **options)
+    return FrameDerivatives(**result, frame=_name(placed))
 
 
 def link_accelerations(
@@ -206,17 +206,17 @@ def link_accelerations(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; motion alone does not depend on it
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: no effect on kinematics
 
     Returns:
         a `LinkAccelerations`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -226,10 +226,10 @@ def link_accelerations(
         >>> arm.link_names
         ('upper', 'lower')
     """
-    how = run_options(method, engine, jobs, loop_method)
-    found = evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **how)
+    options = run_options(method, engine, jobs, loop_method)
+    result = evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **options)
     return LinkAccelerations(
-        **{name: drop_virtual_links(arm, ("link", 6), values) for name, values in found.items()}
+        **{name: drop_virtual_links(arm, ("link", 6), values) for name, values in result.items()}
     )
 
 
@@ -248,24 +248,24 @@ def operational_space(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> OperationalSpace:
-    """Inertia and bias of the arm as felt at a frame, in O(n).
+    """Operational-space inertia and bias of the arm at a frame, in O(n).
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        frame: a link of the description, moving or merged; None for the tip, or the only end; where
-            several are on the last link, one has to be named
-        point: a place in that frame, three numbers in m
-        reference: axes of all vectors: "world", those of the root link, or "frame", those it has
-            now
-        inverse_only: leave out what does not exist in a singular pose
-        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
-            "conventional" ask for the one or the other
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        frame: name of a link, moving or merged; None for the tip or the only end; required if
+            the last link has several frames
+        point: coordinates of a point in that frame (3,) in m
+        reference: axes of all vectors: "world" for the axes of the root link, or "frame" for
+            the current axes of the frame
+        inverse_only: omit the arrays that do not exist in a singular pose
+        method: "auto" for the recursion, or elimination with mimic joints; "operator" and
+            "conventional" select one of them
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         an `OperationalSpace`
@@ -273,8 +273,8 @@ def operational_space(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a singular
             pose unless `inverse_only`, a joint without inertia, or closed loops
-        UsageError: no arm, no such link, a choice and no frame, a point that is not three
-            numbers, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
+            numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("ur5", tip="tool0")
@@ -282,14 +282,14 @@ def operational_space(
         >>> bool(np.allclose(felt.operational_inertia @ felt.free_acceleration, -felt.bias_wrench))
         True
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     placed = at_frame(arm, frame, point)
     spans = joints_to_frame(placed) >= DIRECTIONS
     verb = "operational-space" if spans and not inverse_only else "operational-space-inverse"
-    found = evaluate(placed, verb, {"q": q, "qd": qd, "tau": tau}, **how)
-    turned = _in_axes(reference, found)
-    del turned["rotation"]
-    return OperationalSpace(**turned, frame=_name(placed))
+    result = evaluate(placed, verb, {"q": q, "qd": qd, "tau": tau}, **options)
+    in_axes = _in_axes(reference, result)
+    del in_axes["rotation"]
+    return OperationalSpace(**in_axes, frame=_name(placed))
 
 
 def _name(placed: Arm) -> str:
@@ -297,8 +297,8 @@ def _name(placed: Arm) -> str:
     return placed.tip.name
 
 
-def _in_axes(reference: str, found: Mapping[str, Floats]) -> dict[str, Floats]:
+def _in_axes(reference: str, result: Mapping[str, Floats]) -> dict[str, Floats]:
     if reference not in REFERENCES:
         hint = "'world' or 'frame'"
         raise UsageError(f"there is no reference '{reference}'", hint=hint)
-    return in_frame_axes(found) if reference == "frame" else dict(found)
+    return in_frame_axes(result) if reference == "frame" else dict(result)

@@ -1,4 +1,4 @@
-"""What questions about frames answer with."""
+"""Results of frame kinematics."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class FrameJacobian(DisplayMixin):
         jacobian: (..., 6, n), angular rows first, in rad/s and m/s per rad/s or m/s
         jacobian_rate_qd: J̇ q̇ (..., 6) in rad/s² and m/s²
         twist: angular velocity of the frame and velocity of its point (..., 6) in rad/s and m/s
-        position: of the point in the root frame (..., 3) in m
+        position: position of the point in the root frame (..., 3) in m
         rotation: axes of the frame as columns, in root axes (..., 3, 3)
-        frame: the link, moving or merged, that all this is about
+        frame: name of the link, moving or merged
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -41,12 +41,12 @@ class FrameMotion(DisplayMixin):
 
     Fields:
         twist: angular velocity of the frame and velocity of its point (..., 6) in rad/s and m/s
-        spatial_acceleration: rate of the twist at the place where the point is now (..., 6) in
-            rad/s² and m/s²
-        classical_acceleration: the linear part is that of the point itself, w x v more (..., 6)
-        position: of the point in the root frame (..., 3) in m
+        spatial_acceleration: rate of the twist at the current, fixed position of the point (..., 6)
+            in rad/s² and m/s²
+        classical_acceleration: the linear part is that of the point itself, plus w x v (..., 6)
+        position: position of the point in the root frame (..., 3) in m
         rotation: axes of the frame as columns, in root axes (..., 3, 3)
-        frame: the link, moving or merged, that all this is about
+        frame: name of the link, moving or merged
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -67,8 +67,8 @@ class FrameMotion(DisplayMixin):
 class FrameDerivatives(DisplayMixin):
     """∂/∂q and ∂/∂q̇ of a frame's motion.
 
-    Those of twist and classical acceleration are of the point that moves along with the frame;
-    spatial ones are referred to the place where the point is now, which stays.
+    Derivatives of twist and classical acceleration belong to the point that moves with the frame;
+    spatial ones belong to the current position of the point, which is fixed.
     Angular rows come first; units are those of the motion per rad or m, or per rad/s or m/s.
 
     Fields:
@@ -78,7 +78,7 @@ class FrameDerivatives(DisplayMixin):
         dspatial_velocity_dq: (..., 6, n)
         dspatial_acceleration_dqd: (..., 6, n)
         dspatial_acceleration_dq: (..., 6, n)
-        frame: the link, moving or merged, that all this is about
+        frame: name of the link, moving or merged
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -104,7 +104,7 @@ class LinkAccelerations(DisplayMixin):
 
     Fields:
         link_acceleration: spatial accelerations (..., links, 6) in rad/s² and m/s²
-        link_classical_acceleration: classical ones (..., links, 6) in rad/s² and m/s²
+        link_classical_acceleration: classical accelerations (..., links, 6) in rad/s² and m/s²
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -120,18 +120,18 @@ class LinkAccelerations(DisplayMixin):
 
 @dataclass(frozen=True)
 class OperationalSpace(DisplayMixin):
-    """operational_inertia a + bias_wrench = F: the arm as it feels at a frame.
+    """Operational-space dynamics at a frame: operational_inertia a + bias_wrench = F.
 
-    a is the classical acceleration of the frame and F = [moment; force] a wrench applied to the arm
-    at its point, besides the torques and loads there are; without it, a is free_acceleration.
+    a is the classical acceleration of the frame and F = [moment; force] an additional wrench on
+    the arm at its point; for F = 0, a is free_acceleration.
 
     Fields:
         operational_inertia_inverse: (..., 6, 6) in 1/(kg·m²), 1/(kg·m) and 1/kg
         free_acceleration: (..., 6) in rad/s² and m/s²
-        operational_inertia: (..., 6, 6) in kg·m², kg·m and kg; None where fewer than six joints
-            move the frame, or if `inverse_only`
-        bias_wrench: (..., 6) in N·m and N; None where operational_inertia is
-        frame: the link, moving or merged, that all this is about
+        operational_inertia: (..., 6, 6) in kg·m², kg·m and kg; None if fewer than six joints move
+            the frame, or if `inverse_only`
+        bias_wrench: (..., 6) in N·m and N; None if operational_inertia is
+        frame: name of the link, moving or merged
 
     Example:
         >>> arm = robolin.load("ur5", tip="tool0")

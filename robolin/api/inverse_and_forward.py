@@ -1,10 +1,10 @@
-"""Torques for a motion, and the motion that torques make."""
+"""Inverse dynamics (torques of a motion) and forward dynamics (motion from torques)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robolin.api.run_options import at_once, run_options
+from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, require_arm, require_same_rows
 from robolin.core.arrays import Floats, JointValues
@@ -33,27 +33,27 @@ def inverse(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The torques that a motion takes: 𝓜 q̈, Coriolis, weight, losses and loads.
+    """Inverse dynamics: torques from 𝓜 q̈, Coriolis, gravity, damping, friction and loads.
 
-    What is left out is 0, and one number stands for all joints; leading axes broadcast.
+    Omitted arguments are 0, one number applies to all joints, and leading axes broadcast.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
-        torques (..., n) in N·m, forces in N where a joint slides
+        torques (..., n) in N·m, forces in N for prismatic joints
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
             loops, whose torques are not unique
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -63,11 +63,11 @@ def inverse(
         >>> robolin.inverse(arm, poses, qdd=1.0).shape
         (500, 2)
     """
-    tau: Floats | None = at_once(arm, "inverse", method, engine, jobs, loop_method)(q, qd, qdd)
+    tau: Floats | None = fast_path(arm, "inverse", method, engine, jobs, loop_method)(q, qd, qdd)
     if tau is not None:
         return tau
-    how = run_options(method, engine, jobs, loop_method)
-    return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
+    options = run_options(method, engine, jobs, loop_method)
+    return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **options)["tau"]
 
 
 def forward(
@@ -83,30 +83,30 @@ def forward(
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> Floats:
-    """The accelerations that torques cause; closed loops stay closed.
+    """Forward dynamics: accelerations from torques; loop constraints are satisfied.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
         method: "auto", "operator", "conventional", or a recursion: "a" … "d", "bias-free", …
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
-            any
-        prescribe: joints that move as told, such as "base" of an arm with a floating base,
-            whatever torque that takes; `inverse` of the answer tells it
-        qdd: their accelerations (..., n) in rad/s² or m/s², 0 for the others  [0]
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
+            effect without loops
+        prescribe: joints with prescribed acceleration, such as "base" of an arm with a floating
+            base; `inverse` of the result returns their torques
+        qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s², else 0  [0]
 
     Returns:
         accelerations (..., n) in rad/s² or m/s²
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
-            without inertia, or a state off its closures
-        UsageError: no arm, another word for tau, or a method, engine or number of jobs that does
-            not exist
+            without inertia, or violated loop constraints
+        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
+            of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -118,15 +118,15 @@ def forward(
         array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
     if prescribe is not None or qdd is not None:
-        how = run_options(method, engine, jobs, loop_method)
-        told = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, how)
-        return evaluate_arm(arm, "forward-prescribed", told, **how)["qdd"]
-    found: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
-    if found is not None:
-        return found
-    how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
-    return evaluate_arm(arm, "forward", values, **how)["qdd"]
+        options = run_options(method, engine, jobs, loop_method)
+        prescribed = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
+        return evaluate_arm(arm, "forward-prescribed", prescribed, **options)["qdd"]
+    fast: Floats | None = fast_path(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
+    if fast is not None:
+        return fast
+    options = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    return evaluate_arm(arm, "forward", values, **options)["qdd"]
 
 
 def prescribed_values(
@@ -134,29 +134,29 @@ def prescribed_values(
     values: Mapping[str, JointValues | str],
     prescribe: JointsNamed | None,
     qdd: JointValues | None,
-    how: RunOptions,
+    options: RunOptions,
 ) -> dict[str, JointValues]:
-    """The values of a state with its torques, and what the joints named are told to do.
+    """Inputs of forward dynamics with prescribed joints.
 
-    Torques that hold the arm are those of no other acceleration than the told ones.
+    tau="hold" gives the torques for the prescribed accelerations, with zero for all other joints.
     """
     require_arm(arm)
     if prescribe is None:
         hint = "prescribe= says which joints move as it tells"
         raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
-    if how.get("method", "auto") != "auto" or how.get("loop_method") is not None:
+    if options.get("method", "auto") != "auto" or options.get("loop_method") is not None:
         raise UsageError(
             "cannot go together with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
         )
     require_same_rows({**values, "qdd": qdd})
     driven = prescribed_joints(arm, prescribe)
-    told = prescribed_accelerations(arm, driven, 0.0 if qdd is None else qdd)
-    given = values["tau"]
-    own = 0.0 if isinstance(given, str) else given
-    require_prescribed_inputs(arm, driven, told, as_joint_array(arm, "tau", own))
+    accelerations = prescribed_accelerations(arm, driven, 0.0 if qdd is None else qdd)
+    torque = values["tau"]
+    own = 0.0 if isinstance(torque, str) else torque
+    require_prescribed_inputs(arm, driven, accelerations, as_joint_array(arm, "tau", own))
     q, qd = values["q"], values["qd"]
-    tau = resolve_torque(arm, q, qd, given, how, told)
-    return {"q": q, "qd": qd, "tau": tau, "qdd": told, "prescribed": driven}
+    tau = resolve_torque(arm, q, qd, torque, options, accelerations)
+    return {"q": q, "qd": qd, "tau": tau, "qdd": accelerations, "prescribed": driven}
 
 
 HOLD = "hold"
@@ -167,15 +167,15 @@ def resolve_torque(
     q: JointValues,
     qd: JointValues,
     tau: JointValues | str,
-    how: RunOptions,
+    options: RunOptions,
     qdd: JointValues = 0.0,
 ) -> JointValues:
-    """The torques, or those of q̈ = 0 or as given; on closed loops the closures bear nothing."""
+    """Replace "hold" by the torques for qdd; with closed loops, constraint forces are zero."""
     if not isinstance(tau, str):
         return tau
     require_arm(arm)
     if tau != HOLD:
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
-    run: RunOptions = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    run: RunOptions = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
     verb = "hold" if arm.loops else "inverse"
     return evaluate_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

@@ -1,4 +1,4 @@
-"""Dynamics to first order: linear models, and single small changes without a matrix."""
+"""First-order dynamics: linear models, and directional derivatives without matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
-from robolin.api.run_options import at_once, evaluate_with_operating_point, run_options
+from robolin.api.run_options import evaluate_with_operating_point, fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
@@ -22,18 +22,18 @@ from robolin.evaluation.prescribed_joints import JointsNamed
 
 @dataclass(frozen=True)
 class LinearizedInverse(DisplayMixin):
-    """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq around a motion.
+    """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq about a motion.
 
-    Where a joint slides, m stands for rad and N for N·m.
+    For prismatic joints, read m for rad and N for N·m.
 
     Fields:
         mass_matrix: ∂τ/∂q̈ (..., n, n) in kg·m²
         dtau_dqd: ∂τ/∂q̇ (..., n, n) in N·m·s/rad
         dtau_dq: ∂τ/∂q (..., n, n) in N·m/rad
-        q: positions it holds about (..., n) in rad or m
-        qd: velocities it holds about (..., n) in rad/s or m/s
-        qdd: accelerations it holds about (..., n) in rad/s² or m/s²
-        arm: the arm it is about
+        q: positions of the operating point (..., n) in rad or m
+        qd: velocities of the operating point (..., n) in rad/s or m/s
+        qdd: accelerations of the operating point (..., n) in rad/s² or m/s²
+        arm: the linearized arm
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -55,7 +55,7 @@ class LinearizedInverse(DisplayMixin):
 
     @cached_property
     def tau(self) -> Floats:
-        """The torques of the motion (..., n) in N·m, worked out when they are first asked for."""
+        """Torques of the motion (..., n) in N·m, computed on first access."""
         return evaluate_arm(self.arm, "inverse", {"q": self.q, "qd": self.qd, "qdd": self.qdd})[
             "tau"
         ]
@@ -63,20 +63,20 @@ class LinearizedInverse(DisplayMixin):
 
 @dataclass(frozen=True)
 class LinearizedForward(DisplayMixin):
-    """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq around a state and its torques.
+    """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq about a state and its torques.
 
-    Where a joint slides, m stands for rad and N for N·m.
+    For prismatic joints, read m for rad and N for N·m.
 
     Fields:
-        qdd: the accelerations themselves (..., n) in rad/s² or m/s²
+        qdd: accelerations of the operating point (..., n) in rad/s² or m/s²
         dqdd_dtau: ∂q̈/∂τ = 𝓜⁻¹ (..., n, n), rad/s² per N·m
         dqdd_dqd: ∂q̈/∂q̇ (..., n, n) in 1/s
         dqdd_dq: ∂q̈/∂q (..., n, n) in 1/s²
-        q: positions it holds about (..., n) in rad or m
-        qd: velocities it holds about (..., n) in rad/s or m/s
-        tau: torques it holds about (..., n) in N·m or N
-        dqdd_dprescribed: how q̈ changes with accelerations that are prescribed (..., n, n), columns
-            of other joints being 0; None where none are
+        q: positions of the operating point (..., n) in rad or m
+        qd: velocities of the operating point (..., n) in rad/s or m/s
+        tau: torques of the operating point (..., n) in N·m or N
+        dqdd_dprescribed: derivative of q̈ by prescribed accelerations (..., n, n), with zero
+            columns for other joints; None if no joint is prescribed
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -110,24 +110,24 @@ def linearize_inverse(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> LinearizedInverse:
-    """The linearized inverse dynamics around a motion, exact, in O(n²).
+    """Linearize the inverse dynamics about a motion, exact, in O(n²).
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `LinearizedInverse`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -140,15 +140,15 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
-    found = at_once(arm, "linearize-inverse", method, engine, jobs, loop_method)(q, qd, qdd)
-    if found is not None:
-        # these are plain arrays of one state, or there would be no answer
-        M, dtau_dqd, dtau_dq = found
+    fast = fast_path(arm, "linearize-inverse", method, engine, jobs, loop_method)(q, qd, qdd)
+    if fast is not None:
+        # the fast path returns plain arrays of one state
+        M, dtau_dqd, dtau_dq = fast
         own = np.array(q), np.array(qd), np.array(qdd)
         return LinearizedInverse(M, dtau_dqd, dtau_dq, *own, arm)
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, how)
+    matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, options)
     return LinearizedInverse(**matrices, **point, arm=arm)
 
 
@@ -165,33 +165,33 @@ def linearize_forward(
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> LinearizedForward:
-    """The linearized forward dynamics around a state and its torques, exact.
+    """Linearize the forward dynamics about a state and its torques, exact.
 
-    On an arm with closed loops it holds for changes that keep the closures.
+    With closed loops, the model is valid for changes that satisfy the constraints.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0, so that an
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, so that an
             arm at rest stays there
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
-            any
-        prescribe: joints that move as told, such as "base" of an arm with a floating base,
-            whatever torque that takes
-        qdd: their accelerations (..., n) in rad/s² or m/s², 0 for the others  [0]
+        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
+            effect without loops
+        prescribe: joints with prescribed acceleration, such as "base" of an arm with a floating
+            base
+        qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s², else 0  [0]
 
     Returns:
         a `LinearizedForward`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
-            without inertia, or a state off its closures
-        UsageError: no arm, another word for tau, or a method, engine or number of jobs that does
-            not exist
+            without inertia, or violated loop constraints
+        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
+            of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -206,30 +206,32 @@ def linearize_forward(
                [-21.4279, -12.5449]])
     """
     if prescribe is not None or qdd is not None:
-        how = run_options(method, engine, jobs, loop_method)
-        return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, how)
-    found = at_once(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
-    if found is not None:
-        accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = found
+        options = run_options(method, engine, jobs, loop_method)
+        return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
+    fast = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
+    if fast is not None:
+        accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = fast
         own = np.array(q), np.array(qd), np.array(tau)
         return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *own)
-    how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
-    matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, how)
+    options = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, options)
     return LinearizedForward(**matrices, **point)
 
 
 def _about_prescribed(
     arm: Arm,
-    given: Mapping[str, JointValues | str],
+    inputs: Mapping[str, JointValues | str],
     prescribe: JointsNamed | None,
     qdd: JointValues | None,
-    how: RunOptions,
+    options: RunOptions,
 ) -> LinearizedForward:
-    """The model where some joints move as they are told."""
-    values = prescribed_values(arm, given, prescribe, qdd, how)
-    found, point = evaluate_with_operating_point(arm, "linearize-forward-prescribed", values, how)
-    return LinearizedForward(**found, q=point["q"], qd=point["qd"])
+    """Linear model with prescribed joints."""
+    values = prescribed_values(arm, inputs, prescribe, qdd, options)
+    matrices, point = evaluate_with_operating_point(
+        arm, "linearize-forward-prescribed", values, options
+    )
+    return LinearizedForward(**matrices, q=point["q"], qd=point["qd"])
 
 
 def perturb_inverse(
@@ -246,7 +248,7 @@ def perturb_inverse(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The change of torque for one small change of the motion, in O(n) and without a matrix.
+    """Change of torque for a small change of the motion, in O(n) and without a matrix.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -254,17 +256,17 @@ def perturb_inverse(
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
         dq, dqd, dqdd: changes (..., n) of q, qd and qdd, in their units
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         δτ (..., n) in N·m or N
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -272,9 +274,9 @@ def perturb_inverse(
         >>> robolin.perturb_inverse(arm, q, qd, dq=[0.01, -0.02]).round(4)
         array([-0.0608, -0.021 ])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd, "dq": dq, "dqd": dqd, "dqdd": dqdd}
-    return evaluate_arm(arm, "perturb-inverse", values, **how)["dtau"]
+    return evaluate_arm(arm, "perturb-inverse", values, **options)["dtau"]
 
 
 def perturb_forward(
@@ -291,30 +293,30 @@ def perturb_forward(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The change of acceleration for one small change of state and torque, in O(n).
+    """Change of acceleration for a small change of state and torque, in O(n).
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0, so that an
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, so that an
             arm at rest stays there
-        dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` makes
-            those that keep closures
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
-            any
+        dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` projects
+            them onto the loop constraints
+        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
+            effect without loops
 
     Returns:
         δq̈ (..., n) in rad/s² or m/s²
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
-            without inertia, a state off its closures, or a change that opens them
-        UsageError: no arm, another word for tau, or a method, engine or number of jobs that does
-            not exist
+            without inertia, violated loop constraints, or a change that violates them
+        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
+            of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -325,8 +327,8 @@ def perturb_forward(
         >>> (robolin.linearize_forward(arm, q, qd).dqdd_dq @ change).round(4)
         array([0.0175, 0.0255])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, how)}
-    qdd = evaluate_arm(arm, "forward", state, **how)["qdd"]
+    options = run_options(method, engine, jobs, loop_method)
+    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    qdd = evaluate_arm(arm, "forward", state, **options)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
-    return evaluate_arm(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
+    return evaluate_arm(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **options)["dqdd"]

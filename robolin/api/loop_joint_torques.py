@@ -1,4 +1,4 @@
-"""Drives in the joints that close loops, as torques of the joints of the tree."""
+"""Torques of motors, springs or brakes in the joints that close loops."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ WRENCH = 6
 
 
 def loop_joint_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -> Floats:
-    """Torques of the tree's joints that do what drives, springs or brakes in closing joints do.
+    """Tree-joint torques equivalent to motors, springs or brakes in loop-closing joints.
 
-    A wrench w between the two frames of a closure takes as much power at the joints of the tree as
-    at the frames: τ_a = (J₁ - J₂)* w.  Added to `tau`, it is felt by `forward`, `loop_forces` and
-    whatever else takes torques; what the closure resists changes its forces alone.
+    A wrench w between the two frames of a closure has the same power as the joint torques
+    τ_a = (J₁ - J₂)* w.  Add them to `tau` of `forward`, `loop_forces` and other functions;
+    components along constrained directions change only the constraint forces.
 
     Args:
         arm: the arm, from `robolin.load`, with loops
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        wrenches: by the name of a loop, moment and force (..., 6) in N·m and N, in world axes at
-            the closure, on the first of its frames; the second feels the opposite
+        wrenches: by loop name, moment and force (..., 6) in N·m and N, in world axes at the
+            closure, on its first frame; the second frame receives the opposite
 
     Returns:
-        torques (..., n) in N·m, or forces of sliding joints in N
+        torques (..., n) in N·m, or forces in N for prismatic joints
 
     Raises:
         RobolinError: an arm without loops, a shape that does not fit, a value that is not finite
-        UsageError: no arm, or no loop of this name
+        UsageError: not an arm, or an unknown loop
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -49,18 +49,18 @@ def loop_joint_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]
     positions = as_joint_array(arm, "q", q)
     require_same_rows({"q": q, **{f"wrench '{name}'": wrench for name, wrench in wrenches.items()}})
     loops = {loop.name: loop for loop in arm.loops}
-    found: Floats = np.zeros_like(positions)
+    torques: Floats = np.zeros_like(positions)
     for name, wrench in wrenches.items():
         if name not in loops:
             hint = did_you_mean(name, list(loops), f"loops: {', '.join(loops)}")
             raise UsageError(f"there is no loop '{name}'", hint=hint)
         J = _relative_jacobian(arm, positions, loops[name])
-        found = found + np.einsum("...ij,...i->...j", J, _wrench(name, wrench))
-    return found
+        torques = torques + np.einsum("...ij,...i->...j", J, _wrench(name, wrench))
+    return torques
 
 
 def _relative_jacobian(arm: Arm, q: Floats, loop: Loop) -> Floats:
-    """J₁ - J₂ (..., 6, n): how the first frame moves, seen from the second."""
+    """Relative Jacobian J₁ - J₂ (..., 6, n) of the first frame with respect to the second."""
     first, second = (
         evaluate(replace(arm, tip=frame), "jacobian", {"q": q, "qd": 0.0})["jacobian"]
         for frame in (loop.first, loop.second)

@@ -1,4 +1,4 @@
-"""What questions about closed loops answer with."""
+"""Results for arms with closed loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robolin.core.notebook import DisplayMixin
 
 @dataclass(frozen=True, eq=False)
 class Closed(DisplayMixin):
-    """A state that meets its closures.
+    """A state that satisfies the loop constraints.
 
     Fields:
         q: positions (..., n) in rad or m
@@ -29,7 +29,7 @@ class Closed(DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class ClosedChange(DisplayMixin):
-    """A small change of state that keeps the closures.
+    """A small change of state that satisfies the linearized loop constraints.
 
     Fields:
         dq: change of q (..., n) in rad or m
@@ -48,14 +48,14 @@ class ClosedChange(DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class LoopConstraints(DisplayMixin):
-    """The closures at a state: L q̈ = bias keeps them, and L q̇ is the rate at which they open.
+    """Loop constraints at a state: L q̈ = bias, with the violation and its rate L q̇.
 
     Fields:
-        open_by: how far each equation is from being met (..., m) in m or rad
+        open_by: constraint violation of each equation (..., m) in m or rad
         opening: L q̇ (..., m) in m/s or rad/s
         jacobian: L (..., m, n) in m or rad per rad or m
         bias: -L̇ q̇ (..., m) in m/s² or rad/s²
-        rows: the name of each equation, closure and component, m of them
+        rows: names of the m equations: closure and component
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -73,15 +73,15 @@ class LoopConstraints(DisplayMixin):
 
 @dataclass(frozen=True, eq=False)
 class LoopForces(DisplayMixin):
-    """The motion of an arm with loops: 𝓜 q̈ + C = τ + Lᵀ λ.
+    """Forward dynamics with loops: 𝓜 q̈ + C = τ + Lᵀ λ.
 
     Fields:
         qdd: accelerations (..., n) in rad/s² or m/s²
         lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
-            in world axes, the second bearing the opposite
-        rank: how many equations are independent (...)
-        kept: which are, the others bearing nothing (..., m), True or False
-        rows: the name of each equation, closure and component, m of them
+            in world axes; the second frame receives the opposite
+        rank: number of independent equations (...)
+        kept: True for independent equations (..., m); λ of the others is 0
+        rows: names of the m equations: closure and component
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -98,7 +98,7 @@ class LoopForces(DisplayMixin):
 
     @property
     def wrenches(self) -> dict[str, Floats]:
-        """For every closure its part of lam: (..., 3) or (..., 6)."""
+        """Components of lam of each closure: (..., 3) or (..., 6)."""
         names = [row.rsplit("/", 1)[0] for row in self.rows]
         return {
             name: self.lam[..., [i for i, other in enumerate(names) if other == name]]
@@ -110,7 +110,7 @@ class LoopForces(DisplayMixin):
 class LinearizedLoops(DisplayMixin):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
 
-    It holds for changes that keep the closures: L δq = 0, and L δq̇ = -δL q̇.
+    Valid for changes that satisfy the constraints: L δq = 0, and L δq̇ = -δL q̇.
 
     Fields:
         qdd: accelerations (..., n) in rad/s² or m/s²
@@ -118,16 +118,16 @@ class LinearizedLoops(DisplayMixin):
         dqdd_dqd: (..., n, n) in 1/s
         dqdd_dq: (..., n, n) in 1/s²
         lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
-            in world axes, the second bearing the opposite
+            in world axes; the second frame receives the opposite
         dlam_dtau: (..., m, n), N per N·m
         dlam_dqd: (..., m, n) in N·s/rad
         dlam_dq: (..., m, n) in N/rad
-        rank: how many equations are independent (...)
-        kept: which are, the others bearing nothing (..., m), True or False
-        rows: the name of each equation, closure and component, m of them
-        q: positions it holds about (..., n) in rad or m
-        qd: velocities it holds about (..., n) in rad/s or m/s
-        tau: torques it holds about (..., n) in N·m or N
+        rank: number of independent equations (...)
+        kept: True for independent equations (..., m); λ of the others is 0
+        rows: names of the m equations: closure and component
+        q: positions of the operating point (..., n) in rad or m
+        qd: velocities of the operating point (..., n) in rad/s or m/s
+        tau: torques of the operating point (..., n) in N·m or N
 
     Example:
         >>> arm = robolin.load("four-bar")

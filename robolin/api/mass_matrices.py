@@ -1,10 +1,10 @@
-"""The mass matrix, what it is made of, and how it changes with the pose."""
+"""Mass matrix, its factors, inverse, derivatives, and the Coriolis matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robolin.api.run_options import at_once, run_options
+from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
@@ -16,7 +16,7 @@ from robolin.evaluation.methods import Method
 
 @dataclass(frozen=True)
 class Factors(DisplayMixin):
-    """The mass matrix as factor · diag(D) · factorᵀ, and the inverse of its factor.
+    """Mass matrix as factor · diag(D) · factorᵀ, with the inverse of the factor.
 
     Fields:
         factor: I + HφK (..., n, n), triangular with ones on the diagonal
@@ -47,22 +47,22 @@ def mass_matrix(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The mass matrix 𝓜, symmetric; kinetic energy is ½ q̇ᵀ 𝓜 q̇.
+    """Mass matrix 𝓜, symmetric; the kinetic energy is ½ q̇ᵀ 𝓜 q̇.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
-        (..., n, n) in kg·m² for two turning joints, kg for two that slide, else kg·m
+        (..., n, n) in kg·m² for two revolute joints, kg for two prismatic ones, else kg·m
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -71,11 +71,11 @@ def mass_matrix(
         array([[2.4315, 0.7158],
                [0.7158, 0.3333]])
     """
-    M: Floats | None = at_once(arm, "mass-matrix", method, engine, jobs, loop_method)(q)
+    M: Floats | None = fast_path(arm, "mass-matrix", method, engine, jobs, loop_method)(q)
     if M is not None:
         return M
-    how = run_options(method, engine, jobs, loop_method)
-    return evaluate_arm(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
+    options = run_options(method, engine, jobs, loop_method)
+    return evaluate_arm(arm, "mass-matrix", {"q": q}, **options)["mass_matrix"]
 
 
 def mass_matrix_inverse(
@@ -87,16 +87,16 @@ def mass_matrix_inverse(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The inverse of the mass matrix: how joints accelerate by torques.
+    """Inverse of the mass matrix: accelerations per torque.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto", elimination up to 10 joints and where joints mimic others, else recursions;
-            "operator" and "conventional" ask for the recursions or for elimination
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto" for elimination up to 10 joints or with mimic joints, else recursions;
+            "operator" and "conventional" select recursions or elimination
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         (..., n, n), symmetric, in 1/(kg·m²), 1/kg or 1/(kg·m)
@@ -104,7 +104,7 @@ def mass_matrix_inverse(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -114,8 +114,8 @@ def mass_matrix_inverse(
         array([[1., 0.],
                [0., 1.]])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    return evaluate_arm(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
+    options = run_options(method, engine, jobs, loop_method)
+    return evaluate_arm(arm, "mass-matrix-inverse", {"q": q}, **options)["mass_matrix_inverse"]
 
 
 def mass_matrix_factor(
@@ -127,24 +127,24 @@ def mass_matrix_factor(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Factors:
-    """The innovations factors I + HφK, D and I - HψK of the mass matrix, in O(n²).
+    """Innovations factors I + HφK, D and I - HψK of the mass matrix (LDLᵀ), in O(n²).
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
-            "conventional" ask for the one or the other
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto" for the recursion, or elimination with mimic joints; "operator" and
+            "conventional" select one of them
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Factors`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, or one that follows another
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+            a joint without inertia, or a mimic joint
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -157,8 +157,8 @@ def mass_matrix_factor(
         array([[1., 0.],
                [0., 1.]])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    return Factors(**evaluate_arm(arm, "mass-matrix-factor", {"q": q}, **how))
+    options = run_options(method, engine, jobs, loop_method)
+    return Factors(**evaluate_arm(arm, "mass-matrix-factor", {"q": q}, **options))
 
 
 def mass_matrix_derivative(
@@ -170,24 +170,24 @@ def mass_matrix_derivative(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """How the mass matrix changes with the pose: ∂𝓜(i,j)/∂q(k), exact.
+    """Derivative of the mass matrix with respect to the pose: ∂𝓜(i,j)/∂q(k), exact.
 
-    A joint with several freedoms moves along small twists of its body, as for all derivatives.
+    Derivatives of a multi-DoF joint are along small twists of its body.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
-        (..., n, n, n), the last axis being k, in units of 𝓜 per rad or per m
+        (..., n, n, n), with k as the last axis, in units of 𝓜 per rad or per m
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -196,8 +196,8 @@ def mass_matrix_derivative(
         array([[0.6442, 0.3221],
                [0.3221, 0.    ]])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    return evaluate_arm(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
+    options = run_options(method, engine, jobs, loop_method)
+    return evaluate_arm(arm, "mass-matrix-derivative", {"q": q}, **options)["dmass_matrix_dq"]
 
 
 def mass_matrix_second_derivative(
@@ -209,25 +209,25 @@ def mass_matrix_second_derivative(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The second derivatives ∂²𝓜(i,j)/∂q(k)∂q(l) of the mass matrix, exact.
+    """Second derivatives ∂²𝓜(i,j)/∂q(k)∂q(l) of the mass matrix, exact.
 
-    Joints with several freedoms move along small twists of their bodies: the derivatives are those
-    of 𝓜(q ⊕ δ) at δ = 0, with q ⊕ δ as `advanced` has it, the same in either order of k and l.
+    For multi-DoF joints these are the derivatives of 𝓜(q ⊕ δ) at δ = 0, with q ⊕ δ as in
+    `advanced`; they are symmetric in k and l.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
-        (..., n, n, n, n), the last axes being k and l, in units of 𝓜 per rad² or per m²
+        (..., n, n, n, n), with k and l as the last axes, in units of 𝓜 per rad² or per m²
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -236,8 +236,10 @@ def mass_matrix_second_derivative(
         array([[-0.7648, -0.3824],
                [-0.3824,  0.    ]])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    return evaluate_arm(arm, "mass-matrix-second-derivative", {"q": q}, **how)["d2mass_matrix_dq2"]
+    options = run_options(method, engine, jobs, loop_method)
+    return evaluate_arm(arm, "mass-matrix-second-derivative", {"q": q}, **options)[
+        "d2mass_matrix_dq2"
+    ]
 
 
 def coriolis_matrix(
@@ -250,25 +252,25 @@ def coriolis_matrix(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Floats:
-    """The Coriolis matrix of Christoffel symbols, for which 𝓜̇ - 2 C is skew-symmetric.
+    """Coriolis matrix of Christoffel symbols, for which 𝓜̇ - 2 C is skew-symmetric.
 
-    It is so where joints have several freedoms, too; C is not half of ∂τ/∂q̇ there.
+    This also holds for multi-DoF joints, where C is not half of ∂τ/∂q̇.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         C (..., n, n) in N·m·s or N·s: C q̇ are the Coriolis torques
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -283,5 +285,5 @@ def coriolis_matrix(
         array([[-0.    ,  0.0644],
                [-0.0644, -0.    ]])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    return evaluate_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]
+    options = run_options(method, engine, jobs, loop_method)
+    return evaluate_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **options)["coriolis_matrix"]

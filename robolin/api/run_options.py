@@ -1,4 +1,4 @@
-"""The keywords by which every function can be told how to run, as one object."""
+"""Options for the engine, method and threads, as one object."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import QuickCall, fast_call, no_fast_call
 
-_AS_USUAL: RunOptions = {}
+_DEFAULTS: RunOptions = {}
 
 
-def at_once(
+def fast_path(
     arm: Arm,
     verb: str,
     method: Method,
@@ -28,7 +28,7 @@ def at_once(
     jobs: int | None,
     loop_method: LoopMethod | None,
 ) -> QuickCall:
-    """What answers one state in a microsecond, and anything else with None."""
+    """Compiled call for one state, which returns None for any other input."""
     if method == "auto" and engine == "auto" and jobs is None and loop_method is None:
         return fast_call(arm, verb)
     return no_fast_call
@@ -37,39 +37,39 @@ def at_once(
 def run_options(
     method: Method, engine: Engine, jobs: int | None, loop_method: LoopMethod | None
 ) -> RunOptions:
-    """What was chosen; nothing at all where all is as usual, so that nothing need be checked."""
+    """Collect the options; empty if all have their defaults, which skips all checks."""
     if method == "auto" and engine == "auto" and jobs is None and loop_method is None:
-        return _AS_USUAL
+        return _DEFAULTS
     return {"method": method, "engine": engine, "jobs": jobs, "loop_method": loop_method}
 
 
-# numbers from which memory is used again: new memory for as many takes longer than copying them
+# sizes, in numbers, from which memory is pooled: a new allocation would cost more than the copy
 LEAST_POOLED_POINT = 1 << 14
 _pool = BufferPool()
 
 
 def evaluate_with_operating_point(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
+    arm: Arm, verb: str, values: Mapping[str, JointValues], options: RunOptions
 ) -> tuple[Arrays, dict[str, Floats]]:
-    """Named results, and the values they are about, each of shape (*batch, n)."""
+    """Evaluate; return the results and the inputs broadcast to (*batch, n)."""
     point: dict[str, Floats] = {}
 
     def copy(arrays: Mapping[str, Floats], batch: tuple[int, ...]) -> None:
-        point.update(_copied(arrays, (*batch, arm.n)))
+        point.update(_copy_arrays(arrays, (*batch, arm.n)))
 
-    found = evaluate_arm(arm, verb, values, copy, **how)
+    results = evaluate_arm(arm, verb, values, copy, **options)
     if not point:
-        # nothing was done by threads meanwhile
+        # the callback ran on no thread
         arrays = joint_arrays(arm, values)
         copy(arrays, batch_of(arrays))
-    return found, point
+    return results, point
 
 
-def _copied(arrays: Mapping[str, Floats], shape: tuple[int, ...]) -> dict[str, Floats]:
-    """The arrays, each of this shape, in memory of their own."""
+def _copy_arrays(arrays: Mapping[str, Floats], shape: tuple[int, ...]) -> dict[str, Floats]:
+    """Copy the arrays, broadcast to this shape, into own memory."""
     size = len(arrays) * prod(shape)
     if size < LEAST_POOLED_POINT:
-        return {name: _spread(array, shape).copy() for name, array in arrays.items()}
+        return {name: _broadcast(array, shape).copy() for name, array in arrays.items()}
     block = _pool.take(size)[:size].reshape(len(arrays), *shape)
     copies = dict(zip(arrays, block, strict=True))
     for name, array in arrays.items():
@@ -77,5 +77,5 @@ def _copied(arrays: Mapping[str, Floats], shape: tuple[int, ...]) -> dict[str, F
     return copies
 
 
-def _spread(array: Floats, shape: tuple[int, ...]) -> Floats:
+def _broadcast(array: Floats, shape: tuple[int, ...]) -> Floats:
     return array if array.shape == shape else np.broadcast_to(array, shape)
