@@ -1,1 +1,1 @@
-"""What is made of several answers: limits, regressors, sensitivities, curvature, counts."""
+"""Analyses of motions and parameters: limits, sensitivity, identification, curvature."""

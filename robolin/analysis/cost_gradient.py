@@ -1,12 +1,12 @@
-"""The gradient of a cost along a motion, by the adjoint of the linearized model.
+"""Gradient of a cost along a motion, by the adjoint of the linearized model.
 
 A cost of the states x = [q; q̇] of all rows changes by δJ = Σ c(k)* δx(k).  From row to row
 x(k+1) = Φ(k) x(k) + Γ(k) u, so one sweep backward in time,
 
     λ(k) = c(k) + Φ(k)* λ(k+1)          ∂J/∂x(k) = λ(k)          ∂J/∂u = Σ Γ(k)* λ(k+1)
 
-gives the whole gradient for little more than the motion itself: by the torques of every row and by
-every parameter.  Φ and Γ are those of `sensitivity`, so both agree to rounding.
+gives the complete gradient, by the torques of every row and by every parameter, at little more
+than the cost of the motion itself.  Φ and Γ are those of `sensitivity`; both agree to round-off.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 
-# how much the torques of the rows at both ends of a step count at its begin, middle and end
+# weights of the torques at both ends of a step, at its start, middle and end
 _SHARES = {
     "continuous": np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]]),
     "stepwise": np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]),
@@ -44,19 +44,19 @@ _SHARES = {
 
 @dataclass(frozen=True)
 class CostGradient(DisplayMixin):
-    """How a cost changes, to first order, with everything that makes a motion.
+    """First-order change of a cost with the initial state, the torques and the parameters.
 
-    The first row of `q`, `qd` and `parameter` is the gradient by the beginning and the arm; row k
-    is what changes that happen only there would do.
+    The first row of `q`, `qd` and `parameter` is the gradient by the initial state and the arm; row
+    k is the gradient by changes in that row only.
 
     Fields:
         time: (rows,) in s
-        q: by the positions of each row (rows, n), per rad or m
-        qd: by the velocities of each row (rows, n), per rad/s or m/s
-        tau: by the torques of each row (rows, n), per N·m or N
-        parameter: by the parameters in `names`, changed from each row on (rows, p), per unit of
-            each
-        names: of the parameters, as `parameter_names` and then `geometry_names` give them
+        q: gradient by the positions of each row (rows, n), per rad or m
+        qd: gradient by the velocities of each row (rows, n), per rad/s or m/s
+        tau: gradient by the torques of each row (rows, n), per N·m or N
+        parameter: gradient by the parameters in `names`, changed from each row on (rows, p), per
+            unit of each
+        names: parameter names: those of `parameter_names`, then of `geometry_names`
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -90,33 +90,32 @@ def cost_gradient(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> CostGradient:
-    """The gradient of a cost of a motion's states, by its beginning, its torques and the arm.
+    """Gradient of a cost by the initial state, the torques and the parameters of a motion.
 
-    What the cost owes to torques directly is not in it; that is added row by row.
+    The cost depends on states; add the direct gradient by torques, if any, row by row.
 
     Args:
         arm: the arm, from `robolin.load`
-        time: (rows,) in s, rising
+        time: (rows,) in s, increasing
         q: positions (rows, n) in rad or m
         qd: velocities (rows, n) in rad/s or m/s
-        tau: torques (rows, n) in N·m or N; or else qdd
-        qdd: accelerations (rows, n) in rad/s² or m/s², where tau is not given
-        dcost_dq: the cost's derivative by the positions of each row (rows, n), per rad or m
-        dcost_dqd: by the velocities of each row (rows, n), per rad/s or m/s
-        torques: "continuous", or "stepwise" where each row's torque is held until the next
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        tau: torques (rows, n) in N·m or N; alternatively qdd
+        qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
+        dcost_dq: derivative of the cost by the positions of each row (rows, n), per rad or m
+        dcost_dqd: derivative by the velocities of each row (rows, n), per rad/s or m/s
+        torques: "continuous", or "stepwise" if each row's torque is constant until the next row
+        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `CostGradient`
 
     Raises:
-        RobolinError: a motion that is no motion of the arm, times that do not rise, closed loops,
-            values that are not sound
-        UsageError: no arm, neither of tau and qdd, or a method, engine or number of jobs that does
-            not exist
+        RobolinError: a motion that does not fit the arm, times that do not increase, closed loops,
+            or invalid values
+        UsageError: not an arm, neither tau nor qdd, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -127,15 +126,15 @@ def cost_gradient(
         >>> robolin.cost_gradient(arm, *given, dcost_dq=miss).q[0].round(4)
         array([ 0.1398, -0.2664])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
+    options = run_options(method, engine, jobs, loop_method)
+    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     slopes = (("dcost_dq", dcost_dq), ("dcost_dqd", dcost_dqd))
     require_same_rows({"q": q, **dict(slopes)}, vectors={"time": time})
     cost = np.concatenate([per_row(arm, *slope, nominal.rows) for slope in slopes], axis=-1)
     names, n = all_parameter_names(arm, geometry=True), arm.n
     adjoint, effort = cost.copy(), np.zeros((nominal.rows, n))
     parameter = np.zeros((nominal.rows, len(names)))
-    for k, step, forced in _backward(arm, nominal, torques, how):
+    for k, step, forced in _backward(arm, nominal, torques, options):
         pulled = forced.T @ adjoint[k + 1]
         adjoint[k] += step.T @ adjoint[k + 1]
         effort[k] += pulled[:n]
@@ -145,19 +144,19 @@ def cost_gradient(
 
 
 def _backward(
-    arm: Arm, nominal: NominalMotion, torques: Torques, how: RunOptions
+    arm: Arm, nominal: NominalMotion, torques: Torques, options: RunOptions
 ) -> Iterator[tuple[int, Floats, Floats]]:
-    """Each step from the last to the first, its Φ, and its Γ by everything that forces it.
+    """Iterate over steps from last to first: index, Φ, and Γ by all inputs.
 
-    Columns of Γ are the torques of the row it begins with, those of the next, and parameters.
+    The columns of Γ are the torques of the step's first row, of its last row, and the parameters.
     """
     columns = 2 * arm.n + len(all_parameter_names(arm, geometry=True))
     for steps in reversed(list(step_slices(nominal, columns))):
         part = nominal.some(steps)
-        model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
+        model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
         inverse = model.dqdd_dtau
         shared = [inverse * share[:, None, None] for share in _SHARES[torques]]
-        by_parameter = -inverse @ parameter_columns(arm, part, model.qdd, True, how)
+        by_parameter = -inverse @ parameter_columns(arm, part, model.qdd, True, options)
         forced = np.concatenate([*shared, by_parameter], axis=-1)
-        found = step_matrices(model, kinematic_block(arm, part.qd), forced, part.step)
-        yield from reversed([(k, *each) for k, each in enumerate(found, start=steps.start)])
+        steps_forward = step_matrices(model, kinematic_block(arm, part.qd), forced, part.step)
+        yield from reversed([(k, *each) for k, each in enumerate(steps_forward, start=steps.start)])

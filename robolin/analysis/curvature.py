@@ -1,6 +1,6 @@
-"""Whether coordinates exist in which an arm's mass matrix is the identity everywhere.
+"""Curvature of the mass matrix: test for coordinates in which it is the identity everywhere.
 
-Lemma 2.2 of [D]: they do if and only if the mass matrix, as a metric, has no curvature.
+Lemma 2.2 of [D]: they exist if and only if the mass matrix, as a metric, has no curvature.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
 
-# exact derivatives leave flat arms with 1e-14 and less; arms that people build have 0.02 and more
+# flat arms have at most 1e-14 with exact derivatives; real arms have 0.02 and more
 FLAT_BELOW = 1e-8
 
 _AT_ONCE = 64 * 1024 * 1024
@@ -29,15 +29,15 @@ _AT_ONCE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Curvature(DisplayMixin):
-    """Riemann symbols of the first kind, and what they say.
+    """Riemann symbols of the first kind and their size.
 
     Fields:
         symbols: R(h,i,j,k) (..., n, n, n, n) in units of the mass matrix per rad² or m²
-        relative: the largest |R| beside the largest |𝓜| (...), a number
-        flat: whether it is negligible in every configuration
-        largest: the joints h, i, j, k of the symbol that is largest beside 𝓜
-        at: the place of its configuration along the batch axes
-        independent: how many symbols do not follow from others by symmetry, n²(n²-1)/12
+        relative: the largest |R| relative to the largest |𝓜| (...), dimensionless
+        flat: whether the curvature is negligible in every configuration
+        largest: the joints h, i, j, k of the largest symbol relative to 𝓜
+        at: batch index of its configuration
+        independent: number of symbols that are independent under the symmetries, n²(n²-1)/12
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -62,24 +62,24 @@ def curvature(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Curvature:
-    """The curvature of the mass matrix: zero where coordinates exist that make it the identity.
+    """Curvature of the mass matrix; zero if there are coordinates that make it the identity.
 
-    Of joints with several freedoms the symbols are those along the velocities of their bodies.
+    For multi-DoF joints, the symbols are along the velocities of their bodies.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Curvature`
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -89,15 +89,15 @@ def curvature(
         >>> round(float(found.symbols[0, 1, 0, 1]), 5)
         0.24936
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     require_tree(arm, "curvature")
-    given = as_joint_array(arm, "q", q)
-    batch, n = given.shape[:-1], arm.n
-    rows = given.reshape(-1, n)
+    positions = as_joint_array(arm, "q", q)
+    batch, n = positions.shape[:-1], arm.n
+    rows = positions.reshape(-1, n)
     symbols, relative = np.empty((len(rows), n, n, n, n)), np.empty(len(rows))
     for part in _parts(len(rows), n):
-        symbols[part], size = _symbols(arm, rows[part], how)
+        symbols[part], size = _symbols(arm, rows[part], options)
         relative[part] = np.abs(symbols[part]).max(axis=(1, 2, 3, 4)) / size
     at = int(np.argmax(relative))
     return Curvature(
@@ -111,9 +111,9 @@ def curvature(
 
 
 def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
-    """Places h, i, j, k of symbols from which all others follow.
+    """Indices h, i, j, k of a set of independent symbols.
 
-    R changes its sign when h and i, or j and k, are swapped; it stays when the two pairs are; and
+    R changes sign if h and i, or j and k, are swapped; it is unchanged if the two pairs are; and
     R(h,i,j,k) + R(h,j,k,i) + R(h,k,i,j) = 0.
     """
     two = [(h, i, h, i) for h, i in combinations(range(n), 2)]
@@ -121,42 +121,42 @@ def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
         (h, i, h, k) for h in range(n) for i, k in combinations(range(n), 2) if h not in (i, k)
     ]
     four = [
-        places
+        indices
         for h, i, j, k in combinations(range(n), 4)
-        for places in ((h, i, j, k), (h, j, i, k))
+        for indices in ((h, i, j, k), (h, j, i, k))
     ]
     return two + three + four
 
 
-def _symbols(arm: Arm, q: Floats, how: RunOptions) -> tuple[Floats, Floats]:
+def _symbols(arm: Arm, q: Floats, options: RunOptions) -> tuple[Floats, Floats]:
     """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,)."""
 
-    def asked(verb: str) -> Floats:
-        (found,) = evaluate(arm, verb, {"q": q}, **how).values()
-        return found
+    def evaluated(verb: str) -> Floats:
+        (result,) = evaluate(arm, verb, {"q": q}, **options).values()
+        return result
 
-    M, inverse = asked("mass-matrix"), asked("mass-matrix-inverse")
-    first, second = asked("mass-matrix-derivative"), asked("mass-matrix-second-derivative")
+    M, inverse = evaluated("mass-matrix"), evaluated("mass-matrix-inverse")
+    first, second = evaluated("mass-matrix-derivative"), evaluated("mass-matrix-second-derivative")
     R = riemann_symbols(M, inverse, first, second, brackets(arm))
     return R, np.abs(M).max(axis=(1, 2))
 
 
 def _largest(arm: Arm, symbols: Floats) -> tuple[str, ...]:
-    """The joints of the largest symbol; of those that are equal by symmetry, the first."""
+    """Joints of the largest symbol; among symbols equal by symmetry, the first."""
     size = np.abs(symbols)
-    # rounding must not decide between them
-    place = np.argmax(size >= (1.0 - 1e-9) * size.max())
-    return tuple(arm.joint_names[int(i)] for i in np.unravel_index(int(place), size.shape))
+    # round-off must not decide between equal symbols
+    first_largest = np.argmax(size >= (1.0 - 1e-9) * size.max())
+    return tuple(arm.joint_names[int(i)] for i in np.unravel_index(int(first_largest), size.shape))
 
 
 def _parts(rows: int, n: int) -> Iterator[slice]:
-    """Slices of the rows, so many at a time as fit into a fair share of memory."""
+    """Slices of the rows, sized to limit memory."""
     step = max(1, _AT_ONCE // (8 * n**4))
     return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
 def brackets(arm: Arm) -> Floats | None:
-    """c (n, n, n), or None where all of them are 0: a twist X carries Y along by X x Y."""
+    """Structure constants c (n, n, n) of the twists, X × Y; None if all are 0."""
     if not has_groups(arm):
         return None
     c: Floats = -np.einsum("ilj->ijl", kinematic_block(arm, np.eye(arm.n)))
@@ -166,42 +166,42 @@ def brackets(arm: Arm) -> Floats | None:
 def riemann_symbols(
     M: Floats, inverse: Floats, first: Floats, second: Floats, c: Floats | None
 ) -> Floats:
-    """R (rows, n, n, n, n), with a comma before the velocities along which a derivative is taken.
+    """R (rows, n, n, n, n); indices after a comma are the directions of derivatives.
 
     [ij,k]    = ½ (𝓜(i,k),j + 𝓜(j,k),i - 𝓜(i,j),k)
     R(h,i,j,k) = ½ (𝓜(h,k),ij + 𝓜(i,j),hk - 𝓜(h,j),ik - 𝓜(i,k),hj)
                + [ij,l] 𝓜⁻¹(l,m) [hk,m] - [ik,l] 𝓜⁻¹(l,m) [hj,m]
 
-    Where c is not 0, [ij,k] = ⟨∇_j E_i, E_k⟩ and R have more terms.
+    If c is not 0, [ij,k] = ⟨∇_j E_i, E_k⟩ and R have more terms.
     """
     carried = 0.5 * (np.einsum("rikj->rijk", first) + np.einsum("rjki->rijk", first) - first)
     curved = np.einsum("rhkij->rhijk", second) + np.einsum("rijhk->rhijk", second)
     curved -= np.einsum("rhjik->rhijk", second) + np.einsum("rikhj->rhijk", second)
     if c is not None:
-        carried += _turning(c, M)
+        carried += _koszul_terms(c, M)
     raised = np.einsum("rijl,rlm->rijm", carried, inverse)
     product = np.einsum("rijm,rhkm->rhijk", raised, carried, optimize=True)
     R: Floats = 0.5 * curved + product - np.einsum("rhikj->rhijk", product)
     return R if c is None else R + _by_brackets(c, carried, first)
 
 
-def _turning(c: Floats, M: Floats) -> Floats:
-    """What Koszul's formula adds to [ij,k]; linear in 𝓜, so its derivatives are those of 𝓜.
+def _koszul_terms(c: Floats, M: Floats) -> Floats:
+    """Terms of Koszul's formula in [ij,k] due to c; linear in 𝓜, as are their derivatives.
 
     ½ (c(j,i,l) 𝓜(l,k) - c(j,k,l) 𝓜(l,i) - c(i,k,l) 𝓜(l,j))
     """
     lowered = np.einsum("ijl,rlk->rijk", c, M)
-    turned = np.einsum("rjik->rijk", lowered) - np.einsum("rjki->rijk", lowered)
-    half: Floats = 0.5 * (turned - np.einsum("rikj->rijk", lowered))
+    rotated = np.einsum("rjik->rijk", lowered) - np.einsum("rjki->rijk", lowered)
+    half: Floats = 0.5 * (rotated - np.einsum("rikj->rijk", lowered))
     return half
 
 
 def _by_brackets(c: Floats, carried: Floats, first: Floats) -> Floats:
-    """What is left of R: [ik,h],j - [ij,h],k - c(j,k,l) [il,h], less the ½ (…) above.
+    """Terms of R due to c: [ik,h],j - [ij,h],k - c(j,k,l) [il,h], minus the ½ (…) above.
 
-    Second derivatives are the means of both orders: 𝓜,ij is less than E_j E_i 𝓜 by ½ c(j,i,l) 𝓜,l.
+    Second derivatives are the means of both orders: 𝓜,ij is E_j E_i 𝓜 minus ½ c(j,i,l) 𝓜,l.
     """
-    # how the order of two derivatives matters, axes i, h, j, k
+    # commutator of two derivatives, axes i, h, j, k
     crossed = np.einsum("jkl,rihl->rihjk", c, first)
     order = np.einsum("rihjk->rhijk", crossed) + 0.5 * (
         np.einsum("rkhji->rhijk", crossed)
@@ -209,8 +209,8 @@ def _by_brackets(c: Floats, carried: Floats, first: Floats) -> Floats:
         - np.einsum("rjhki->rhijk", crossed)
         + np.einsum("rjikh->rhijk", crossed)
     )
-    # how the terms of c change, axes i, k, h and the derivative's
-    turning = np.stack([_turning(c, first[..., j]) for j in range(len(c))], axis=-1)
-    change = np.einsum("rikhj->rhijk", turning) - np.einsum("rijhk->rhijk", turning)
+    # derivatives of the terms of c, axes i, k, h and the derivative's
+    koszul_rates = np.stack([_koszul_terms(c, first[..., j]) for j in range(len(c))], axis=-1)
+    change = np.einsum("rikhj->rhijk", koszul_rates) - np.einsum("rijhk->rhijk", koszul_rates)
     left: Floats = 0.5 * order + change - np.einsum("jkl,rilh->rhijk", c, carried)
     return left

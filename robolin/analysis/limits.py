@@ -1,4 +1,4 @@
-"""How near a motion comes to the limits of its joints: effort, velocity and position."""
+"""Margins of a motion to the joint limits: effort, velocity and position."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LIMITED_QUANTITIES: tuple[LimitedQuantity, ...] = ("position", "velocity", "effo
 
 @dataclass(frozen=True)
 class Margin:
-    """Where one joint comes closest to a limit, or goes furthest beyond it.
+    """Closest approach of one joint to a limit, or its largest violation.
 
-    row:    which row of the motion, counted from 0
-    time:   when, if the motion says: a number, whole where times are, or a date as text
-    limit:  the lower or the upper limit, whichever has the smaller share left
-    margin: what is left, in the unit; negative beyond the limit
-    share:  margin / |limit|; for positions, and ranges that 0 is not inside, margin / range;
+    row:    row of the motion, counted from 0
+    time:   time of the row, if the motion has times: a number (integer if times are) or a date text
+    limit:  the lower or the upper limit, the one with the smaller share
+    margin: distance to the limit, in the unit; negative beyond the limit
+    share:  margin / |limit|; for positions, and ranges that exclude 0, margin / range;
             None if that divides by 0
     """
 
@@ -44,19 +44,19 @@ class Margin:
 
     @property
     def exceeded(self) -> bool:
-        """Whether the limit is passed."""
+        """True if the limit is exceeded."""
         return self.margin < 0.0
 
 
 @dataclass(frozen=True)
 class JointLimits(DisplayMixin):
-    """Every margin, joint by joint, and which quantities of which joints have no limit.
+    """Margins of every joint, and the quantities of joints without a limit.
 
     Fields:
         margins: a `Margin` for every joint and quantity with a limit: joint, quantity, row, time,
             value, limit, margin, share, unit
-        unlimited: joint -> the quantities without a limit
-        rows: how many rows of motion were looked at
+        unlimited: joint -> names of the quantities without a limit
+        rows: number of rows of the motion
 
     Example:
         >>> arm = robolin.load("panda")
@@ -71,7 +71,7 @@ class JointLimits(DisplayMixin):
 
     @property
     def exceeded(self) -> tuple[Margin, ...]:
-        """The margins of limits that are passed."""
+        """Margins of exceeded limits."""
         return tuple(margin for margin in self.margins if margin.exceeded)
 
 
@@ -83,9 +83,9 @@ def limits(
     *,
     time: ArrayLike | None = None,
 ) -> JointLimits:
-    """How near a motion comes to the limits that the description of the arm gives.
+    """Compare a motion with the joint limits of the robot file.
 
-    `row` in the result counts the leading axes as one.
+    `row` in the result counts the leading axes as one flattened axis.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -98,8 +98,8 @@ def limits(
         a `JointLimits`: the closest approach of every joint to every limit it has
 
     Raises:
-        RobolinError: shapes that do not go together
-        UsageError: no arm
+        RobolinError: shapes that do not match
+        UsageError: not an arm
 
     Example:
         >>> arm = robolin.load("panda")
@@ -125,11 +125,11 @@ def limits(
 
 @dataclass(frozen=True)
 class _Bounds:
-    """One quantity of one joint: what it may be, and how it follows from that of its leader."""
+    """Limits of one quantity of one joint, and how its value depends on the mimicked joint."""
 
     joint: str
     quantity: LimitedQuantity
-    place: int
+    coordinate: int
     lower: float
     upper: float
     ratio: float
@@ -138,10 +138,10 @@ class _Bounds:
 
     @property
     def scales(self) -> tuple[float, float]:
-        """The distances that the margins to the lower and the upper limit are a share of.
+        """Distances that scale the margins to the lower and the upper limit.
 
         Efforts and velocities are 0 at rest: each limit is compared with its distance from 0.
-        Positions have no such zero: both margins are a share of the range.
+        Positions have no such zero: both margins are scaled by the range.
         """
         by_range = self.quantity == "position" or not self.lower < 0.0 < self.upper
         if by_range and np.isfinite(self.lower) and np.isfinite(self.upper):
@@ -157,7 +157,7 @@ class _Bounds:
 
 
 class ClosestApproach:
-    """The closest approach so far, as rows of a motion pass by."""
+    """Closest approach to the limits so far, updated with blocks of rows."""
 
     def __init__(self, arm: Arm) -> None:
         self._bounds = [bounds for link in arm.links for bounds in _bounds(arm, link)]
@@ -168,16 +168,20 @@ class ClosestApproach:
         self._rows = 0
 
     def add(self, q: Floats, qd: Floats, tau: Floats, time: Numbers | None = None) -> None:
-        """Look at some more rows (rows, n); a row with NaN is passed over."""
+        """Add rows (rows, n) of a motion; a row with NaN is ignored."""
         values = dict(zip(LIMITED_QUANTITIES, (q, qd, tau), strict=True))
         for i, bounds in enumerate(self._bounds):
-            given = bounds.ratio * values[bounds.quantity][:, bounds.place] + bounds.offset
+            joint_values = (
+                bounds.ratio * values[bounds.quantity][:, bounds.coordinate] + bounds.offset
+            )
             lower, upper = bounds.weights
-            closeness = np.minimum((given - bounds.lower) / lower, (bounds.upper - given) / upper)
+            closeness = np.minimum(
+                (joint_values - bounds.lower) / lower, (bounds.upper - joint_values) / upper
+            )
             row = int(np.argmin(np.where(np.isnan(closeness), np.inf, closeness)))
             least = float(closeness[row])
             if np.isfinite(least) and (i not in self._closest or least < self._closest[i][0]):
-                self._closest[i] = least, self._margin(bounds, row, float(given[row]), time)
+                self._closest[i] = least, self._margin(bounds, row, float(joint_values[row]), time)
         self._rows += len(q)
 
     def _margin(self, bounds: _Bounds, row: int, value: float, time: Numbers | None) -> Margin:
@@ -200,24 +204,24 @@ class ClosestApproach:
         )
 
     def found(self) -> JointLimits:
-        """The margins in the arm's order of joints, followers last."""
+        """Margins in the arm's order of joints, mimic joints last."""
         last = len(self._order)
-        found = (self._closest[i][1] for i in sorted(self._closest))
-        margins = sorted(found, key=lambda margin: self._order.get(margin.joint, last))
+        closest = (self._closest[i][1] for i in sorted(self._closest))
+        margins = sorted(closest, key=lambda margin: self._order.get(margin.joint, last))
         return JointLimits(tuple(margins), self._unlimited, self._rows)
 
 
 def _bounds(arm: Arm, link: Link) -> Iterator[_Bounds]:
-    """What the description says about a joint; a follower has no motor to limit."""
+    """Limits of a joint in the robot file; a mimic joint has no effort limit."""
     joint, mimic = link.joint, link.joint.mimic
-    place = arm.coordinates[arm.links_tip_to_base.index(link)]
+    coordinate = arm.coordinates[arm.links_tip_to_base.index(link)]
     ratio, offset = (mimic.ratio, mimic.offset) if mimic else (1.0, 0.0)
     for quantity in LIMITED_QUANTITIES:
         lower, upper = _range(link, quantity)
         if np.isfinite(lower) or np.isfinite(upper):
             shift = offset if quantity == "position" else 0.0
             unit = joint_unit(quantity, joint.turns)
-            yield _Bounds(joint.name, quantity, place, lower, upper, ratio, shift, unit)
+            yield _Bounds(joint.name, quantity, coordinate, lower, upper, ratio, shift, unit)
 
 
 def _range(link: Link, quantity: LimitedQuantity) -> tuple[float, float]:
@@ -235,9 +239,9 @@ def _range(link: Link, quantity: LimitedQuantity) -> tuple[float, float]:
 
 
 def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
-    """Quantities without a limit, by joint; only joints that lack one."""
+    """Quantities without a limit, for joints that lack any."""
     by_name = {link.joint.name: link for link in arm.links}
-    found = {}
+    unlimited = {}
     for name in arm.joint_names:
         missing: Sequence[LimitedQuantity] = [
             quantity
@@ -245,12 +249,12 @@ def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
             if not np.isfinite(_range(by_name[name], quantity)).any()
         ]
         if missing:
-            found[name] = tuple(missing)
-    return found
+            unlimited[name] = tuple(missing)
+    return unlimited
 
 
 def _plain_time(time: Any) -> float | str:
-    """A time as it came: exact, whichever kind it is of."""
+    """Convert a time to a plain number or text, exactly."""
     if time.dtype.kind == "M":
         return str(np.datetime_as_string(time))
     return int(time) if time.dtype.kind in "iu" else float(time)

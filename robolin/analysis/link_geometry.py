@@ -1,15 +1,15 @@
-"""The figures of an arm's geometry, and how torques change with them.
+"""Geometric (kinematic) parameters of an arm, and derivatives of torques by them.
 
-Every moving joint that sits somewhere has, in the axes of the description,
+Every moving joint with a fixed placement has, in the axes of the robot file,
 
-    origin_x …  where it is on the moving link inboard of it, along that link's axes
-    turn_x …    how it is turned there, by a small angle about its own axes
-    axis_x …    its axis in its own axes; only what is across the axis changes it
+    origin_x …  its position on the moving parent link, along that link's axes
+    turn_x …    its orientation there, by a small angle about its own axes
+    axis_x …    its axis in its own axes; only components across the axis change it
 
-and, where it was written as a row of a Denavit–Hartenberg table, the figures of that row, dh_a,
-dh_alpha, dh_d and dh_theta.  A figure that changes moves the joint with all it carries, its link
-on the joint with all it carries, or both, by a small twist: so much of each is its column here.
-A change of axis turns the joint one way and its link the other.
+and, if it was given as a row of a Denavit–Hartenberg table, the parameters of that row, dh_a,
+dh_alpha, dh_d and dh_theta.  A change of a parameter moves the joint with its subtree, or its link
+on the joint with its subtree, or both, by small twists, which are its column here.  A change of
+axis rotates the joint in one direction and its link in the other.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
 
 _AXES = ("x", "y", "z")
-# the figures that may be told in degrees
+# geometric parameters that may be given in degrees
 TURN_PARAMETERS = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 
 @dataclass(frozen=True)
 class GeometryDerivative(DisplayMixin):
-    """How torques change with the figures of the geometry, the motion of the joints as it is.
+    """Derivative of torques by the geometric parameters, for a fixed motion of the joints.
 
     Fields:
         matrix: ∂τ/∂g (..., n, g), N·m or N per m, per rad, or per unit of an axis
-        names: `joint/origin_x`, `joint/turn_x`, `joint/axis_x`, `joint/dh_a`, …, as columns
+        names: `joint/origin_x`, `joint/turn_x`, `joint/axis_x`, `joint/dh_a`, …, one per column
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -65,17 +65,17 @@ def geometry_derivative(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> GeometryDerivative:
-    """How the torques of a motion change where joints sit elsewhere, or turn about other axes.
+    """Derivative of the torques of a motion by the placement and axes of the joints.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; there is one algorithm for this, so no other word changes anything
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `GeometryDerivative`
@@ -83,7 +83,7 @@ def geometry_derivative(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
             loops
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: not an arm, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -91,14 +91,14 @@ def geometry_derivative(
         >>> found.matrix[:, found.names.index("elbow/origin_x")].round(4)
         array([9.81, 0.  ])
     """
-    how = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
-    found = evaluate(arm, "geometry-derivative", {"q": q, "qd": qd, "qdd": qdd}, **how)
-    return GeometryDerivative(public_geometry(arm, found["dtau_dgeometry"]), geometry_names(arm))
+    result = evaluate(arm, "geometry-derivative", {"q": q, "qd": qd, "qdd": qdd}, **options)
+    return GeometryDerivative(public_geometry(arm, result["dtau_dgeometry"]), geometry_names(arm))
 
 
 def geometry_names(arm: Arm) -> tuple[str, ...]:
-    """The figures of the geometry that torques and motions depend on, base to tip.
+    """Names of the geometric parameters that affect torques and motions, base to tip.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -107,56 +107,58 @@ def geometry_names(arm: Arm) -> tuple[str, ...]:
         g names, in the order of the columns of `GeometryDerivative.matrix`
 
     Raises:
-        UsageError: no arm
+        UsageError: not an arm
 
     Example:
         >>> robolin.geometry_names(robolin.load("two-link"))[9:12]
         ('elbow/origin_x', 'elbow/origin_y', 'elbow/origin_z')
     """
     require_arm(arm)
-    return tuple(name for _, name, _ in _figures(arm))
+    return tuple(name for _, name, _ in _parameters(arm))
 
 
 def geometry_changes(arm: Arm, named: Mapping[str, float]) -> tuple[Floats, dict[str, float]]:
-    """Changes of figures of the geometry by place (g,), and those of other parameters by name."""
-    places = {name: place for place, name in enumerate(geometry_names(arm))}
-    change = np.zeros(len(places))
-    for name in places.keys() & named.keys():
-        change[places[name]] = sound_change(name, named[name])
-    return change, {name: value for name, value in named.items() if name not in places}
+    """Split changes into an array of geometric parameters (g,) and other parameters by name."""
+    indices = {name: index for index, name in enumerate(geometry_names(arm))}
+    change = np.zeros(len(indices))
+    for name in indices.keys() & named.keys():
+        change[indices[name]] = sound_change(name, named[name])
+    return change, {name: value for name, value in named.items() if name not in indices}
 
 
-def public_geometry(arm: Arm, found: Floats) -> Floats:
-    """What the algorithm gives, (..., n, links, 12), as columns of the figures, (..., n, g)."""
-    columns: Floats = found.reshape(*found.shape[:-2], -1) @ _figures_as_twists(arm)
+def public_geometry(arm: Arm, algorithm_columns: Floats) -> Floats:
+    """Convert the algorithm's columns (..., n, links, 12) to geometric parameters (..., n, g)."""
+    columns: Floats = algorithm_columns.reshape(
+        *algorithm_columns.shape[:-2], -1
+    ) @ _parameter_twists(arm)
     return columns
 
 
-def _figures_as_twists(arm: Arm) -> Floats:
-    """∂(twists of joints and links)/∂(figures), (links · 12, g)."""
-    listed = list(_figures(arm))
+def _parameter_twists(arm: Arm) -> Floats:
+    """∂(twists of joints and links)/∂(geometric parameters), (links · 12, g)."""
+    listed = list(_parameters(arm))
     change = np.zeros((len(arm.links), GEOMETRY_COLUMNS, len(listed)))
-    for column, (place, _, twists) in enumerate(listed):
-        change[place, :, column] = twists
+    for column, (index, _, twists) in enumerate(listed):
+        change[index, :, column] = twists
     return change.reshape(-1, len(listed))
 
 
-def _figures(arm: Arm) -> Iterator[tuple[int, str, Floats]]:
-    """For every figure: the place of its link, base to tip, its name, and its twelve twists."""
+def _parameters(arm: Arm) -> Iterator[tuple[int, str, Floats]]:
+    """Each geometric parameter: index of its link, base to tip, its name, and its twelve twists."""
     rows = {row.joint: row for row in arm.dh_rows}
     grouped = {k for group in arm.groups for k in group.links}
     innermost = {group.links[0]: group.name for group in arm.groups}
-    for place, link in enumerate(arm.links):
-        k = len(arm.links) - place
-        # where a body that floats on the base is, its own coordinates say
+    for index, link in enumerate(arm.links):
+        k = len(arm.links) - index
+        # the placement of a floating body is given by its own coordinates
         if k in grouped and (k not in innermost or link.parent == arm.base):
             continue
         name = innermost.get(k, link.joint.name)
-        figures = [*_placement(link.joint), *(() if k in grouped else _axis(link.joint))]
+        entries = [*_placement(link.joint), *(() if k in grouped else _axis(link.joint))]
         if link.joint.name in rows:
-            figures += _dh(arm, link, rows[link.joint.name])
-        for word, twists in figures:
-            yield place, f"{name}/{word}", twists
+            entries += _dh(arm, link, rows[link.joint.name])
+        for word, twists in entries:
+            yield index, f"{name}/{word}", twists
 
 
 def _placement(joint: Joint) -> Iterator[tuple[str, Floats]]:
@@ -174,7 +176,7 @@ def _axis(joint: Joint) -> Iterator[tuple[str, Floats]]:
 
 
 def _dh(arm: Arm, link: Link, row: DhRow) -> Iterator[tuple[str, Floats]]:
-    """Screws along z of the row before and x of its own; in the modified convention the reverse."""
+    """Screws along z of the previous row and x of this row; the reverse for modified DH."""
     seen = (
         compose(inverse_rotation(link.joint.pose), arm.frames[row.inboard].pose),
         arm.frames[row.outboard].pose,
@@ -187,7 +189,7 @@ def _dh(arm: Arm, link: Link, row: DhRow) -> Iterator[tuple[str, Floats]]:
 
 
 def _screw(frame: Pose, axis: int, turns: bool) -> tuple[Floats, Floats]:
-    """A unit turn about an axis of a frame, or a unit slide along it, seen from where it is."""
+    """Unit rotation about an axis of a frame, or unit translation along it, at its origin."""
     h = np.reshape(frame.rotation, (3, 3))[:, axis]
     return (h, np.cross(frame.translation, h)) if turns else (np.zeros(3), h)
 
@@ -199,7 +201,7 @@ def _twists(
     body_turn: Floats | tuple[float, ...] = (0.0, 0.0, 0.0),
     body_slide: Floats | tuple[float, ...] = (0.0, 0.0, 0.0),
 ) -> Floats:
-    """Vectors in the joint's and the link's axes, in those of the algorithm: the joint along z."""
-    turned = np.reshape(axis_to_z(joint.axis), (3, 3))
+    """Express vectors in the joint's and the link's axes in the algorithm's: joint along z."""
+    to_joint_axes = np.reshape(axis_to_z(joint.axis), (3, 3))
     vectors = np.array([joint_turn, joint_slide, body_turn, body_slide])
-    return np.asarray((vectors @ turned).ravel())
+    return np.asarray((vectors @ to_joint_axes).ravel())

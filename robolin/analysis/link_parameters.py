@@ -1,4 +1,4 @@
-"""The parameters of an arm's links and joints: their names, their values, and changes of them.
+"""Parameters of an arm's links and joints: names, values and changes.
 
 Torques are linear in ten numbers per moving link, all in the link's own frame:
 
@@ -6,11 +6,11 @@ Torques are linear in ten numbers per moving link, all in the link's own frame:
     mx my mz  the first moment s = m c
     ixx … izz the rotary inertia J about the frame's origin
 
-and in the damping, the armature and the Coulomb friction of every joint.  Where joints have
-springs k (q - rest), they are linear in `stiffness` k and in `rest_torque` k · rest.  People
-rather think of the rest position, of the centre of mass c and of the inertia I about it,
+and in the damping, the armature and the Coulomb friction of every joint.  If joints have
+springs k (q - rest), torques are linear in `stiffness` k and in `rest_torque` k · rest.  The
+physical parameters are the rest position, the centre of mass c and the inertia I about it,
 J = I + m K(c) with K(c) = |c|² 1 - c cᵀ.
-`physical_to_linear_map` goes from small changes of theirs to changes of the linear ones.
+`physical_to_linear_map` converts small changes of physical to linear parameters.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
 OF_JOINT = ("damping", "armature", "friction")
 OF_SPRING = ("stiffness", "rest_torque")
 NATURAL_OF_SPRING = ("stiffness", "rest")
-# of a joint with one-sided friction, in place of its friction
+# parameters of a joint with one-sided friction, instead of `friction`
 OF_SIDES = ("friction_positive", "friction_negative")
 
-# link and mass, and where in the link's frame unless at its origin
+# link, mass, and optionally the position in the link's frame (default: its origin)
 PayloadChange = tuple[str, float] | tuple[str, float, Vector3]
 
 _TRIANGLE = np.triu_indices(3)
@@ -43,13 +43,13 @@ _TRIANGLE = np.triu_indices(3)
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number that torques are linear in.
+    """One parameter that torques are linear in.
 
-    place: where its column stands among all that the algorithm gives, link by link; columns of
-        springs, and of friction for negative velocities, follow those of all links
+    column: index of its column in the algorithm's output, link by link; columns of springs, and
+        of friction for negative velocities, follow those of all links
     """
 
-    place: int
+    column: int
     owner: str
     name: str
     value: float
@@ -60,7 +60,7 @@ class Parameter:
 
 
 def parameters(arm: Arm) -> tuple[Parameter, ...]:
-    """Every parameter, links base to tip, each followed by those of the joint that moves it."""
+    """All parameters, links base to tip, each followed by those of the joint that moves it."""
     return tuple(
         parameter
         for i, (k, link) in enumerate(_base_to_tip(arm))
@@ -69,23 +69,23 @@ def parameters(arm: Arm) -> tuple[Parameter, ...]:
 
 
 def joint_slides(arm: Arm) -> dict[str, bool]:
-    """Whether each joint slides, by its name: units of its parameters depend on that."""
+    """Map joint names to whether the joint is prismatic, which determines units."""
     return {link.joint.name: link.joint.kind == "prismatic" for link in arm.links}
 
 
 def physical_names(arm: Arm) -> tuple[str, ...]:
-    """The labels of `parameters`, with centres of mass in place of first moments."""
+    """Labels of `parameters`, with centres of mass instead of first moments."""
     linear, intuitive = (*OF_LINK, *OF_SPRING), (*NATURAL_OF_LINK, *NATURAL_OF_SPRING)
     natural = dict(zip(linear, intuitive, strict=True))
     return tuple(f"{p.owner}/{natural.get(p.name, p.name)}" for p in parameters(arm))
 
 
 def physical_to_linear_map(arm: Arm) -> AnyArray:
-    """∂(linear parameters)/∂(natural ones), of shape (p, p).
+    """∂(linear parameters)/∂(physical parameters), of shape (p, p).
 
-    mass       leaves the centre of mass and the inertia about it: s, J grow by c, K(c)
+    mass       at constant centre of mass and inertia about it: s, J grow by c, K(c)
     com_x …    s by m, J by m ∂K/∂c
-    stiffness  leaves the rest position: the rest torque grows by it
+    stiffness  at constant rest position: the rest torque grows by it
     rest       the rest torque by the stiffness
     all else   by itself
     """
@@ -110,9 +110,9 @@ def parameter_changes(
     payloads: Sequence[PayloadChange] = (),
     others: Sequence[str] = (),
 ) -> AnyArray:
-    """δπ of shape (p,) for small changes of natural parameters and for added point masses.
+    """δπ of shape (p,) for small changes of physical parameters and for added point masses.
 
-    others: names that are known elsewhere, and may have been meant
+    others: names that are valid elsewhere, for suggestions
     """
     names = physical_names(arm)
     natural = np.zeros(len(names))
@@ -122,7 +122,7 @@ def parameter_changes(
         natural[names.index(name)] += sound_change(name, change)
     total = physical_to_linear_map(arm) @ natural
     for payload in payloads:
-        at, block = _payload(arm, *_mass_and_place(payload))
+        at, block = _payload(arm, *_mass_and_position(payload))
         total[at : at + 10] += block
     return total
 
@@ -132,7 +132,7 @@ def _base_to_tip(arm: Arm) -> Iterator[tuple[int, Link]]:
 
 
 def _of_link(arm: Arm, k: int, link: Link, start: int) -> Iterator[Parameter]:
-    # a joint with several freedoms has one body, its outermost link
+    # a multi-DoF joint has one body, its outermost link
     inner = {number for group in arm.groups for number in group.links if number != group.body}
     if k not in inner:
         for i, value in enumerate(linear_values(link.inertia)):
@@ -148,12 +148,14 @@ def _of_link(arm: Arm, k: int, link: Link, start: int) -> Iterator[Parameter]:
         return
     before = REGRESSOR_COLUMNS + (SPRING_COLUMNS if arm.has_springs else 0)
     extra = len(arm.links) * before + start // REGRESSOR_COLUMNS
-    for place, name, value in zip((start + 12, extra), OF_SIDES, joint.friction_sides, strict=True):
-        yield Parameter(place, joint.name, name, value)
+    for column, name, value in zip(
+        (start + 12, extra), OF_SIDES, joint.friction_sides, strict=True
+    ):
+        yield Parameter(column, joint.name, name, value)
 
 
 def _of_spring(arm: Arm, k: int, i: int) -> Iterator[Parameter]:
-    """Of every joint with one degree of freedom, where any has a spring; after all others."""
+    """Spring parameters of a single-DoF joint; they follow all others."""
     if arm.has_springs and not any(k in group.links for group in arm.groups):
         start, joint = len(arm.links) * REGRESSOR_COLUMNS + i * SPRING_COLUMNS, arm.link(k).joint
         yield Parameter(start, joint.name, OF_SPRING[0], joint.stiffness)
@@ -168,7 +170,7 @@ def linear_values(body: Inertia) -> list[float]:
 
 
 def _natural_columns(body: Inertia) -> AnyArray:
-    """How m, s and J change with m and c, of shape (10, 4)."""
+    """Derivatives of m, s and J by m and c, of shape (10, 4)."""
     c = np.array(body.com)
     columns = np.zeros((10, 4))
     columns[:, 0] = [1.0, *c, *_steiner(c, c)]
@@ -185,7 +187,7 @@ def _steiner(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 def sound_change(name: str, change: object) -> float:
-    """A change as a number, or what is wrong with it."""
+    """Convert a change to a finite number, or raise."""
     if isinstance(change, bool) or not isinstance(change, (int, float, np.floating, np.integer)):
         raise UsageError(f"the change is {change!r}, not a number", where=name)
     if not np.isfinite(change):
@@ -193,12 +195,12 @@ def sound_change(name: str, change: object) -> float:
     return float(change)
 
 
-def _mass_and_place(payload: PayloadChange) -> tuple[str, float, Vector3]:
+def _mass_and_position(payload: PayloadChange) -> tuple[str, float, Vector3]:
     hint = "a payload is (link, mass) or (link, mass, (x, y, z))"
     if not isinstance(payload, (tuple, list)) or len(payload) not in (2, 3):
         raise UsageError(f"payload: {payload!r} is none", hint=hint)
-    link, mass, *place = payload
-    position = place[0] if place else ORIGIN
+    link, mass, *position_given = payload
+    position = position_given[0] if position_given else ORIGIN
     if len(position) != 3:
         raise UsageError(f"payload: {position!r} is no place", hint=hint)
     x, y, z = (sound_change(f"payload on '{link}'", value) for value in position)
@@ -206,20 +208,20 @@ def _mass_and_place(payload: PayloadChange) -> tuple[str, float, Vector3]:
 
 
 def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, AnyArray]:
-    """Where the link that carries the frame has its parameters, and by how much they grow."""
+    """Index of the first parameter of the link that carries the frame, and the increments."""
     if frame not in arm.frames:
         hint = did_you_mean(frame, arm.frames, f"links are {', '.join(arm.frames)}")
         raise UsageError(f"payload: there is no link '{frame}'", hint=hint)
-    place = arm.frames[frame]
-    if place.link == arm.base:
+    attachment = arm.frames[frame]
+    if attachment.link == arm.base:
         raise UsageError(f"payload: link '{frame}' does not move", hint="choose one that does")
-    point = Inertia(mass, apply(place.pose, position))
+    point = Inertia(mass, apply(attachment.pose, position))
     listed = [(p.owner, p.name) for p in parameters(arm)]
-    return listed.index((arm.link(place.link).name, "mass")), np.array(linear_values(point))
+    return listed.index((arm.link(attachment.link).name, "mass")), np.array(linear_values(point))
 
 
 def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
-    """The error for a parameter that is not there, with the likeliest reason."""
+    """Error for an unknown parameter, with the most likely reason."""
     owner, _, quantity = name.rpartition("/")
     carriers = {part: link.name for link in arm.links_tip_to_base for part in link.merged}
     if owner in carriers:

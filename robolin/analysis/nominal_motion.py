@@ -1,4 +1,4 @@
-"""A nominal motion cut into steps: its state at the begin, the middle and the end of each."""
+"""Nominal motion divided into steps, with states at the start, middle and end of each."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from robolin.evaluation.evaluate import RunOptions, evaluate
 
 @dataclass(frozen=True)
 class NominalMotion:
-    """A motion of several rows, or some steps of it.
+    """A motion of several rows, or some of its steps.
 
-    time:       shape (rows,), of the whole motion
-    step:       how long each step takes, of shape (steps,)
-    q, qd, tau: shape (steps, 3, n), at the begin, the middle and the end of each step
+    time:       shape (rows,), of the complete motion
+    step:       length of each step, shape (steps,)
+    q, qd, tau: shape (steps, 3, n), at the start, the middle and the end of each step
     """
 
     time: AnyArray
@@ -36,12 +36,12 @@ class NominalMotion:
         return len(self.time)
 
     def some(self, steps: slice) -> NominalMotion:
-        """Only these steps."""
+        """Select steps."""
         q, qd, tau = self.q[steps], self.qd[steps], self.tau[steps]
         return NominalMotion(self.time, self.step[steps], q, qd, tau)
 
     def at_stages(self, values: AnyArray, torques: Torques) -> AnyArray:
-        """Values by row, (rows, n), at the stages of every step, (steps, 3, n)."""
+        """Values per row, (rows, n), at the stages of every step, (steps, 3, n)."""
         begin, end = values[:-1], values[1:] if torques == "continuous" else values[:-1]
         return np.stack([begin, 0.5 * (begin + end), end], axis=1)
 
@@ -54,52 +54,52 @@ def nominal_motion(
     tau: JointValues | None,
     qdd: JointValues | None,
     torques: Torques,
-    how: RunOptions,
+    options: RunOptions,
 ) -> NominalMotion:
-    """The motion that rows of time, q, q̇ and either τ or q̈ describe; τ counts if both are there.
+    """Build the motion from rows of time, q, q̇ and either τ or q̈; τ takes precedence.
 
-    With h the step, 0 its begin and 1 its end, cubics give the motion in its middle,
+    With h the step, 0 its start and 1 its end, cubics give the motion in the middle,
         q = ½ (q₀ + q₁) + h/8 (q̇₀ - q̇₁)     q̇ = ½ (q̇₀ + q̇₁) + h/8 (q̈₀ - q̈₁)
         q̈ = 3/(2h) (q̇₁ - q̇₀) - ¼ (q̈₀ + q̈₁)
-    each with an error that falls as h⁴.
+    each with an error of order h⁴.
     """
     require_arm(arm)
     _require_known(arm, torques)
     motion = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
     require_same_rows(motion, vectors={"time": time})
-    moments = checked_times(time)
-    rows = len(moments)
+    times = checked_times(time)
+    rows = len(times)
     q_rows, qd_rows = per_row(arm, "q", q, rows), per_row(arm, "qd", qd, rows)
     (q0, q1), (v0, v1) = (_ends(values) for values in (q_rows, qd_rows))
     if tau is not None:
         tau0, tau1 = _ends(per_row(arm, "tau", tau, rows))
         tau1 = tau1 if torques == "continuous" else tau0
-        a0 = evaluate(arm, "forward", {"q": q0, "qd": v0, "tau": tau0}, **how)["qdd"]
-        a1 = evaluate(arm, "forward", {"q": q1, "qd": v1, "tau": tau1}, **how)["qdd"]
+        a0 = evaluate(arm, "forward", {"q": q0, "qd": v0, "tau": tau0}, **options)["qdd"]
+        a1 = evaluate(arm, "forward", {"q": q1, "qd": v1, "tau": tau1}, **options)["qdd"]
     elif qdd is not None:
         a0, a1 = _ends(per_row(arm, "qdd", qdd, rows))
-        tau0 = evaluate(arm, "inverse", {"q": q0, "qd": v0, "qdd": a0}, **how)["tau"]
-        tau1 = evaluate(arm, "inverse", {"q": q1, "qd": v1, "qdd": a1}, **how)["tau"]
+        tau0 = evaluate(arm, "inverse", {"q": q0, "qd": v0, "qdd": a0}, **options)["tau"]
+        tau1 = evaluate(arm, "inverse", {"q": q1, "qd": v1, "qdd": a1}, **options)["tau"]
     else:
         raise UsageError("the motion needs its torques tau or its accelerations qdd")
 
-    step = np.diff(moments)
+    step = np.diff(times)
     h = step[:, None]
     q_mid = _half_way(arm, h, q0, q1, v0, v1)
     v_mid = 0.5 * (v0 + v1) + 0.125 * h * (a0 - a1)
     a_mid = 1.5 * (v1 - v0) / h - 0.25 * (a0 + a1)
-    tau_mid = evaluate(arm, "inverse", {"q": q_mid, "qd": v_mid, "qdd": a_mid}, **how)["tau"]
+    tau_mid = evaluate(arm, "inverse", {"q": q_mid, "qd": v_mid, "qdd": a_mid}, **options)["tau"]
     stages = ((q0, q_mid, q1), (v0, v_mid, v1), (tau0, tau_mid, tau1))
-    return NominalMotion(moments, step, *(np.stack(each, axis=1) for each in stages))
+    return NominalMotion(times, step, *(np.stack(each, axis=1) for each in stages))
 
 
 def _half_way(
     arm: Arm, h: AnyArray, q0: AnyArray, q1: AnyArray, v0: AnyArray, v1: AnyArray
 ) -> AnyArray:
-    """The configuration in the middle of a step, on the way ξ from q₀ to q₁ = q₀ ⊕ δ.
+    """Configuration in the middle of a step, along ξ from q₀ to q₁ = q₀ ⊕ δ.
 
-    ξ = ½ δ + h/8 (ξ̇₀ - ξ̇₁) with ξ̇₀ = q̇₀ and, for a body that turns,
-    ξ̇₁ = q̇₁ + ½ δ x q̇₁ as far as the order needs it; else ξ̇₁ = q̇₁
+    ξ = ½ δ + h/8 (ξ̇₀ - ξ̇₁) with ξ̇₀ = q̇₀ and, for a rotating body,
+    ξ̇₁ = q̇₁ + ½ δ x q̇₁ to the required order; else ξ̇₁ = q̇₁
     """
     delta = difference(arm, q0, q1)
     rate = v1
@@ -110,7 +110,7 @@ def _half_way(
 
 
 def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> AnyArray:
-    """Values of shape (rows, n); those of one row stand for all."""
+    """Broadcast values to (rows, n)."""
     array = _finite(arm, name, value)
     if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
         shape = "x".join(str(size) for size in array.shape)
@@ -120,7 +120,7 @@ def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> AnyArray:
 
 
 def first_row(arm: Arm, name: str, value: JointValues) -> AnyArray:
-    """Values of shape (n,), for the beginning of a motion."""
+    """Values of shape (n,), for the initial state of a motion."""
     array = _finite(arm, name, value)
     if array.ndim > 1:
         hint = "it changes the first row only"
@@ -132,9 +132,9 @@ def _finite(arm: Arm, name: str, value: JointValues) -> AnyArray:
     array = as_joint_array(arm, name, value)
     finite = np.isfinite(array)
     if not finite.all():
-        place = np.argwhere(~finite)[0]
-        row = f" in row {place[0] + 1}" if len(place) > 1 else ""
-        joint = arm.joint_names[int(place[-1])]
+        index = np.argwhere(~finite)[0]
+        row = f" in row {index[0] + 1}" if len(index) > 1 else ""
+        joint = arm.joint_names[int(index[-1])]
         raise RobolinError(f"{name} is not finite at joint '{joint}'{row}")
     return array
 
@@ -144,21 +144,21 @@ def _ends(values: AnyArray) -> tuple[AnyArray, AnyArray]:
 
 
 def checked_times(time: ArrayLike, where: str = "") -> AnyArray:
-    """The times of two rows and more, each later than the one before; `where` has them."""
-    moments = seconds_of(time, where)
-    if moments.ndim != 1 or len(moments) < 2:
+    """Check times of two or more increasing rows; `where` names their source."""
+    times = seconds_of(time, where)
+    if times.ndim != 1 or len(times) < 2:
         hint = "one row is a state: linearize-forward answers for it"
         raise RobolinError("a motion has at least two rows", where=where, hint=hint)
-    later = np.diff(moments) > 0.0
+    later = np.diff(times) > 0.0
     if not later.all():
         row = int(np.argmin(later))
         raise RobolinError(
-            f"time does not go on from row {row + 1} ({moments[row]:g} s) to row {row + 2} "
-            f"({moments[row + 1]:g} s)",
+            f"time does not go on from row {row + 1} ({times[row]:g} s) to row {row + 2} "
+            f"({times[row + 1]:g} s)",
             where=where,
             hint="rows must be in the order of time",
         )
-    return moments
+    return times
 
 
 def _require_known(arm: Arm, torques: str) -> None:
@@ -174,21 +174,21 @@ def _require_known(arm: Arm, torques: str) -> None:
 
 
 def torque_history(
-    time: AnyArray, given_time: AnyArray | None, tau: AnyArray, where: str = ""
+    time: AnyArray, tau_time: AnyArray | None, tau: AnyArray, where: str = ""
 ) -> AnyArray:
-    """Torques of another file, (rows, n), at the times of a motion; in between they are linear."""
-    if given_time is None:
+    """Interpolate torques of another file, (rows, n), linearly at the times of a motion."""
+    if tau_time is None:
         if len(tau) != len(time):
             message = f"{len(tau)} rows of torques without time, but the motion has {len(time)}"
             hint = "add a column 'time', or one row for each"
             raise RobolinError(message, where=where, hint=hint)
         return tau
-    moments = checked_times(given_time, where)
-    if time[0] < moments[0] or time[-1] > moments[-1]:
+    times = checked_times(tau_time, where)
+    if time[0] < times[0] or time[-1] > times[-1]:
         raise RobolinError(
-            f"the torques do not last as long as the motion: they have {moments[0]:g} s to "
-            f"{moments[-1]:g} s, the motion {time[0]:g} s to {time[-1]:g} s",
+            f"the torques do not last as long as the motion: they have {times[0]:g} s to "
+            f"{times[-1]:g} s, the motion {time[0]:g} s to {time[-1]:g} s",
             where=where,
             hint="add rows of zeros before and after",
         )
-    return np.stack([np.interp(time, moments, column) for column in tau.T], axis=1)
+    return np.stack([np.interp(time, times, column) for column in tau.T], axis=1)

@@ -1,4 +1,4 @@
-"""What each verb costs in multiplications and additions, beside what the papers print."""
+"""Multiplications and additions of each algorithm, compared with the papers' counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Polynomial = tuple[Fraction, ...]  # coefficients of 1, n, n², n³
 
 @dataclass(frozen=True)
 class PublishedCount:
-    """A paper's count for a serial chain of n revolute joints, and what is wrong with it."""
+    """A paper's count for a serial chain of n revolute joints, with known errata."""
 
     multiplications: Polynomial
     additions: Polynomial
@@ -33,9 +33,9 @@ class PublishedCount:
 
 @dataclass(frozen=True)
 class CountedAlgorithm:
-    """One algorithm on one arm.
+    """Operation counts of one algorithm on one arm.
 
-    folded: the cost with the arm's numbers known beforehand and nothing computed twice
+    folded: cost after constant folding and common-subexpression elimination
     """
 
     algorithm: str
@@ -91,7 +91,7 @@ def _columns(chain: Chain) -> None:
     forward_model_columns(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 
-# the papers count what is made of accelerations that are known
+# the papers count only the part that follows known accelerations
 _OF_ACCELERATIONS: Mapping[str, Callable[[Chain], None]] = {
     "linearize-forward": _algorithm_6,
     "linearize-forward-conventional": _algorithm_4,
@@ -102,7 +102,7 @@ _OF_ACCELERATIONS: Mapping[str, Callable[[Chain], None]] = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm that answers a verb, and the arms it holds on."""
+    """An algorithm for a verb, and the arms it applies to."""
 
     title: str
     run: Callable[[Chain], None]
@@ -113,7 +113,7 @@ class Candidate:
 
 
 def candidates(verb: str) -> list[Candidate]:
-    """What the catalogue counts for a verb, and where accelerations that are known come from."""
+    """Algorithms counted for a verb, including the source of known accelerations."""
     titles = {
         name: each.counted[1]
         for name, each in ALGORITHMS.items()
@@ -135,7 +135,7 @@ def _candidate(name: str, title: str) -> Candidate:
 def operation_counts(
     verb: str, parameters: Parameters, fold: bool = False
 ) -> Iterator[CountedAlgorithm]:
-    """Every algorithm that answers the verb on this arm, counted."""
+    """Count the operations of every algorithm for the verb on this arm."""
     for candidate in candidates(verb):
         if candidate.kind not in ("any", "reaching") and parameters.mimics:
             continue
@@ -156,7 +156,7 @@ def _folded(candidate: Candidate, parameters: Parameters) -> Cost:
 
 
 def value_at(polynomial: Polynomial, n: int) -> int:
-    """The polynomial at n; counts are whole numbers."""
+    """The polynomial at n; counts are integers."""
     return int(sum(c * n**power for power, c in enumerate(polynomial)))
 
 

@@ -1,14 +1,14 @@
-"""How a motion changes with where it starts, with its torques and with the arm's parameters.
+"""Sensitivity of a motion to its initial state, its torques and the arm's parameters.
 
-Along a nominal motion the linearized model is integrated,
+The linearized model is integrated along a nominal motion,
 
     d(δq̇)/dt = 𝓜⁻¹ (δτ - Y δπ) + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq          d(δq)/dt = δq̇
 
 with Y the regressor, by the classical Runge–Kutta method, one step from row to row.  In the middle
 of a step the nominal motion is interpolated from positions, velocities and accelerations at its
-ends, so that the error of everything together falls with the fourth power of the step.
+ends, so that the total error is of fourth order in the step.
 
-Where a body moves freely, δq is its small twist in its own axes, and d(δq)/dt = δq̇ - q̇ x δq.
+For a free body, δq is its small twist in its own axes, and d(δq)/dt = δq̇ - q̇ x δq.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _AT_ONCE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Sensitivity(DisplayMixin):
-    """The change of a motion, to first order.
+    """First-order change of a motion.
 
     Fields:
         time: (rows,) in s
@@ -70,15 +70,14 @@ class Sensitivity(DisplayMixin):
 
 @dataclass(frozen=True)
 class SensitivityMatrices(DisplayMixin):
-    """All first-order changes of the state x = [q; q̇] at every row.
+    """First-order changes of the state x = [q; q̇] at every row.
 
     Fields:
         time: (rows,) in s
         transition: ∂x/∂x(0) (rows, 2n, 2n)
-        torque: ∂x/∂τ for a torque added all the way (rows, 2n, n), per N·m or N
+        torque: ∂x/∂τ for a constant additional torque (rows, 2n, n), per N·m or N
         parameter: ∂x/∂π for the parameters in `names` (rows, 2n, p), per unit of each
-        names: of the parameters, as `parameter_names` gives them, where asked for followed by
-            those of `geometry_names`
+        names: parameter names: those of `parameter_names`, then of `geometry_names` if requested
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -114,35 +113,35 @@ def sensitivity(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> Sensitivity:
-    """What small changes do to a motion that is given with its torques or accelerations.
+    """First-order change of a motion, given with its torques or accelerations.
 
     Args:
         arm: the arm, from `robolin.load`
-        time: (rows,) in s, rising
+        time: (rows,) in s, increasing
         q: positions (rows, n) in rad or m
         qd: velocities (rows, n) in rad/s or m/s
-        tau: torques (rows, n) in N·m or N; or else qdd
-        qdd: accelerations (rows, n) in rad/s² or m/s², where tau is not given
+        tau: torques (rows, n) in N·m or N; alternatively qdd
+        qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
         dq: change of the positions in the first row (n,) in rad or m
         dqd: change of the velocities in the first row (n,) in rad/s or m/s
         dtau: change of the torques, constant (n,) or row by row (rows, n), in N·m or N
         parameters: changes by name, such as {'forearm/mass': 0.1}; names are
             `parameter_names(arm)` and `geometry_names(arm)`
         payload: point masses added, each as (link, mass) or (link, mass, (x, y, z)), in kg and m
-        torques: "continuous", or "stepwise" where each row's torque is held until the next
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        torques: "continuous", or "stepwise" if each row's torque is constant until the next row
+        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Sensitivity`
 
     Raises:
-        RobolinError: a motion that is no motion of the arm, times that do not rise, closed loops,
-            values that are not sound
-        UsageError: no arm, both or neither of tau and qdd, a name of no parameter, or a method,
-            engine or number of jobs that does not exist
+        RobolinError: a motion that does not fit the arm, times that do not increase, closed loops,
+            or invalid values
+        UsageError: not an arm, both or neither of tau and qdd, an unknown parameter, or an invalid
+            method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -152,8 +151,8 @@ def sensitivity(
         >>> found.dq[-1].round(4)
         array([ 0.0125, -0.0047])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
+    options = run_options(method, engine, jobs, loop_method)
+    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     require_same_rows({"q": q, "dtau": dtau}, vectors={"time": time})
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
     geometric, others = geometry_changes(arm, parameters or {})
@@ -161,17 +160,17 @@ def sensitivity(
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
     for steps in step_slices(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
-        model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
+        model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
         if change.any():
-            effort = effort - regressor(arm, part.q, part.qd, model.qdd, **how).matrix @ change
+            effort = effort - regressor(arm, part.q, part.qd, model.qdd, **options).matrix @ change
         if geometric.any():
-            moved = geometry_derivative(arm, part.q, part.qd, model.qdd, **how)
-            effort = effort - moved.matrix @ geometric
+            geometric_part = geometry_derivative(arm, part.q, part.qd, model.qdd, **options)
+            effort = effort - geometric_part.matrix @ geometric
         forced = np.einsum("stij,stj->sti", model.dqdd_dtau, effort)[..., None]
         for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
             states.append(step @ states[-1] + more)
-    found = np.array(states)[..., 0]
-    return Sensitivity(nominal.time, found[:, : arm.n], found[:, arm.n :])
+    solution = np.array(states)[..., 0]
+    return Sensitivity(nominal.time, solution[:, : arm.n], solution[:, arm.n :])
 
 
 def sensitivity_matrices(
@@ -189,30 +188,30 @@ def sensitivity_matrices(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> SensitivityMatrices:
-    """Every sensitivity of a motion at once, as matrices.
+    """Compute all sensitivities of a motion as matrices.
 
     Args:
         arm: the arm, from `robolin.load`
-        time: (rows,) in s, rising
+        time: (rows,) in s, increasing
         q: positions (rows, n) in rad or m
         qd: velocities (rows, n) in rad/s or m/s
-        tau: torques (rows, n) in N·m or N; or else qdd
-        qdd: accelerations (rows, n) in rad/s² or m/s², where tau is not given
-        geometry: whether the parameters go on with those of `geometry_names(arm)`
-        torques: "continuous", or "stepwise" where each row's torque is held until the next
-        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
-        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
-        jobs: threads for many states; None takes one per processor
-        loop_method: refused here; it is for the forward dynamics of closed loops
+        tau: torques (rows, n) in N·m or N; alternatively qdd
+        qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
+        geometry: append the parameters of `geometry_names(arm)`
+        torques: "continuous", or "stepwise" if each row's torque is constant until the next row
+        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `SensitivityMatrices`
 
     Raises:
-        RobolinError: a motion that is no motion of the arm, times that do not rise, closed loops,
-            values that are not sound
-        UsageError: no arm, both or neither of tau and qdd, a name of no parameter, or a method,
-            engine or number of jobs that does not exist
+        RobolinError: a motion that does not fit the arm, times that do not increase, closed loops,
+            or invalid values
+        UsageError: not an arm, both or neither of tau and qdd, an unknown parameter, or an invalid
+            method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -222,32 +221,32 @@ def sensitivity_matrices(
         >>> (found.transition[-1] @ [0.01, 0, 0, 0])[:2].round(4)
         array([ 0.0125, -0.0047])
     """
-    how = run_options(method, engine, jobs, loop_method)
-    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
+    options = run_options(method, engine, jobs, loop_method)
+    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     names = all_parameter_names(arm, geometry)
     n = arm.n
     states = [np.eye(2 * n, 3 * n + len(names))]
     for steps in step_slices(nominal, n + len(names)):
         part = nominal.some(steps)
-        model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
-        by_parameter = -model.dqdd_dtau @ parameter_columns(arm, part, model.qdd, geometry, how)
+        model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
+        by_parameter = -model.dqdd_dtau @ parameter_columns(arm, part, model.qdd, geometry, options)
         forced = np.concatenate([model.dqdd_dtau, by_parameter], axis=-1)
         for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
             state = step @ states[-1]
             state[:, 2 * n :] += more
             states.append(state)
-    found = np.array(states)
+    solution = np.array(states)
     return SensitivityMatrices(
         time=nominal.time,
-        transition=found[..., : 2 * n],
-        torque=found[..., 2 * n : 3 * n],
-        parameter=found[..., 3 * n :],
+        transition=solution[..., : 2 * n],
+        torque=solution[..., 2 * n : 3 * n],
+        parameter=solution[..., 3 * n :],
         names=names,
     )
 
 
 def parameter_names(arm: Arm) -> tuple[str, ...]:
-    """The parameters a motion's sensitivity can be asked for: `link/mass`, `joint/damping`, …
+    """Names of the parameters that sensitivities support: `link/mass`, `joint/damping`, …
 
     Args:
         arm: the arm, from `robolin.load`
@@ -256,7 +255,7 @@ def parameter_names(arm: Arm) -> tuple[str, ...]:
         p names, in the order of the columns of `SensitivityMatrices.parameter`
 
     Raises:
-        UsageError: no arm
+        UsageError: not an arm
 
     Example:
         >>> robolin.parameter_names(robolin.load("two-link"))[:3]
@@ -267,25 +266,25 @@ def parameter_names(arm: Arm) -> tuple[str, ...]:
 
 
 def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
-    """The names of `parameter_columns`."""
+    """Names of the columns of `parameter_columns`."""
     return physical_names(arm) + (geometry_names(arm) if geometry else ())
 
 
 def parameter_columns(
-    arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, how: RunOptions
+    arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, options: RunOptions
 ) -> Floats:
-    """∂τ/∂π of every parameter at all stages of some steps, the motion as it is."""
-    columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ physical_to_linear_map(
-        arm
-    )
+    """∂τ/∂π of every parameter at all stages of some steps, for a fixed motion."""
+    columns: Floats = regressor(
+        arm, part.q, part.qd, qdd, **options
+    ).matrix @ physical_to_linear_map(arm)
     if not geometry:
         return columns
-    moved = geometry_derivative(arm, part.q, part.qd, qdd, **how).matrix
-    return np.concatenate([columns, moved], axis=-1)
+    geometric = geometry_derivative(arm, part.q, part.qd, qdd, **options).matrix
+    return np.concatenate([columns, geometric], axis=-1)
 
 
 def step_slices(nominal: NominalMotion, columns: int) -> Iterator[slice]:
-    """Steps of the motion, so many at a time as fit into a fair share of memory."""
+    """Slices of the steps, sized to limit memory."""
     n = nominal.q.shape[-1]
     size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))
     for first in range(0, len(nominal.step), size):
@@ -295,7 +294,7 @@ def step_slices(nominal: NominalMotion, columns: int) -> Iterator[slice]:
 def step_matrices(
     model: LinearizedForward, block: Floats, forced: Floats, step: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
-    """[Φ Γ] of every step: x(next) = Φ x + Γ u for ẋ = A x + B u at its begin, middle and end.
+    """[Φ Γ] of every step: x(next) = Φ x + Γ u for ẋ = A x + B u at its start, middle and end.
 
     K₁ = C₀     K₂ = C₁ + ½ h A₁ K₁     K₃ = C₁ + ½ h A₁ K₂     K₄ = C₂ + h A₂ K₃
     [Φ Γ] = [1 0] + h/6 (K₁ + 2 K₂ + 2 K₃ + K₄)                 with C = [A B]
@@ -311,5 +310,5 @@ def step_matrices(
     K2 = C[:, 1] + 0.5 * h * (A[:, 1] @ K1)
     K3 = C[:, 1] + 0.5 * h * (A[:, 1] @ K2)
     K4 = C[:, 2] + h * (A[:, 2] @ K3)
-    whole = np.eye(2 * n, 2 * n + columns) + h / 6.0 * (K1 + 2.0 * (K2 + K3) + K4)
-    return ((one[:, : 2 * n], one[:, 2 * n :]) for one in whole)
+    steps = np.eye(2 * n, 2 * n + columns) + h / 6.0 * (K1 + 2.0 * (K2 + K3) + K4)
+    return ((one[:, : 2 * n], one[:, 2 * n :]) for one in steps)

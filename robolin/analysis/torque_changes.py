@@ -1,4 +1,4 @@
-"""What one arm's torques become on another one, joint by joint, along the same motion."""
+"""Torques of two arms along the same motion, compared joint by joint."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from robolin.errors import RobolinError
 
 @dataclass(frozen=True)
 class TorqueChange:
-    """How much another torque a joint needs, where that is most.
+    """Largest change of a joint's torque between two arms.
 
     row:   the row of the motion with the largest change, counted from 0
     old:   the torque there on the first arm
     new:   the torque there on the second arm
-    peak:  the largest torque of the first arm along the motion, without sign
-    unit:  N·m, or N where the joint slides
+    peak:  largest absolute torque of the first arm along the motion
+    unit:  N·m, or N for prismatic joints
     """
 
     joint: str
@@ -38,16 +38,16 @@ class TorqueChange:
 
     @property
     def share(self) -> float | None:
-        """The change as a share of the largest torque; None where there is none."""
+        """The change as a fraction of the largest torque; None if that is 0."""
         return self.change / self.peak if self.peak else None
 
 
 def torque_changes(
     old: Arm, new: Arm, q: Floats, qd: Floats, qdd: Floats
 ) -> tuple[TorqueChange, ...]:
-    """Every joint's largest change of torque along a motion of shape (rows, n).
+    """Largest change of torque of every joint along a motion of shape (rows, n).
 
-    Both arms have the same joints, in any order; the motion is in the first one's.
+    Both arms have the same joints, in any order; the motion uses the order of the first.
     """
     _require_same_joints(old, new)
     order = [old.joint_names.index(name) for name in new.joint_names]
