@@ -1,1 +1,1 @@
-"""Programs made from an arm: C that computes the same bits, and symbolic functions."""
+"""Code generation: C with bit-identical results, and symbolic CasADi functions."""

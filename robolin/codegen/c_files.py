@@ -1,4 +1,4 @@
-"""The header and the source of a generated program."""
+"""Header and source file of a generated C program."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from robolin.core.units import has_units_by_label, joint_unit, unit_of
 from robolin.errors import UsageError
 from robolin.version import __version__
 
-# bytes for saved registers and for functions of our own
-BESIDES = 1024
+# stack bytes for saved registers and for calls of the program's own functions
+RESERVED_BYTES = 1024
 
-# one line for each paragraph, which is broken where the comment ends
+# one line per paragraph; lines are wrapped to the width of the comment
 _ABOUT = """\
 Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls \
 no library, and it does the same operations whatever the values are.  Arrays are in the order of \
@@ -53,10 +53,10 @@ where it does not exist, rounding may hide that: most of such states are told, n
 
 @dataclass(frozen=True)
 class CProgram:
-    """Functions of one arm, with what they are called and how exactly they compute.
+    """C functions of one arm, with their names and precision.
 
-    included:  what is included, in words
-    measured_loss: what is measured of it, in single precision
+    included:      model assumptions, as text
+    measured_loss: measured error of single precision
     """
 
     arm: Arm
@@ -72,12 +72,12 @@ class CProgram:
 
     @property
     def contract(self) -> Mapping[str, Any]:
-        said = self.included or {"arm": self.arm.name}
-        if self.measured_loss is None or "inertial_frame" not in said:
-            return said
-        world, seat = said["inertial_frame"].partition(";")[0], self.measured_loss.seat
+        assumptions = self.included or {"arm": self.arm.name}
+        if self.measured_loss is None or "inertial_frame" not in assumptions:
+            return assumptions
+        world, seat = assumptions["inertial_frame"].partition(";")[0], self.measured_loss.seat
         about = f"computed about where link '{seat}' is, which changes nothing but rounding"
-        return {**said, "inertial_frame": f"{world}; {about}"}
+        return {**assumptions, "inertial_frame": f"{world}; {about}"}
 
     def declaration(self, function: CFunction) -> str:
         real, n = self.precision.real, self.arm.n
@@ -87,7 +87,7 @@ class CProgram:
 
 
 def header_contract_lines(contract: Mapping[str, Any]) -> list[str]:
-    """What is included and what is left out, a line for each thing."""
+    """Included and ignored model features, one line each."""
     return [
         f"{key}: {value if isinstance(value, str) else ', '.join(map(str, value)) or 'none'}"
         for key, value in contract.items()
@@ -95,7 +95,7 @@ def header_contract_lines(contract: Mapping[str, Any]) -> list[str]:
 
 
 def header_text(program: CProgram) -> Iterator[str]:
-    """The header: what there is, what it stands on, and what it includes."""
+    """Header file: declarations, prerequisites and model assumptions."""
     upper = program.prefix.upper()
     yield from _comment(_about(program))
     yield f"#ifndef {upper}_H"
@@ -108,7 +108,7 @@ def header_text(program: CProgram) -> Iterator[str]:
     yield ""
     yield "/* bytes of stack that a function takes at the most, what it calls included */"
     for function in program.functions:
-        size = f"({function.numbers} * sizeof({program.precision.real}) + {BESIDES})"
+        size = f"({function.numbers} * sizeof({program.precision.real}) + {RESERVED_BYTES})"
         yield f"#define {program.name(function).upper()}_STACK {size}"
     yield ""
     yield from _losses(program)
@@ -132,7 +132,7 @@ def header_text(program: CProgram) -> Iterator[str]:
 
 
 def source_text(program: CProgram) -> Iterator[str]:
-    """The source: data, our own functions as far as they are called, and the functions."""
+    """Source file: data, the helper functions that are called, and the functions."""
     yield f'#include "{program.prefix}.h"'
     yield ""
     yield "#ifdef __clang__"
@@ -176,7 +176,7 @@ def _about(program: CProgram) -> Iterator[str]:
 
 
 def _losses(program: CProgram) -> Iterator[str]:
-    """The errors of single precision, as data."""
+    """Errors of single precision, as comment lines."""
     if program.measured_loss is not None:
         yield "/* the largest error seen, beside the largest entry of the result */"
         for function in program.functions:
@@ -185,7 +185,7 @@ def _losses(program: CProgram) -> Iterator[str]:
         yield ""
 
 
-# given for all joints, and read for some
+# arguments that have a value for all joints, of which some are read
 _OF_OTHER_JOINTS = {
     "tau_given": "; any number for joints that move as told",
     "qdd_given": "; any number for joints that are free",
@@ -203,7 +203,7 @@ def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
 
 
 def _unit(name: str, kinds: Sequence[str]) -> str:
-    """The unit, where all entries have the same one whatever they are about."""
+    """The unit, if all entries have the same one for all joint types."""
     parts = QUANTITIES[name].parts if name in QUANTITIES else ("closure",)
     if any(part.startswith("closure") for part in parts) or has_units_by_label(name):
         return ""
@@ -213,15 +213,15 @@ def _unit(name: str, kinds: Sequence[str]) -> str:
 def _comment(lines: Iterator[str]) -> Iterator[str]:
     yield "/*"
     for line in lines:
-        yield from (f" * {part}".rstrip() for part in _broken(comment_text(line)) or [""])
+        yield from (f" * {part}".rstrip() for part in _wrap_line(comment_text(line)) or [""])
     yield " */"
 
 
-def _broken(line: str) -> list[str]:
-    """The line in parts of some 96 characters, the last of which is no lone word if that can be."""
+def _wrap_line(line: str) -> list[str]:
+    """Wrap a line to about 96 characters and avoid a last line of a single word."""
     indent = len(line) - len(line.lstrip())
     hanging = " " * (indent + 2 if indent else 0)
-    # words in a row and names in a list are not torn at their hyphens
+    # do not break words and lists of names at hyphens
     fitted = partial(wrap, line, subsequent_indent=hanging, break_on_hyphens=False)
     ways = (fitted(width) for width in range(96, 72, -1))
     return next((parts for parts in ways if not _ends_in_a_word(parts)), fitted(96))
@@ -240,13 +240,13 @@ def _texts(program: CProgram, name: str, size: str, texts: Sequence[str]) -> Ite
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
-def prefix_for(arm_name: str, asked: str | None) -> str:
-    """What the names of all functions begin with: what was asked for, or the arm's own name."""
-    if asked is not None:
-        if not isinstance(asked, str) or not _IDENTIFIER.fullmatch(asked):
+def prefix_for(arm_name: str, prefix: str | None) -> str:
+    """Common prefix of function names: the given one, or the arm's name."""
+    if prefix is not None:
+        if not isinstance(prefix, str) or not _IDENTIFIER.fullmatch(prefix):
             hint = "letters, digits and _, 64 at the most and no digit first"
-            raise UsageError(f"'{asked}' cannot begin the name of a function", hint=hint)
-        return asked
+            raise UsageError(f"'{prefix}' cannot begin the name of a function", hint=hint)
+        return prefix
     name = re.sub(r"[^A-Za-z0-9]+", "_", arm_name).strip("_").lower()[:64] or "arm"
     return f"arm_{name}"[:64] if name[0].isdigit() else name
 
@@ -256,7 +256,7 @@ def function_name(prefix: str, verb: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A text as a string of C, in ASCII; ? and \\ cannot begin anything there."""
+    """Convert text to a C string literal in ASCII, without trigraphs and escape sequences."""
     spelt = (
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
         for byte in text.encode()
@@ -265,7 +265,7 @@ def quoted_text(text: str) -> str:
 
 
 def comment_text(text: str) -> str:
-    """A text that neither ends a comment, begins another, nor breaks the line."""
+    """Text that neither ends a comment, starts another, nor breaks the line."""
     harmless = printable(text).replace("\\", "/").replace("*/", "* /").replace("/*", "/ *")
     # no trigraph: ??/ at the end of a line would be a backslash
     return re.sub(r"\?(?=\?)", "? ", harmless)

@@ -1,4 +1,4 @@
-"""An unrolled program as a C function without loops, and our own functions that it calls."""
+"""Unrolled C functions without loops, and the helper functions that they call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, ancestors
 from robolin.engine.unrolled_program import Guard, UnrolledProgram
 
-# what a function says besides 0 and the number of a joint
+# status codes besides 0 and the number of a joint
 TOO_FAR, NOT_THERE = -1, -2
 
-# compilers keep up to three times the numbers that are alive at once
+# factor between live values and the stack that compilers use for them
 SPREAD = 3
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -23,14 +23,14 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class CFunction:
-    """A function: what it takes and gives, and its body.
+    """A C function: arguments, results and body.
 
-    verb:      the question it answers
-    algorithm: how, in words
+    verb:      name of the computation
+    algorithm: name of the algorithm
     needs:     names of its arguments, each one number per joint
     gives:     shapes of its results
-    numbers:   how many numbers its stack has room for at the most
-    calls:     the functions of our own that it calls
+    numbers:   largest number of values on its stack
+    calls:     the helper functions that it calls
     """
 
     verb: str
@@ -44,7 +44,7 @@ class CFunction:
 
 @dataclass(frozen=True)
 class _Step:
-    """One thing to do: compute a number, tell the status, or hand out a number of a result."""
+    """One step: compute a value, set the status, or store an entry of a result."""
 
     uses: tuple[Operand, ...]
     compute: GraphNumber | None = None
@@ -54,7 +54,7 @@ class _Step:
 def straight_function(
     verb: str, algorithm: str, program: UnrolledProgram, precision: Precision, called: str
 ) -> CFunction:
-    """The program as one statement after the other; `called` begins the names of what it calls."""
+    """Translate a program to straight-line C; `called` prefixes the names of helper functions."""
     steps = list(_steps(program))
     last_uses: dict[int, int] = {}
     for i, step in enumerate(steps):
@@ -68,7 +68,7 @@ def straight_function(
             lines += statements.write(step.compute, i)
             continue
         if step.store:
-            lines.append(_stored(step, statements))
+            lines.append(_store_expression(step, statements))
         else:
             lines += _status(program, statements)
         statements.release(step.uses, i)
@@ -87,7 +87,7 @@ def straight_function(
 
 
 def _steps(program: UnrolledProgram) -> Iterator[_Step]:
-    """Numbers in their order, results handed out as soon as it is known whether they exist."""
+    """Values in order; results are stored as soon as the status is known."""
     angles = _angles(program)
     watched = [x for guard in program.guards for x in (guard.value, guard.floor)] + angles
     last = max((x.unsigned.number for x in watched if isinstance(x, GraphNumber)), default=-1)
@@ -109,18 +109,18 @@ def _steps(program: UnrolledProgram) -> Iterator[_Step]:
 
 
 def _angles(program: UnrolledProgram) -> list[Operand]:
-    """What sines are taken of."""
+    """Arguments of sines."""
     return [number.operands[0] for number in program.needed() if number.kind == SINE_OF]
 
 
-def _stored(step: _Step, statements: Statements) -> str:
-    """Adding nothing turns -0.0 into 0.0, and what does not exist into NaN."""
+def _store_expression(step: _Step, statements: Statements) -> str:
+    """Add 0 to turn -0.0 into 0.0, or NaN for results that do not exist."""
     (number,) = step.uses
     return f"{step.store} = {statements.name(number)} + clean;"
 
 
 def _status(program: UnrolledProgram, statements: Statements) -> Iterator[str]:
-    """The first joint without inertia, or what else is wrong; told by arithmetic, not by jumps."""
+    """Status: first joint without inertia, or another error; branch-free arithmetic."""
     name = statements.name
     for guard in reversed(program.guards):
         value, code = name(guard.value), NOT_THERE if guard.result else guard.joint + 1
@@ -135,7 +135,7 @@ def _status(program: UnrolledProgram, statements: Statements) -> Iterator[str]:
 
 
 def _floor(guard: Guard, statements: Statements) -> str:
-    """What the guarded number has to be above, in this precision."""
+    """Smallest admissible value of a guarded number, in this precision."""
     precision, floor = statements.precision, statements.name(guard.floor)
     times = precision.less_rank if guard.result else precision.less_inertia
     return floor if times == 1.0 else f"{literal(times, precision)} * {floor}"
@@ -148,16 +148,16 @@ _HEADS: Mapping[str, str] = {
 }
 
 
-def _made(which: str, precision: Precision, x: Scalar) -> tuple[Any, ...]:
+def _own_function_values(which: str, precision: Precision, x: Scalar) -> tuple[Any, ...]:
     if which == SIN_COS:
         return sin_cos_in(precision)(x)
     return ((root_in if which == "square_root" else tanh_in)(precision, x),)
 
 
 def own_function(which: str, precision: Precision, called: str) -> Iterator[str]:
-    """The text of a function of our own."""
+    """C source of a helper function."""
     x = OperationGraph().input("x")
-    results = _made(which, precision, x)
+    results = _own_function_values(which, precision, x)
     numbers = [each for each in ancestors(results) if each is not x]
     last_uses = {each.number: len(numbers) for each in ancestors(results)}
     statements = Statements(precision, called, last_uses)

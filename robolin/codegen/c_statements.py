@@ -1,4 +1,4 @@
-"""An operation graph as C: one operation to a statement, so that no compiler joins two of them."""
+"""Operation graph to C: one operation per statement, so that compilers contract none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIN_COS = "sine_and_cosine"
 
 
 def literal(number: float, precision: Precision) -> str:
-    """A constant, rounded once, in as few digits as bring it back exactly."""
+    """C literal of a constant, rounded once, with the fewest digits that reproduce it exactly."""
     assert isfinite(number), "a program has finite constants"
     if precision is DOUBLE:
         return repr(float(number))
@@ -43,11 +43,11 @@ def literal(number: float, precision: Precision) -> str:
 
 
 class Statements:
-    """Statements that compute numbers in variables, which are used again when they are free.
+    """Statements that compute values in variables, with reuse of free variables.
 
-    functions: the functions of our own that the statements call
-    variables: how many variables there are
-    pairs:     how many variables there are for sines and cosines
+    functions: helper functions that the statements call
+    variables: number of variables
+    pairs:     number of variables for sines and cosines
     """
 
     def __init__(self, precision: Precision, called: str, last_uses: Mapping[int, int]) -> None:
@@ -59,30 +59,30 @@ class Statements:
         self._busy: dict[int, int] = {}
 
     def name(self, number: Operand) -> str:
-        """A number as an operand."""
+        """A value as an operand."""
         if not isinstance(number, GraphNumber):
             return literal(number, self.precision)
         known = self._names[number.unsigned.number]
         return f"-{known}" if number.kind == NEGATIVE else known
 
     def known_as(self, number: GraphNumber, name: str) -> None:
-        """A number that is there already, under this name."""
+        """Register a value that is already available under this name."""
         self._names[number.number] = name
 
     def write(self, number: GraphNumber, step: int) -> Iterator[str]:
-        """The statement of a number whose operands are there."""
+        """Statement that computes a value from available operands."""
         if number.kind == GIVEN_INPUT:
-            name, place = number.entry
-            self.known_as(number, f"{name}[{place}]")
+            name, index = number.entry
+            self.known_as(number, f"{name}[{index}]")
         elif number.kind in (SINE_OF, COSINE_OF):
             yield from self._sine_and_cosine(number)
         else:
-            made = self._made(number)
+            made = self._expression(number)
             self.release(number.operands, step)
             yield f"{self._variable(number)} = {made};"
 
     def release(self, numbers: tuple[Operand, ...], step: int) -> None:
-        """Variables of numbers that nobody asks for after this step are free again."""
+        """Free the variables of values that no later step uses."""
         for each in numbers:
             if isinstance(each, GraphNumber):
                 number = each.unsigned.number
@@ -93,13 +93,13 @@ class Statements:
         if not self._free:
             heappush(self._free, self.variables)
             self.variables += 1
-        place = heappop(self._free)
-        self._busy[number.number] = place
-        name = f"t{place}"
+        index = heappop(self._free)
+        self._busy[number.number] = index
+        name = f"t{index}"
         self._names[number.number] = name
         return name
 
-    def _made(self, number: GraphNumber) -> str:
+    def _expression(self, number: GraphNumber) -> str:
         if number.kind == CHOICE:
             a, b, yes, no = map(self.name, number.operands)
             return f"{a} < {b} ? {yes} : {no}"
@@ -112,7 +112,7 @@ class Statements:
         return f"{a} {'*' if number.kind == MULTIPLICATION else '/'} {b}"
 
     def _sine_and_cosine(self, number: GraphNumber) -> Iterator[str]:
-        """Both at once, when the first of them is asked for."""
+        """Compute both together when the first of them is needed."""
         if number.number in self._names:
             return
         self.functions.add(SIN_COS)
@@ -125,7 +125,7 @@ class Statements:
         yield f"{self._called}{SIN_COS}({self.name(angle)}, &{names[0]}, &{names[1]});"
 
     def declarations(self) -> Iterator[str]:
-        """What has to stand before the statements."""
+        """Declarations that precede the statements."""
         names = [f"t{i}" for i in range(self.variables)]
         names += [name for i in range(self.pairs) for name in (f"s{i}", f"c{i}")]
         for start in range(0, len(names), 16):
@@ -136,34 +136,34 @@ _REAL = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
 _WHOLE = {"add": "+", "sub": "-", "mul": "*"}
 _RELATION = {"olt": "<", "oeq": "=="}
 _DECLARED, _NAME = re.compile(r" *const \w+ (v\d+) = "), re.compile(r"\bv\d+\b")
-# what a zero is called that is to be stored
+# name of the zero that is written to memory
 STORED_ZERO = "nothing"
 
 _FIRST_WORDS = "scratch tables staging"
 
 
 class CInstructions:
-    """The body of one function, in one state.
+    """The body of one function, for one state.
 
-    functions: the functions of our own that it calls
-    variables: how many numbers it has a name for
+    functions: helper functions that it calls
+    variables: number of named values
     """
 
     epoch = 0
     scratch, tables, staging = (Value(word) for word in _FIRST_WORDS.split())
 
     def __init__(
-        self, precision: Precision, called: str, n: int, m: int, doubles: str, wholes: str
+        self, precision: Precision, called: str, n: int, m: int, doubles: str, integers: str
     ) -> None:
         self.precision, self.functions, self.variables = precision, set[str](), 0
         self.n, self.m = Value(str(n)), Value(str(m))
-        self.doubles, self.integers = Value(doubles), Value(wholes)
+        self.doubles, self.integers = Value(doubles), Value(integers)
         self.entry: list[str] = []
         self.body: list[str] = []
         self._called, self._depth = called, 0
 
     def statements(self) -> list[str]:
-        """The body without what nobody needs."""
+        """The body without unused statements."""
         kept: list[str] = []
         needed: set[str] = set()
         for line in reversed(self.body):
@@ -234,7 +234,7 @@ class CInstructions:
 
     select_uniform = select
 
-    # whole numbers: what is known now is worked out now
+    # integers: fold what is already a constant
 
     def int_op(self, operation: str, a: Value | int, b: Value | int) -> Value:
         known = _known(operation, str(a), str(b))
@@ -260,19 +260,19 @@ class CInstructions:
     # memory
 
     def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value:
-        return _further(pointer, index)
+        return _offset_pointer(pointer, index)
 
     def load(self, kind: str, pointer: Value) -> Value:
         return self._real(f"*{pointer}") if kind == "double" else self._int(f"*{pointer}")
 
     def int_table_at_entry(self, offset: Value) -> Value:
-        return _further(self.integers, offset)
+        return _offset_pointer(self.integers, offset)
 
     def vectors_at_entry(self, memory: Value, offset: Value) -> Value:
-        return _further(memory, offset)
+        return _offset_pointer(memory, offset)
 
     def vector_address(self, pointer: Value, index: Value | int) -> Value:
-        return _further(pointer, index)
+        return _offset_pointer(pointer, index)
 
     def load_vector(self, pointer: Value) -> Value:
         return self._real(f"*{pointer}")
@@ -306,22 +306,22 @@ class CInstructions:
         self.do("}")
 
 
-# the type checker sees to it
+# checked by the type checker
 _IS_INSTRUCTIONS: type[Instructions] = CInstructions
 
 
 def _known(operation: str, a: str, b: str) -> Value | None:
-    """The number itself, where both are numbers already."""
+    """Fold an operation on two integer constants; None if one is not a constant."""
     if not (a.lstrip("-").isdigit() and b.lstrip("-").isdigit()):
         return None
     x, y = int(a), int(b)
     return Value(str({"add": x + y, "sub": x - y, "mul": x * y}[operation]))
 
 
-def _further(pointer: Value, index: Value | int) -> Value:
-    """A place so many numbers further; always in brackets, with all that is known added up."""
-    place = pointer[1:-1] if pointer.startswith("(") else str(pointer)
-    first, plus, last = place.rpartition(" + ")
+def _offset_pointer(pointer: Value, index: Value | int) -> Value:
+    """Pointer plus offset, always in parentheses, with constant offsets added up."""
+    base = pointer[1:-1] if pointer.startswith("(") else str(pointer)
+    first, plus, last = base.rpartition(" + ")
     if plus and (total := _known("add", last, str(index))) is not None:
         return Value(f"({first} + {total})")
-    return Value(f"({place} + {index})")
+    return Value(f"({base} + {index})")

@@ -1,4 +1,4 @@
-"""A program that tells whether generated code gives what robolin gives, state by state."""
+"""C test program that compares generated code with robolin's results, state by state."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from robolin.codegen.c_files import CProgram
 from robolin.codegen.c_function import CFunction
 from robolin.codegen.emulate_float32 import NamedFloats
 from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.random_states import answered_states
-from robolin.codegen.single_precision import loss_in_floats
+from robolin.codegen.random_states import valid_states
+from robolin.codegen.single_precision import max_float_error
 from robolin.core.arrays import Floats
 from robolin.evaluation.methods import Method
 
-# of the largest entry of a result, in single precision; more where such numbers lose more at these
-# states, as where a result nearly vanishes: then so many times what they lose
+# tolerance in single precision, relative to the largest entry of a result; where floats lose more
+# at these states, as for results near zero, this multiple of the measured error
 LARGEST_ERROR, TIMES_THE_LOSS = 1e-4, 8.0
 
 _START = """\
@@ -77,7 +77,7 @@ int main(void)
 def check_text(
     program: CProgram, questions: Sequence[ChosenQuestion], method: Method, states: int
 ) -> Iterator[str]:
-    """The whole program: it says what differs, and ends with 1 if anything does."""
+    """The complete test program: it prints differences and exits with 1 if there are any."""
     yield from _START.format(prefix=program.prefix).splitlines()
     exact = program.precision.real == "double"
     yield from (_SAME_BITS if exact else _NEARLY).splitlines()
@@ -94,20 +94,20 @@ def check_text(
 def _check(
     program: CProgram, question: ChosenQuestion, function: CFunction, method: Method, states: int
 ) -> Iterator[str]:
-    given, results = answered_states(question, method, states, program.precision)
+    inputs, results = valid_states(question, method, states, program.precision)
     real, exact = program.precision.real, program.precision.real == "double"
     name = f"check_{function.verb.replace('-', '_')}"
     yield f"static void {name}(void)"
     yield "{"
     for each, called in question.arguments.items():
-        yield from _table(f"{real} {called}", program.arm.n, given[each], _decimal)
+        yield from _table(f"{real} {called}", program.arm.n, inputs[each], _decimal)
     for each, shape in function.gives.items():
         kind = "unsigned long long" if exact else "double"
         size = max(1, prod(shape))
         values = results[each].reshape(states, size)
         yield from _table(f"{kind} expected_{each}", size, values, _bits if exact else _decimal)
         yield f"    {real} {each}_found[{size}];"
-    tolerance = "" if exact else f", {_tolerance(question, given, results)!r}"
+    tolerance = "" if exact else f", {_tolerance(question, inputs, results)!r}"
     yield "    int state;"
     yield f"    for (state = 0; state < {states}; ++state) {{"
     handed = [f"{each}[state]" for each in question.arguments.values()]
@@ -122,9 +122,9 @@ def _check(
     yield "}"
 
 
-def _tolerance(question: ChosenQuestion, given: NamedFloats, results: NamedFloats) -> float:
-    """What results may be off by, beside their largest entry, in single precision."""
-    allowed = TIMES_THE_LOSS * loss_in_floats(question, given, results)
+def _tolerance(question: ChosenQuestion, inputs: NamedFloats, results: NamedFloats) -> float:
+    """Tolerance of results in single precision, relative to their largest entry."""
+    allowed = TIMES_THE_LOSS * max_float_error(question, inputs, results)
     return max(LARGEST_ERROR, float(f"{allowed:.1e}"))
 
 

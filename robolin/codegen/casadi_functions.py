@@ -1,4 +1,4 @@
-"""Verbs as symbolic functions of CasADi, for optimal control with exact derivatives."""
+"""Symbolic CasADi functions, for optimal control with exact derivatives."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ def casadi_function(
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
 ) -> Any:
-    """What a verb computes, as a `casadi.Function` over SX with named inputs and outputs.
+    """Build a `casadi.Function` over SX of a computation, with named inputs and outputs.
 
-    It is the algorithm itself with the arm's numbers in it, so CasADi differentiates, simplifies
-    and generates code as it does with functions of its own.  Results of three and more axes are
-    matrices with the first axis down and all others across, the last one quickest.  A state that
-    has no answer, such as one in which a joint has no inertia, gives infinite results or NaN.
+    The function contains the algorithm with the arm's numbers, so CasADi differentiates, simplifies
+    and generates code as usual.  Results with three or more axes become matrices: the first axis
+    gives the row, and all others the column, the last one fastest.  States without a result, such
+    as one in which a joint has no inertia, give infinity or NaN.
 
     Args:
         arm: the arm, from `robolin.load`; its options are part of the function
         verb: what to compute, such as "forward" or "linearize-forward"
-        method: the algorithm, where a verb has several
-        frame: the link that kinematic verbs are about; None for the tip, or the only end
-        point: a place in that frame, three numbers in m
-        prescribe: joints that move as told, such as "base", for "forward" and "linearize-forward":
-            their accelerations are among `qdd_given`, and their torques among the `tau` answered
+        method: the algorithm, if there are several
+        frame: name of the link for kinematic computations; None for the tip, or the only end
+        point: coordinates of a point in that frame (3,) in m
+        prescribe: joints with prescribed acceleration, such as "base", for "forward" and
+            "linearize-forward": `qdd_given` contains their accelerations, and `tau` their torques
 
     Returns:
-        a `casadi.Function`; inputs and outputs have the names of robolin's own
+        a `casadi.Function`; inputs and outputs have robolin's names
 
     Raises:
-        RobolinError: CasADi is not installed, or the arm has no answer to the verb
-        UsageError: no arm, no such verb, or a choice that does not exist
+        RobolinError: CasADi is not installed, or the arm does not support the verb
+        UsageError: not an arm, an unknown verb, or an invalid option
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -71,8 +71,8 @@ def casadi_function(
     (question,) = chosen_questions(arm, [verb], method, frame, point, prescribe)
     ca, program = _casadi(), question.unrolled(question.parameters)
     symbols = {name: ca.SX.sym(name, arm.n) for name in program.inputs}
-    with _as_written(ca):
-        values = _evaluated(program, symbols, ca)
+    with _without_simplification(ca):
+        values = _evaluate(program, symbols, ca)
         results = [_matrix(result, values, ca) for result in program.results.values()]
     name = question.verb.replace("-", "_")
     return ca.Function(name, [*symbols.values()], results, [*symbols], [*program.results])
@@ -88,11 +88,11 @@ def _casadi() -> Any:
 
 
 @contextmanager
-def _as_written(ca: Any) -> Iterator[None]:
-    """Within, CasADi makes the expressions that it is told to make.
+def _without_simplification(ca: Any) -> Iterator[None]:
+    """Disable CasADi's simplifications inside the context.
 
-    It would put x / y for x (1 / y) and a for (a + b) - b: other roundings than robolin's own,
-    and more divisions.  The graph has nothing left to fold.
+    CasADi would replace x (1 / y) by x / y and (a + b) - b by a: other rounding than robolin's, and
+    more divisions.  The graph is already folded.
     """
     before = ca.GlobalOptions.getSimplificationOnTheFly()
     ca.GlobalOptions.setSimplificationOnTheFly(False)
@@ -103,7 +103,7 @@ def _as_written(ca: Any) -> Iterator[None]:
 
 
 class _Values:
-    """Numbers of the graph as CasADi's expressions."""
+    """Graph numbers as CasADi expressions."""
 
     def __init__(self) -> None:
         self.known: dict[int, Any] = {}
@@ -120,7 +120,7 @@ class _Values:
         return self.of(first) + self.of(second)
 
 
-def _evaluated(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) -> _Values:
+def _evaluate(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) -> _Values:
     operations: Mapping[str, Callable[..., Any]] = {
         MULTIPLICATION: lambda a, b: a * b,
         DIVISION: lambda a, b: a / b,
@@ -133,8 +133,8 @@ def _evaluated(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) ->
     values = _Values()
     for number in program.needed():
         if number.kind == GIVEN_INPUT:
-            name, place = number.entry
-            values.known[number.number] = symbols[name][place]
+            name, index = number.entry
+            values.known[number.number] = symbols[name][index]
         elif number.kind == ADDITION:
             values.known[number.number] = values.sum_of(*number.operands)
         else:
@@ -144,11 +144,11 @@ def _evaluated(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) ->
 
 
 def _matrix(result: UnrolledResult, values: _Values, ca: Any) -> Any:
-    """One result; what is zero whatever the state is a structural zero."""
+    """One result; entries that are always zero become structural zeros."""
     down = result.shape[0] if result.shape else 1
     across = len(result.numbers) // down if down else 0
     matrix = ca.SX(down, across)
-    for place, number in enumerate(result.numbers):
+    for index, number in enumerate(result.numbers):
         if isinstance(number, GraphNumber) or number != 0.0:
-            matrix[divmod(place, across)] = values.of(number)
+            matrix[divmod(index, across)] = values.of(number)
     return matrix

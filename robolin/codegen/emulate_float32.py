@@ -1,8 +1,8 @@
-"""What a program in single precision gives, worked out here for many states at once.
+"""Emulation of single-precision programs, vectorized over states.
 
-An inertia reckoned from far away is lost in mass times distance squared, and seven digits are few
-for that.  So programs in floats have their inertial frame on the arm's lightest end, wherever that
-is: a light wrist keeps its digits, and what is nearer to the base is heavy enough to bear it.
+An inertia about a distant point is lost in mass times distance squared, because floats have seven
+digits.  So programs in floats put their inertial frame on the arm's lightest end: a light wrist
+keeps its digits, and links nearer to the base are heavy enough to tolerate the loss.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NamedFloats = Mapping[str, Floats]
 
 
 def parameters_in(precision: Precision, question: ChosenQuestion) -> Parameters:
-    """The arm's numbers as a program of this precision wants them."""
+    """Parameters of the arm for a program of this precision."""
     parameters = question.parameters
     return parameters if precision is DOUBLE else with_frame_at_lightest_end(parameters)
 
@@ -55,7 +55,7 @@ class SinglePrecisionNumbers(np.ndarray):
 
 
 class FloatChain(DirectChain):
-    """Links of one arm in many states, with floats' idea of what is rounding."""
+    """Links of one arm in many states, with round-off thresholds of single precision."""
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         return super().positive(k, value, lambda: size() * FLOAT.less_inertia)
@@ -64,26 +64,26 @@ class FloatChain(DirectChain):
         return super().regular(name, value, least * FLOAT.less_rank)
 
 
-def emulate_float32(question: ChosenQuestion, given: NamedFloats) -> dict[str, Floats]:
-    """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
+def emulate_float32(question: ChosenQuestion, inputs: NamedFloats) -> dict[str, Floats]:
+    """Results of a single-precision program for states (B, n); NaN where it reports an error.
 
-    Without loops a program's constants are worked out in double and rounded then; with loops it
-    has these very bits.
+    Without loops, the constants of a program are computed in double and then rounded; with loops,
+    the emulation is bit-identical.
     """
     parameters, algorithm = with_frame_at_lightest_end(question.parameters), question.algorithm
     columns: dict[str, Any] = {
         name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
-        for name, values in given.items()
+        for name, values in inputs.items()
     }
     chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, algorithm.gives)
     with np.errstate(all="ignore"):
         algorithm.run(chain)
-    count, entries = len(next(iter(given.values()))), chain.results
-    found = {
+    count, entries = len(next(iter(inputs.values()))), chain.results
+    results = {
         name: gathered_array(entries.get(name, {}), (count,), parameters.sizes(shape))
         for name, shape in algorithm.gives.items()
     }
     for shortfall in chain.shortfalls:
-        for values in found.values():
+        for values in results.values():
             values[shortfall.rows] = np.nan
-    return found
+    return results

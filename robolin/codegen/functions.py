@@ -1,4 +1,4 @@
-"""What a program can be asked for: every question of the catalogue that the arm can answer."""
+"""Functions available for code generation: all queries that the arm supports."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ from robolin.evaluation.prescribed_joints import (
 )
 from robolin.evaluation.verb_names import reject_unused_options, resolve_verb
 
-# what divides by every body's own inertia is there to be studied: forward has an answer wherever
-# they have one, and on flat bodies too; what answers where joints move as prescribed is asked
-# under the name of what answers elsewhere
+# algorithms that divide by every body's own inertia are omitted: forward covers them, also for
+# flat bodies; algorithms for prescribed joints have the name of the ones without
 QUESTIONS = tuple(
     dict.fromkeys(
         each.verb or name
@@ -57,7 +56,7 @@ QUESTIONS = tuple(
 
 @dataclass(frozen=True)
 class ChosenQuestion:
-    """A question with the algorithm that answers it on an arm, which has its frame in mind.
+    """A query with its algorithm for an arm and frame.
 
     fixed: inputs (n,) that are the same in every state
     """
@@ -73,22 +72,22 @@ class ChosenQuestion:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """The inputs that a program is handed, and what it calls them."""
+        """The inputs of a program and their argument names."""
         needs, gives = self.algorithm.needs, self.algorithm.gives
         return {name: input_name(name, gives) for name in needs if name not in self.fixed}
 
     @property
     def contract(self) -> Mapping[str, Any]:
-        """What is included, in words."""
-        told = {name: prescribed_line(self.arm, which) for name, which in self.fixed.items()}
-        return {**self.arm.contract, **told}
+        """Model assumptions, as text."""
+        prescribed = {name: prescribed_line(self.arm, which) for name, which in self.fixed.items()}
+        return {**self.arm.contract, **prescribed}
 
     def unrolled(self, parameters: Parameters) -> UnrolledProgram:
-        """What the algorithm does with these numbers of the arm."""
+        """Unroll the algorithm for these parameters of the arm."""
         algorithm = self.algorithm
         known = {name: tuple(values.tolist()) for name, values in self.fixed.items()}
-        given = parameters, algorithm.run, algorithm.needs, algorithm.gives
-        return unrolled_program(*given, self.arm.source, known)
+        arguments = parameters, algorithm.run, algorithm.needs, algorithm.gives
+        return unrolled_program(*arguments, self.arm.source, known)
 
 
 def chosen_questions(
@@ -99,7 +98,7 @@ def chosen_questions(
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
 ) -> list[ChosenQuestion]:
-    """The same for several verbs, of which each choice has to concern one at least."""
+    """Resolve several verbs; each option must apply to at least one."""
     require_arm(arm)
     known = list(map(_known_verb, verbs))
     reject_unused_options(known, method, frame, point, prescribe)
@@ -114,7 +113,7 @@ def chosen_question(
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
 ) -> ChosenQuestion:
-    """Which algorithm answers the verb on this arm, whether spelt with - or with _."""
+    """Resolve a verb, spelled with - or _, to its algorithm for this arm."""
     require_arm(arm)
     verb = _known_verb(verb)
     if not independent_of_loops(verb):
@@ -146,14 +145,14 @@ def _known_verb(verb: str) -> str:
 
 @dataclass(frozen=True)
 class Precision:
-    """A kind of floating-point number.
+    """A floating-point format.
 
     real:          its name in C
-    digits:        the bits of its mantissa
-    halvings:      powers of two that bring any of its normal numbers to 1 … 4
-    largest_angle: up to which a sine is as exact as can be
-    less_inertia:  how many times as much inertia is rounding as in double
-    less_rank:     how many times as much is singular as in double
+    digits:        bits of the mantissa
+    halvings:      powers of two that scale any normal number to 1 … 4
+    largest_angle: largest angle with a fully accurate sine
+    less_inertia:  factor on the inertia threshold, relative to double
+    less_rank:     factor on the rank threshold, relative to double
     """
 
     real: str
@@ -165,21 +164,21 @@ class Precision:
 
     @property
     def ulp(self) -> float:
-        """The distance of numbers between 1 and 2."""
+        """Distance of adjacent numbers between 1 and 2."""
         return 2.0 ** (1 - self.digits)
 
     @property
     def rounder(self) -> float:
-        """Adding and subtracting this rounds to the nearest whole number."""
+        """Adding and subtracting this number rounds to the nearest integer."""
         return 1.5 * 2.0 ** (self.digits - 1)
 
 
 DOUBLE = Precision("double", 53, (512, 256, 128, 64, 32, 16, 8, 4, 2), LARGEST_ANGLE)
-# 1e-6 of what an inertia is the difference of is rounding here, and 1e-4 of a pivot a lost rank
+# floats: an inertia is round-off below 1e-6 of its terms, and a rank is lost below 1e-4 of a pivot
 FLOAT = Precision("float", 24, (64, 32, 16, 8, 4, 2), 2.0**13, 1e7, 1e6)
 PRECISIONS = {each.real: each for each in (DOUBLE, FLOAT)}
 
-# π/2 for floats: the first two parts have 9 bits at the most, so that 2¹³ times each is exact
+# π/2 for floats: the first two parts have at most 9 bits, so that 2¹³ times each is exact
 _FIRST, _SECOND = float.fromhex("0x1.92p+0"), float.fromhex("0x1.fbp-12")
 _THIRD = ((HALF_PI[0] - _FIRST) - _SECOND) + HALF_PI[1]
 
@@ -193,7 +192,7 @@ def _sin_cos_of_float(x: Scalar) -> tuple[Scalar, Scalar]:
     k = (x * TWO_OVER_PI + FLOAT.rounder) - FLOAT.rounder
     r = ((x - k * _FIRST) - k * _SECOND) - k * _THIRD
     z = r * r
-    # the terms left out are below half a unit of a float's last place
+    # omitted terms are below half an ulp of a float
     sine = r + z * r * polynomial(SINE[:4], z)
     cosine = (1.0 - 0.5 * z) + z * z * polynomial(COSINE[:4], z)
     return turned_by_quarters(sine, cosine, k, FLOAT.rounder)
@@ -204,23 +203,23 @@ def tanh_in(precision: Precision, x: Scalar) -> Scalar:
 
 
 def root_in(precision: Precision, x: Scalar) -> Scalar:
-    """√x of a normal number or zero, rounded correctly.
+    """√x of a normal number or zero, correctly rounded.
 
-    Newton's steps come within a unit of the last place.  What x - y² is then decides whether y or
-    a neighbour is nearest: it is known exactly, and halfway between neighbours there is no root.
+    Newton's steps come within one ulp.  The exact residual x - y² then decides whether y or a
+    neighbour is nearest; a root is never halfway between neighbours.
     """
     within, grown = _between_1_and_4(precision, x)
     y: Scalar = within * (1.0 / 3.0) + 0.7
     for _ in range(5):
         y = 0.5 * (y + within / y)
-    y = y + _rest(precision, within, y) / (2.0 * y)
-    rest, halfway = _rest(precision, within, y), y * precision.ulp
+    y = y + _residual(precision, within, y) / (2.0 * y)
+    rest, halfway = _residual(precision, within, y), y * precision.ulp
     y = if_less(halfway, rest, y + precision.ulp, if_less(-halfway, rest, y, y - precision.ulp))
     return if_less(0.0, x, y * grown, x)
 
 
 def _between_1_and_4(precision: Precision, x: Scalar) -> tuple[Scalar, Scalar]:
-    """x by a power of 4, and what the root has to be multiplied with for it."""
+    """Scale x by a power of 4; return it with the factor for its root."""
     grown: Scalar = 1.0
     for bits in precision.halvings:
         large, half = 2.0**bits, 2.0 ** (bits // 2)
@@ -231,8 +230,8 @@ def _between_1_and_4(precision: Precision, x: Scalar) -> tuple[Scalar, Scalar]:
     return x, grown
 
 
-def _rest(precision: Precision, x: Scalar, y: Scalar) -> Scalar:
-    """x - y², exactly, for y within a few units of the last place of √x."""
+def _residual(precision: Precision, x: Scalar, y: Scalar) -> Scalar:
+    """x - y², exactly, for y within a few ulps of √x."""
     split = y * (2.0 ** ((precision.digits + 1) // 2) + 1.0)
     high = split - (split - y)
     low = y - high

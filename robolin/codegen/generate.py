@@ -1,4 +1,4 @@
-"""From an arm and verbs to a folder with a program in C."""
+"""Generation of a folder with a C program from an arm and verbs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.io.atomic import atomic_write_all, new_name, put_in_place, remove_leftovers
 
-# above so many joints, one statement after the other takes compilers too long
+# largest number of joints for unrolled code; beyond that, compilers take too long
 UNROLLED_UP_TO = 12
 
 STATES = 5
@@ -52,32 +52,32 @@ def generate(
     prescribe: JointsNamed | None = None,
     states: int = STATES,
 ) -> tuple[str, ...]:
-    """Write a C program that computes what verbs answer, and its test, into a folder.
+    """Write a C program for these verbs, and its test, into a folder.
 
     Args:
         arm: the arm, from `robolin.load`; its options are part of the program
         verbs: what to compute, such as "inverse" or "linearize-forward"
-        folder: where to write; made if it is not there, and files in it are replaced only if
-            robolin wrote them and nobody has changed them since
-        real: "double", which gives the bits of robolin's own results, or "float"
-        prefix: what names of files and functions begin with; None for the arm's name
-        layout: "unrolled", one statement after the other with all constants folded, or "loops"
-            over the links; "auto" takes loops above 12 joints
+        folder: output folder, created if necessary; existing files are replaced only if robolin
+            wrote them and they are unchanged
+        real: "double" for results that are bit-identical with robolin's, or "float"
+        prefix: prefix of file and function names; None for the arm's name
+        layout: "unrolled" for straight-line code with constants folded, or "loops" over the links;
+            "auto" uses loops above 12 joints
         extras: "mex" for a function of MATLAB and Octave, "ros2" for a plugin of
             inverse_dynamics_solver, which needs "inverse" and "mass-matrix"
-        method: the algorithm, where a verb has several
-        frame: the link that kinematic verbs are about; None for the tip, or the only end
-        point: a place in that frame, three numbers in m
-        prescribe: joints that move as told, such as "base": "forward" and "linearize-forward" are
-            handed their accelerations, and give their torques
-        states: how many states the test compares for each verb
+        method: the algorithm, if a verb has several
+        frame: name of the link for kinematic verbs; None for the tip, or the only end
+        point: coordinates of a point in that frame (3,) in m
+        prescribe: joints with prescribed acceleration, such as "base": "forward" and
+            "linearize-forward" take their accelerations and return their torques
+        states: number of states that the test compares for each verb
 
     Returns:
         the names of the files
 
     Raises:
-        RobolinError: closed loops, or a joint without inertia, where a verb has no answer then
-        UsageError: no arm, no such verb, or a choice that does not exist
+        RobolinError: closed loops or a joint without inertia, if a verb does not support them
+        UsageError: not an arm, an unknown verb, or an invalid option
         FileError: a folder that cannot be written, or a file in it that is not robolin's
 
     Example:
@@ -101,7 +101,7 @@ def program_files(
     method: Method,
     states: int,
 ) -> Mapping[str, bytes]:
-    """Every file by its name, in the order they are told."""
+    """All files by name, in output order."""
     arm = questions[0].arm
     name = prefix_for(arm.name, prefix)
     if layout == "loops" or (layout == "auto" and arm.n > UNROLLED_UP_TO):
@@ -131,7 +131,7 @@ def program_files(
 def _with_loops(
     questions: Sequence[ChosenQuestion], precision: Precision, prefix: str
 ) -> tuple[tuple[CFunction, ...], tuple[str, ...]]:
-    """Functions, and the tables they read: one for each frame that verbs are about."""
+    """Functions, and the tables that they read: one per frame."""
     tables: list[ArmData] = []
     functions = []
     for question in questions:
@@ -154,13 +154,13 @@ def _unrolled(question: ChosenQuestion, precision: Precision, prefix: str) -> CF
 def _verbs(verbs: Sequence[str]) -> list[str]:
     if isinstance(verbs, str):
         raise UsageError(f"verbs is {verbs!r}, one text", hint=f"a list of verbs: [{verbs!r}]")
-    found = [str(verb).replace("_", "-") for verb in verbs]
-    if not found:
+    names = [str(verb).replace("_", "-") for verb in verbs]
+    if not names:
         raise UsageError("there is no verb to make a program of", hint="for example: inverse")
-    twice = [verb for verb in dict.fromkeys(found) if found.count(verb) > 1]
+    twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:
         raise UsageError(f"named more than once: {quote_list(twice)}", hint="name each verb once")
-    return found
+    return names
 
 
 def _require_choices(real: str, layout: str, extras: Sequence[str], states: int) -> None:
@@ -180,14 +180,14 @@ _COMMENTS |= {".xml": ("<!-- ", " -->"), ".m": ("% ", "")}
 
 
 def file_bytes(name: str, lines: Iterable[str]) -> bytes:
-    """A file with its first line."""
+    """File content with the first line that marks it as generated."""
     rest = "".join(f"{line}\n" for line in lines).encode()
     begin, end = _COMMENTS.get(Path(name).suffix, ("# ", ""))
     return f"{begin}{_MARK}: {sha256(rest).hexdigest()}{end}\n".encode() + rest
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put the files into the folder, which is made if it is not there."""
+    """Write the files into the folder, which is created if necessary."""
     try:
         if folder.exists() or folder.is_symlink():
             _require_ours(folder, files)
@@ -210,7 +210,7 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
                 where=str(there),
                 hint="move it away, or choose another folder with -o",
             )
-    # what builds a program has the same name for all of them
+    # build files have the same name in every program
     for test in sorted(folder.glob("*_test.c")):
         if test.name not in files and _is_ours(test):
             raise FileError(
@@ -245,7 +245,7 @@ def _make(folder: Path, files: Mapping[str, bytes]) -> None:
     made.mkdir(mode=0o700)
     try:
         _replace(made, files)
-        # a folder made for one user alone until it is complete, then as others are
+        # the folder is private until it is complete
         mask = os.umask(0)
         os.umask(mask)
         made.chmod(0o777 & ~mask)

@@ -1,4 +1,4 @@
-"""An algorithm as a C function with loops: the arm's numbers are data that it reads."""
+"""C functions with loops, which read the arm's numbers from tables."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from robolin.engine.parameters import Parameters, first_of_subtrees
 
 @dataclass(frozen=True)
 class ArmData:
-    """The numbers of an arm as a program reads them, and what the two tables are called."""
+    """Numbers of an arm, and the names of the two tables that contain them."""
 
     parameters: Parameters
     doubles: str
-    wholes: str
+    integers: str
 
     def text(self, precision: Precision) -> Iterator[str]:
-        """Both tables."""
+        """C source of both tables."""
         parents = [0, *(row.parent for row in self.parameters.links)]
-        wholes = layout.int_table(self.parameters, first_of_subtrees(parents)).tolist()
+        integers = layout.int_table(self.parameters, first_of_subtrees(parents)).tolist()
         doubles = layout.float_table(self.parameters).tolist()
         reals = [literal(number, precision) for number in doubles]
         yield from _table(f"{precision.real} {self.doubles}", reals)
-        yield from _table(f"int {self.wholes}", list(map(str, wholes)))
+        yield from _table(f"int {self.integers}", list(map(str, integers)))
 
 
 class LoopChain(TracedChain):
-    """A traced chain that tells a singular result from a joint without inertia."""
+    """Traced chain that distinguishes a singular result from a joint without inertia."""
 
     asm: CInstructions
 
@@ -52,10 +52,10 @@ class LoopChain(TracedChain):
 def loop_function(
     question: ChosenQuestion, data: ArmData, precision: Precision, called: str
 ) -> CFunction:
-    """The algorithm with its loops, for this arm."""
+    """Translate the algorithm, with its loops, for this arm."""
     parameters, algorithm = data.parameters, question.algorithm
     n, m = parameters.n, len(parameters.order)
-    asm = CInstructions(precision, called, n, m, data.doubles, data.wholes)
+    asm = CInstructions(precision, called, n, m, data.doubles, data.integers)
     chain = LoopChain(asm, layout.variant_of(parameters), algorithm.needs, algorithm.gives)
     _clear(chain)
     _gather(chain, question.arguments)
@@ -97,7 +97,7 @@ def _fixed(question: ChosenQuestion, precision: Precision) -> Iterator[str]:
 def _beginning(precision: Precision) -> Iterator[str]:
     real, zero = precision.real, literal(0.0, precision)
     yield f"const {real} zero = {zero}, none = zero / zero;"
-    # the same zero, but not to the compiler: it would call memset to fill memory with it
+    # a zero that the compiler does not know: otherwise it would call memset to clear memory
     yield f"const {real} {STORED_ZERO} = q[0] - q[0];"
     yield "int status, far = 0;"
     yield f"{real} clean;"
@@ -105,7 +105,7 @@ def _beginning(precision: Precision) -> Iterator[str]:
 
 
 def _clear(chain: LoopChain) -> None:
-    """No complaints, and nothing staged: adding to -0.0 changes no number."""
+    """Reset the status and fill the results with -0.0, which changes no sum."""
     chain.status.value = (0.0,)
     asm = chain.asm
     for e in asm.loop(0, chain.staging.total, 1):
@@ -113,15 +113,15 @@ def _clear(chain: LoopChain) -> None:
 
 
 def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
-    """The arguments by link; angles beyond what a sine is exact for are told."""
+    """Copy the arguments by link; set the status if an angle is too large for an exact sine."""
     asm = chain.asm
     most = literal(asm.precision.largest_angle, asm.precision)
     for k in chain.tip_to_base():
-        place = chain.arm.int_entry(layout.PLACE, chain.arm.int_entry(layout.COORDINATE, k))
+        index = chain.arm.int_entry(layout.PLACE, chain.arm.int_entry(layout.COORDINATE, k))
         for name in chain.inputs:
             called = Value(arguments.get(name, name))
-            given = Lane(asm, asm.load("double", asm.address(called, place)))
-            value = chain.apply_mimic(name, k, given)
+            lane = Lane(asm, asm.load("double", asm.address(called, index)))
+            value = chain.apply_mimic(name, k, lane)
             chain.arrays[name][k] = value
             if name == "q":
                 angle = value.value
@@ -129,7 +129,7 @@ def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
 
 
 def _hand_out(chain: LoopChain) -> None:
-    """The status, and every result; adding nothing turns -0.0 into 0.0."""
+    """Write the status and every result; adding 0 turns -0.0 into 0.0."""
     asm, arm = chain.asm, chain.arm
     asm.do(f"status = (int){chain.status.lanes[0].value};")
     link = Value("(status > 0 ? status : 1)")

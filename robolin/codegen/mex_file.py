@@ -1,4 +1,4 @@
-"""A function for MATLAB and Octave around a generated program: ARM_mex('verb', q, …)."""
+"""MEX function for MATLAB and Octave around a generated program: ARM_mex('verb', q, …)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ void mexFunction(int nlhs, mxArray *plhs[], int nrhs, const mxArray *prhs[])
 
 
 def mex_text(program: CProgram) -> Iterator[str]:
-    """The whole file."""
+    """The complete file."""
     prefix, first = program.prefix, program.functions[0]
     call = f"{', '.join(first.gives)} = {prefix}_mex('{first.verb}', {', '.join(first.needs)})"
     if len(first.gives) > 1:
@@ -122,7 +122,7 @@ def _called(program: CProgram, function: CFunction) -> Iterator[str]:
     arguments = ", ".join((*function.needs, *function.gives))
     yield f"    require({program.name(function)}({arguments}));"
     for i, (name, shape) in enumerate(function.gives.items()):
-        wanted = f"    if (nlhs > {i})\n        " if i else "    "
+        condition = f"    if (nlhs > {i})\n        " if i else "    "
         axes = max(2, len(shape))
-        yield from f"{wanted}plhs[{i}] = handed({name}, {axes}, {name}_sizes);".split("\n")
+        yield from f"{condition}plhs[{i}] = handed({name}, {axes}, {name}_sizes);".split("\n")
     yield "}"

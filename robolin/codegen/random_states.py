@@ -1,4 +1,4 @@
-"""States to try a program at: drawn at random, always the same, and with an answer."""
+"""Reproducible random test states for which a program has a result."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from robolin.evaluation.evaluate import RunOptions, evaluate_rows, explain_failu
 from robolin.evaluation.methods import Method
 
 
-def drawn_states(
+def random_states(
     arm: Arm, names: Sequence[str], count: int, precision: Precision
 ) -> dict[str, Floats]:
-    """Positions anywhere in a turn or half a metre, everything else up to 2; always the same.
+    """Random positions within ±π or ±0.5 m and other inputs up to ±2; always the same numbers.
 
-    They are numbers that the precision has.
+    The values are exactly representable in the precision.
     """
-    # the one generator whose numbers every version of Python promises to keep
+    # the only generator whose numbers are the same in all versions of Python
     random = Random(0)
     reach = [pi if joint.turns else 0.5 for joint in arm.joints]
-    found: dict[str, Floats] = {}
+    states: dict[str, Floats] = {}
     kind = np.float64 if precision is DOUBLE else np.float32
     for name in names:
         widths = reach if name == "q" else [2.0] * arm.n
         rows = [[w * (2.0 * random.random() - 1.0) for w in widths] for _ in range(count)]
-        found[name] = np.array(rows, dtype=kind).astype(float).reshape(count, arm.n)
-    return found
+        states[name] = np.array(rows, dtype=kind).astype(float).reshape(count, arm.n)
+    return states
 
 
-def answered_states(
+def valid_states(
     question: ChosenQuestion, method: Method, states: int, precision: Precision
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """States that have an answer, and the answers; if too few have, why the first has none.
+    """Random states with a result, and their results; raise the first failure if too few have.
 
-    Near a state without an answer, floats have none where doubles still have one.
+    Near singular states, floats may have no result where doubles do.
     """
-    given = drawn_states(question.arm, [*question.arguments], 4 * states, precision)
+    inputs = random_states(question.arm, [*question.arguments], 4 * states, precision)
     for name, values in question.fixed.items():
-        given[name] = np.tile(values, (4 * states, 1))
-    # on arrays: a kernel would have to be compiled first, and gives the same bits
-    how: RunOptions = {"method": method, "engine": "python"}
-    results, unanswered = evaluate_rows(question.arm, question.verb, given, **how)
+        inputs[name] = np.tile(values, (4 * states, 1))
+    # without a kernel, which would have to be compiled first; results are bit-identical
+    options: RunOptions = {"method": method, "engine": "python"}
+    results, unanswered = evaluate_rows(question.arm, question.verb, inputs, **options)
     answered = np.asarray(unanswered) == 0
     if precision is not DOUBLE:
-        answered &= _known(emulate_float32(question, given))
+        answered &= _known(emulate_float32(question, inputs))
     fine = np.flatnonzero(answered)[:states]
     if len(fine) < states:
         row = int(np.flatnonzero(~answered)[0])
-        error = explain_failure(question.arm, question.verb, given, row, **how)
+        error = explain_failure(question.arm, question.verb, inputs, row, **options)
         raise error or _too_few_in_floats(question)
-    given = {name: values[fine] for name, values in given.items()}
-    return given, {name: values[fine] for name, values in results.items()}
+    inputs = {name: values[fine] for name, values in inputs.items()}
+    return inputs, {name: values[fine] for name, values in results.items()}
 
 
 def _known(results: Mapping[str, Floats]) -> Mask:
-    """In which states every number of every result is known."""
+    """Mask of the states in which all results are finite."""
     rows = (np.isfinite(values).reshape(len(values), -1).all(axis=1) for values in results.values())
     known: Mask = np.logical_and.reduce(list(rows))
     return known

@@ -1,4 +1,4 @@
-"""A plugin for ROS 2 around a generated program: an `inverse_dynamics_solver` for one arm."""
+"""ROS 2 plugin around a generated program: an `inverse_dynamics_solver` for one arm."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ _PLUGIN = """\
 
 
 def require_ros2(program: CProgram) -> None:
-    """Refuse what the plugin cannot be made of."""
+    """Reject programs that the plugin does not support."""
     verbs = [function.verb for function in program.functions]
     if any(verb not in verbs for verb in NEEDED):
         hint = f"ask for {' and '.join(NEEDED)}"
@@ -116,7 +116,7 @@ def require_ros2(program: CProgram) -> None:
 
 
 def plugin_source(program: CProgram) -> Iterator[str]:
-    """The solver's source."""
+    """C++ source of the solver."""
     losses = "\n".join(f"    {line}" for line in _losses(program))
     static = "Wrenches that the arm was loaded with are"
     if program.arm.has_springs:
@@ -126,32 +126,32 @@ def plugin_source(program: CProgram) -> Iterator[str]:
 
 
 def plugin_description(program: CProgram) -> Iterator[str]:
-    """What pluginlib reads."""
+    """Plugin description for pluginlib."""
     yield from _PLUGIN.format(prefix=program.prefix).splitlines()
 
 
 def _losses(program: CProgram) -> Iterator[str]:
-    """Damping and smoothed friction of every link's joint, brought to the joint it follows."""
+    """Damping and smoothed friction of every link's joint, mapped to the mimicked joint."""
     arm: Arm = program.arm
     any_loss = False
-    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
+    for link, index in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         joint = link.joint
         ratio = joint.mimic.ratio if joint.mimic else 1.0
         damping = joint.damping * ratio * ratio if arm.damping else 0.0
         if damping:
             any_loss = True
-            yield f"found[{place}] += {_number(program, damping)} * velocities[{place}];"
+            yield f"found[{index}] += {_number(program, damping)} * velocities[{index}];"
         if any(joint.friction_sides) and arm.friction_velocity is not None:
             any_loss = True
             positive, negative = joint.friction_sides
             size = _number(program, (positive + negative) / 2.0 * ratio)
             rate = _number(program, ratio / arm.friction_velocity)
-            smooth = f"std::tanh({rate} * velocities[{place}])"
+            smooth = f"std::tanh({rate} * velocities[{index}])"
             if positive == negative:
-                yield f"found[{place}] += {size} * {smooth};"
+                yield f"found[{index}] += {size} * {smooth};"
             else:
                 bias = _number(program, (positive - negative) / 2.0 * ratio)
-                yield f"found[{place}] += ({size} + {bias} * {smooth}) * {smooth};"
+                yield f"found[{index}] += ({size} + {bias} * {smooth}) * {smooth};"
     if not any_loss:
         yield "(void)velocities;"
 

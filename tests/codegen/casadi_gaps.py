@@ -17,7 +17,7 @@ import numpy as np
 import robolin
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
 from robolin.codegen.functions import DOUBLE, ChosenQuestion, chosen_question
-from robolin.codegen.random_states import drawn_states
+from robolin.codegen.random_states import random_states
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
 from robolin.engine.run import run_on
@@ -62,7 +62,7 @@ def gaps(arm: Arm, verb: str, states: int) -> Iterator[tuple[str, Floats, Floats
     frame = arm.links[-1].name if verb == "operational-space" else None
     question = chosen_question(arm, verb, frame=frame)
     function = robolin.casadi_function(arm, verb, frame=frame)
-    given = drawn_states(arm, question.algorithm.needs, states, DOUBLE)
+    given = random_states(arm, question.algorithm.needs, states, DOUBLE)
     results, unanswered = evaluate_rows(question.arm, verb, given, engine="python")
     rows = np.flatnonzero(np.asarray(unanswered) == 0)
     given = {each: values[rows] for each, values in given.items()}

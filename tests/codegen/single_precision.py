@@ -20,7 +20,7 @@ import numpy as np
 import robolin
 from robolin.codegen.c_test_file import LARGEST_ERROR
 from robolin.codegen.functions import PRECISIONS, chosen_question
-from robolin.codegen.random_states import drawn_states
+from robolin.codegen.random_states import random_states
 from robolin.codegen.single_precision import largest_error_of
 from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate_rows
@@ -66,7 +66,7 @@ def _errors(
 ) -> Iterator[Errors]:
     """Of every result how far it is off, in the states where both have an answer."""
     question = chosen_question(arm, verb, frame=frame)
-    given = drawn_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
+    given = random_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
     expected, unanswered = evaluate_rows(question.arm, verb, given, engine="compiled")
     inputs = [values.astype(np.float32) for values in given.values()]
     expected = {name: values.reshape(states, -1) for name, values in expected.items()}

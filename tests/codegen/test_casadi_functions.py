@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.codegen.functions import DOUBLE, QUESTIONS, chosen_question
-from robolin.codegen.random_states import drawn_states
+from robolin.codegen.random_states import random_states
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME
@@ -86,7 +86,7 @@ def test_the_last_bit_of_a_sine_matters_as_much_as_the_state_lets_it(verb: str) 
     frame = arm.links[-1].name if verb in ABOUT_A_FRAME else None
     question = chosen_question(arm, verb, frame=frame)
     function = robolin.casadi_function(arm, verb, frame=frame)
-    given = drawn_states(arm, function.name_in(), 30, DOUBLE)
+    given = random_states(arm, function.name_in(), 30, DOUBLE)
     expected = evaluate(question.arm, verb, given, engine="python")
     name, other = ("qdd", robolin.mass_matrix(arm, given["q"]))
     if verb == "operational-space":

@@ -14,8 +14,8 @@ import robolin
 from robolin.codegen import emulate_float32 as floats
 from robolin.codegen.c_statements import literal
 from robolin.codegen.functions import DOUBLE, FLOAT, QUESTIONS, ChosenQuestion, chosen_question
-from robolin.codegen.random_states import answered_states, drawn_states
-from robolin.codegen.single_precision import MEASURED_STATES, loss_in_floats
+from robolin.codegen.random_states import random_states, valid_states
+from robolin.codegen.single_precision import MEASURED_STATES, max_float_error
 from robolin.core.arm import Arm
 from robolin.engine.run import run_on
 from robolin.errors import RobolinError
@@ -50,7 +50,7 @@ def test_the_link_that_carries_the_inertial_frame_changes_no_result(arm: Arm) ->
     assert len(questions) > 8
     for question in questions:
         algorithm = question.algorithm
-        given = drawn_states(arm, algorithm.needs, 3, DOUBLE)
+        given = random_states(arm, algorithm.needs, 3, DOUBLE)
         still, seated = (
             run_on(replace(question.parameters, seat=seat), algorithm.run, algorithm.gives, given)
             for seat in (0, 1)
@@ -66,11 +66,11 @@ def test_the_link_that_carries_the_inertial_frame_changes_no_result(arm: Arm) ->
 def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is a few units of a float's last place; from the base's frame it was a thousand."""
     question = chosen_question(robolin.load("j2s6s200"), "forward")
-    states = answered_states(question, "auto", 300, FLOAT)
+    states = valid_states(question, "auto", 300, FLOAT)
     # 2.2e-6 and 2.4e-4 are seen
-    assert loss_in_floats(question, *states) < 1e-5
+    assert max_float_error(question, *states) < 1e-5
     monkeypatch.setattr(floats, "with_frame_at_lightest_end", lambda parameters: parameters)
-    assert loss_in_floats(question, *states) > 1e-4
+    assert max_float_error(question, *states) > 1e-4
 
 
 def test_errors_stay_where_a_result_vanishes() -> None:
@@ -102,7 +102,7 @@ def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
     GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O0"))
     call = ctypes.CDLL(str(folder / "lib.so")).arm_diagonalize
     question = chosen_question(arm, "diagonalize")
-    given, _ = answered_states(question, "auto", 50, FLOAT)
+    given, _ = valid_states(question, "auto", 50, FLOAT)
     expected = floats.emulate_float32(question, given)
     for row in range(50):
         inputs = [values[row].astype(np.float32) for values in given.values()]
@@ -118,7 +118,7 @@ def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
     robolin.generate(arm, ["forward"], tmp_path / "made", real="float")
     header = (tmp_path / "made" / "two_link.h").read_text()
     question = chosen_question(arm, "forward")
-    loss = loss_in_floats(question, *answered_states(question, "auto", MEASURED_STATES, FLOAT))
+    loss = max_float_error(question, *valid_states(question, "auto", MEASURED_STATES, FLOAT))
     (stated,) = re.findall(r"#define TWO_LINK_FORWARD_ERROR (\S+)\n", header)
     assert stated == repr(float(f"{loss:.1e}"))
     assert f"{MEASURED_STATES} states" in header
@@ -129,7 +129,7 @@ def test_what_does_not_exist_is_told_in_floats() -> None:
     """A wrist in line, exactly: rounding hides few of such states, and refuses few others."""
     arm = robolin.load("ur5")
     question = chosen_question(arm, "operational-space", frame=arm.links[-1].name)
-    given = drawn_states(arm, question.algorithm.needs, 200, FLOAT)
+    given = random_states(arm, question.algorithm.needs, 200, FLOAT)
     q = given["q"].copy()
     q[:, 4] = 0.0
     told = [
