@@ -63,9 +63,9 @@ class Limits:
         return -self.effort if self.effort_lower is None else self.effort_lower, self.effort
 
     def far_outside(self, low: float, high: float, *, turns: bool) -> bool:
-        """Whether positions go so far beyond the limits that their unit is likely wrong.
+        """True if positions exceed the limits so far that their unit is likely wrong.
 
-        An angle a turn beyond its range, or a slide ten times its travel, is no overshoot.
+        The threshold is 2π for an angle and ten times the travel for a prismatic joint.
         """
         if self.lower is None or self.upper is None:
             return False

@@ -1,4 +1,4 @@
-"""From values to results: choose the algorithm, choose how to run it, explain what fails."""
+"""Evaluate quantities on trees: select algorithm and engine, run, explain failures."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ from robolin.evaluation.quick_calls import QuickCall, quick_call_of
 Engine = Literal["auto", "python", "compiled"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
-# what follows from q, q̇ and q̈ alone, whether or not loops are closed
+# quantities that depend on q, q̇ and q̈ only, also with closed loops
 KINEMATIC = frozenset(name for name, each in ALGORITHMS.items() if each.kinematic)
 
-# below this many states a kernel that is not in memory yet is not worth loading
+# from this many states on, a kernel is loaded or compiled
 FEW_STATES = 64
-# nor is it for so many calls of few states each; whoever goes on calling is given one
+# calls after which a kernel is compiled even for small batches
 FEW_CALLS = 200
 
-# work from which a kernel is quicker even for one state, and even if it has to be compiled first:
-# Python takes some 4 µs for each entry of a result, compiling 0.1 to 0.6 s whatever the arm
+# work from which a kernel is faster even for one state, compilation included: Python takes about
+# 4 µs per entry of a result, compiling takes 0.1 to 0.6 s for any arm
 MUCH_WORK = 100_000
-# an entry costs as much as so many steps of an elimination
+# steps of an elimination that cost as much as one entry
 _STEPS_PER_ENTRY = 8
 
-# what is done with the arrays of many states, and their batch, while threads get going for them
-Meanwhile = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
+# function of the arrays and the batch shape that runs while threads wake up
+OverlapFunction = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
 
-# lanes of the kernels that are called for one state at a time
+# lanes of the kernels for single states
 MIN_LANES = 2
 
 
 class RunOptions(TypedDict, total=False):
-    """How to run: which algorithm, on what engine, by how many threads; never what comes out."""
+    """Options that select algorithm, engine and threads, but not the quantity."""
 
     method: Method
     engine: Engine
@@ -68,12 +68,12 @@ def evaluate(
     arm: Arm,
     verb: str,
     values: Mapping[str, JointValues],
-    meanwhile: Meanwhile | None = None,
-    **how: Unpack[RunOptions],
+    overlap: OverlapFunction | None = None,
+    **options: Unpack[RunOptions],
 ) -> Arrays:
-    """Named results for a state or a batch; a state that cannot be answered is an error."""
-    results, unanswered = evaluate_rows(arm, verb, values, meanwhile, **how)
-    require_answers(unanswered, lambda row: explain_failure(arm, verb, values, row, **how))
+    """Compute named results for a state or a batch; raise for a state without a result."""
+    results, unanswered = evaluate_rows(arm, verb, values, overlap, **options)
+    require_answers(unanswered, lambda row: explain_failure(arm, verb, values, row, **options))
     return results
 
 
@@ -81,21 +81,21 @@ def evaluate_rows(
     arm: Arm,
     verb: str,
     values: Mapping[str, JointValues],
-    meanwhile: Meanwhile | None = None,
-    **how: Unpack[RunOptions],
+    overlap: OverlapFunction | None = None,
+    **options: Unpack[RunOptions],
 ) -> tuple[Arrays, AnyArray]:
-    """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
+    """Compute results, and a status per row: 0 if the row is valid."""
     require_arm(arm)
-    if how:
-        require_known(how)
-        _require_nothing_of_loops(arm, how)
-    engine, cache = how.get("engine", "auto"), arm_cache(arm)
-    question = (verb, how.get("method", "auto"))
-    name = cache.names.get(question)
+    if options:
+        require_known(options)
+        _require_nothing_of_loops(arm, options)
+    engine, cache = options.get("engine", "auto"), arm_cache(arm)
+    key = (verb, options.get("method", "auto"))
+    name = cache.names.get(key)
     if name is None:
-        name = cache.names[question] = select_algorithm(arm, *question)
+        name = cache.names[key] = select_algorithm(arm, *key)
     if engine != "python" and name in cache.plans:
-        state = _one_state(arm, question, name, values)
+        state = _one_state(arm, key, name, values)
         if state is not None:
             return state
 
@@ -104,15 +104,15 @@ def evaluate_rows(
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return _run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
-    also = partial(meanwhile, arrays, batch) if meanwhile else lambda: None
+    overlapped = partial(overlap, arrays, batch) if overlap else lambda: None
     rows: tuple[Arrays, AnyArray] = cache.plan(name).many(
-        inputs, batch, how.get("jobs"), overlap=also
+        inputs, batch, options.get("jobs"), overlap=overlapped
     )
     return rows
 
 
 def select_algorithm(arm: Arm, verb: str, method: Method) -> str:
-    """The algorithm that answers, unless closed loops make another question of it."""
+    """Name of the algorithm for a quantity; raise if closed loops rule it out."""
     if not independent_of_loops(verb):
         require_tree(arm, verb)
     if _about_closures(verb):
@@ -121,27 +121,27 @@ def select_algorithm(arm: Arm, verb: str, method: Method) -> str:
 
 
 def _one_state(
-    arm: Arm, question: tuple[str, Method], name: str, values: Mapping[str, JointValues]
+    arm: Arm, key: tuple[str, Method], name: str, values: Mapping[str, JointValues]
 ) -> tuple[Arrays, AnyArray] | None:
-    """The results by a kernel that is loaded; None unless the values are plainly one state's."""
-    algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), question
-    given = [values[each] for each in algorithm.needs]
-    if not is_single_state(arm, given):
+    """Results from a loaded kernel; None unless the values are plainly those of one state."""
+    algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), key
+    state = [values[each] for each in algorithm.needs]
+    if not is_single_state(arm, state):
         return None
     call = cache.fast_call(name)
-    found = call(*given)
-    if found is None:
-        explained: tuple[Arrays, AnyArray] = cache.plans[name].one(given)
+    results = call(*state)
+    if results is None:
+        explained: tuple[Arrays, AnyArray] = cache.plans[name].one(state)
         return explained
     if method == "auto":
-        # where functions look first from now on
+        # `quick_calls.fast_call` finds it there from now on
         cached_on_arm(arm, verb, lambda _: call)
-    several = found if len(algorithm.gives) > 1 else (found,)
+    several = results if len(algorithm.gives) > 1 else (results,)
     return dict(zip(algorithm.gives, several, strict=True)), np.zeros(1)
 
 
 def _worth_a_kernel(arm: Arm, name: str, states: int) -> bool:
-    """Whether a kernel is in memory, or so much is asked that one should be."""
+    """True if a kernel is in memory, or the work justifies loading or compiling one."""
     cache = arm_cache(arm)
     if name in cache.plans or states >= FEW_STATES or work_of(arm, name) >= MUCH_WORK:
         return True
@@ -149,35 +149,35 @@ def _worth_a_kernel(arm: Arm, name: str, states: int) -> bool:
 
 
 def work_of(arm: Arm, name: str) -> int:
-    """About how much an algorithm has to do for one state of an arm, in entries of its results."""
+    """Approximate work of an algorithm for one state, in entries of its results."""
     algorithm, parameters = ALGORITHMS[name], arm_cache(arm).parameters
     entries = sum(prod(parameters.sizes(shape)) for shape in algorithm.gives.values())
     if algorithm.method != "conventional":
         return entries
-    # a factor of the mass matrix first, then a row or column of it for every entry
+    # factorization of the mass matrix, then a row or column of it for every entry
     return entries + (arm.n**3 // 6 + arm.n * entries) // _STEPS_PER_ENTRY
 
 
-def require_known(how: RunOptions) -> None:
-    """Only options there are, with values they may have."""
-    for name in how:
+def require_known(options: RunOptions) -> None:
+    """Reject unknown options and values."""
+    for name in options:
         if name not in RunOptions.__annotations__:
             hint = f"options are {join_and([*RunOptions.__annotations__])}"
             raise UsageError(f"there is no option '{name}'", hint=hint)
     for word, known in (("method", METHODS), ("engine", ENGINES)):
-        chosen = how.get(word, "auto")
+        chosen = options.get(word, "auto")
         if chosen not in known:
             raise UsageError(
                 f"there is no {word} '{chosen}'", hint=f"{word}s are {join_and(known)}"
             )
-    jobs = how.get("jobs")
+    jobs = options.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
 
 
-def _require_nothing_of_loops(arm: Arm, how: RunOptions) -> None:
-    """Refuse a way to solve closures, which nobody solves here."""
-    if how.get("loop_method") is not None:
+def _require_nothing_of_loops(arm: Arm, options: RunOptions) -> None:
+    """Reject loop_method: this path solves no loop constraints."""
+    if options.get("loop_method") is not None:
         message = "closures change nothing here" if arm.loops else "the arm has no closed loops"
         raise UsageError(message, where="loop_method", hint="leave it out")
 
@@ -185,8 +185,8 @@ def _require_nothing_of_loops(arm: Arm, how: RunOptions) -> None:
 def _run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
-    """Floats for one state or a few, NumPy arrays for more."""
-    # kernels need nothing of this
+    """Run on floats for a few states, on NumPy arrays for more."""
+    # imported here because kernels do not need it
     from robolin.engine.run import run_on
 
     algorithm = ALGORITHMS[name]
@@ -200,13 +200,13 @@ def _run_directly(
 
 
 def explain_failure(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[RunOptions]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **options: Unpack[RunOptions]
 ) -> RobolinError | None:
-    """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    """Run one row again to find its error; None if it is valid."""
     from robolin.engine.run import run_on
     from robolin.engine.singular_pivot import no_inertia
 
-    algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]
+    algorithm = ALGORITHMS[algorithm_for(arm, verb, options.get("method", "auto"))]
     arrays = joint_arrays(arm, {each: values[each] for each in algorithm.needs})
     batch = batch_of(arrays)
     state = row_of(arm, arrays, batch, row)
@@ -224,7 +224,7 @@ def explain_failure(
 
 
 def independent_of_loops(verb: str) -> bool:
-    """Whether the answer is the same with loops closed, or is about the closures themselves."""
+    """True if the result is the same with closed loops, or describes the closures."""
     return verb in KINEMATIC or _about_closures(verb)
 
 
@@ -233,35 +233,35 @@ def _about_closures(verb: str) -> bool:
 
 
 class ArmCache:
-    """What is worked out about an arm once: its numbers, algorithms by question, and kernels."""
+    """Cached values of an arm: parameters, selected algorithms and kernels."""
 
     def __init__(self, arm: Arm) -> None:
         self.parameters: Parameters = parameters_of(arm)
         self.names: dict[tuple[str, str], str] = {}
         self.plans: dict[str, Any] = {}
-        self._calls_so_far: dict[str, int] = {}
+        self._run_counts: dict[str, int] = {}
         self._narrow_plans: dict[str, Any] = {}
         self._calls: dict[str, QuickCall] = {}
         self._tables: Any = None
 
     def count_call(self, name: str) -> int:
-        """How often an algorithm ran without a kernel, this time included."""
-        self._calls_so_far[name] = self._calls_so_far.get(name, 0) + 1
-        return self._calls_so_far[name]
+        """Count a run without a kernel; return the number of such runs."""
+        self._run_counts[name] = self._run_counts.get(name, 0) + 1
+        return self._run_counts[name]
 
     def plan(self, name: str) -> Any:
-        """The kernel of an algorithm for this arm; compiled, if it must be."""
+        """The kernel of an algorithm for this arm, compiled if necessary."""
         if name not in self.plans:
             self.plans.setdefault(name, self._new_plan(name))
         return self.plans[name]
 
     def single_state_plan(self, name: str) -> Any:
-        """The same on the narrowest lanes, which are the quickest for one state."""
+        """The kernel with the fewest lanes, the fastest for one state."""
         if name not in self._narrow_plans:
             self._narrow_plans.setdefault(name, self._new_plan(name, MIN_LANES))
         return self._narrow_plans[name]
 
-    def _recipe(self, name: str, width: int | None = None) -> Any:
+    def _kernel_spec(self, name: str, width: int | None = None) -> Any:
         from robolin.engine.compiled.plan import arm_tables, kernel_spec
 
         self._tables = self._tables or arm_tables(self.parameters)
@@ -270,50 +270,50 @@ class ArmCache:
     def _new_plan(self, name: str, width: int | None = None) -> Any:
         from robolin.engine.compiled.plan import Plan
 
-        recipe = self._recipe(name, width)
-        return Plan(self._tables, recipe)
+        spec = self._kernel_spec(name, width)
+        return Plan(self._tables, spec)
 
     def fast_call(self, name: str) -> QuickCall:
-        """The quick call of an algorithm, on narrow lanes unless those had to be compiled."""
+        """The fast call of an algorithm; it uses few lanes if that kernel is cached."""
         call = self._calls.get(name)
         if call is None:
             from robolin.engine.compiled.kernels import is_cached
 
-            narrow = is_cached(self._recipe(name, MIN_LANES))
+            narrow = is_cached(self._kernel_spec(name, MIN_LANES))
             plan = self.single_state_plan(name) if narrow else self.plan(name)
             call = self._calls.setdefault(name, quick_call_of(plan))
         return call
 
 
 def arm_cache(arm: Arm) -> ArmCache:
-    """The arm's own cache, made when it is first asked for."""
+    """The cache of an arm, created on first use."""
     return cached_on_arm(arm, "evaluation", ArmCache)
 
 
 def nonfinite_input_rows(
     arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> AnyArray:
-    """Which rows have values that are not finite, or angles that may be too large."""
-    found = np.zeros(batch, dtype=bool)
+    """Mask of the rows with non-finite inputs, or angles that may be too large."""
+    invalid = np.zeros(batch, dtype=bool)
     for name, array in arrays.items():
-        doubtful = ~np.isfinite(array)
+        suspect = ~np.isfinite(array)
         if name == "q":
-            doubtful |= np.abs(array) > LARGEST_ANGLE / _largest_ratio(arm)
-        found |= doubtful.any(axis=-1)
-    return found.ravel()
+            suspect |= np.abs(array) > LARGEST_ANGLE / _largest_ratio(arm)
+        invalid |= suspect.any(axis=-1)
+    return invalid.ravel()
 
 
 def nonfinite_result_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
-    """Which rows have results that do not fit in a double."""
-    found = np.zeros(int(np.prod(batch)), dtype=bool)
+    """Mask of the rows with non-finite results."""
+    invalid = np.zeros(int(np.prod(batch)), dtype=bool)
     for values in results.values():
-        own = tuple(range(len(batch), values.ndim))
-        found |= ~np.isfinite(values).all(axis=own).ravel()
-    return found
+        result_axes = tuple(range(len(batch), values.ndim))
+        invalid |= ~np.isfinite(values).all(axis=result_axes).ravel()
+    return invalid
 
 
 def require_answers(unanswered: AnyArray, why: Callable[[int], RobolinError | None]) -> None:
-    """Raise what is wrong with the first row that something is wrong with."""
+    """Raise the error of the first invalid row."""
     if unanswered[0] if unanswered.size == 1 else unanswered.any():
         for row in np.flatnonzero(unanswered):
             error = why(int(row))
@@ -322,7 +322,7 @@ def require_answers(unanswered: AnyArray, why: Callable[[int], RobolinError | No
 
 
 def row_of(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], row: int) -> Arrays:
-    """The values (n,) of one row."""
+    """Values (n,) of one row."""
     return {
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
         for name, array in arrays.items()
@@ -330,7 +330,7 @@ def row_of(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], row
 
 
 def error_in(row: int, batch: tuple[int, ...], require: Callable[[], None]) -> RobolinError | None:
-    """What `require` raises about a row, told with its number; None if it raises nothing."""
+    """The error that `require` raises, with the row number added; None if it raises none."""
     try:
         require()
     except RobolinError as error:
@@ -340,6 +340,6 @@ def error_in(row: int, batch: tuple[int, ...], require: Callable[[], None]) -> R
 
 
 def _largest_ratio(arm: Arm) -> float:
-    """How far a joint that mimics another may turn for each radian of it, at the most."""
+    """Upper bound of the angle of a mimic joint per radian of its leader."""
     mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
     return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])

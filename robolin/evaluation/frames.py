@@ -1,4 +1,4 @@
-"""Which frame a question is about: a link, moving or merged, and a point in its axes."""
+"""Select the frame of kinematic results: a link, moving or merged, and a point in its axes."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from robolin.errors import UsageError
 
 ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
 
-# places that are kept in mind with an arm before all are forgotten
-MOST_PLACES_KEPT = 64
+# frames cached with an arm before the cache is cleared
+MAX_CACHED_FRAMES = 64
 
 
 def at_frame(
     arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN, flag: str = "--frame"
 ) -> Arm:
-    """The arm with its kinematic questions about a point of a frame; made once, kept with it.
+    """The arm with its tip at a point of a frame; cached on the arm.
 
-    flag: what chooses the frame on the command line
+    flag: the command-line flag that selects the frame
     """
     require_arm(arm)
     if not (frame is None or isinstance(frame, str)):
         raise UsageError(f"frame is {frame!r}, not the name of a link")
-    place = three_numbers(point)
-    known = cached_on_arm(arm, "at_frame", _places_known)
-    if (frame, place) not in known:
+    offset = three_numbers(point)
+    known = cached_on_arm(arm, "at_frame", _new_frame_cache)
+    if (frame, offset) not in known:
         chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm, flag)
-        tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
-        contract = {**arm.contract, "frame": _frame_text(chosen.name, place)}
-        if len(known) >= MOST_PLACES_KEPT:
+        tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=offset)))
+        contract = {**arm.contract, "frame": _frame_text(chosen.name, offset)}
+        if len(known) >= MAX_CACHED_FRAMES:
             known.clear()
-        placed = replace(arm, tip=tip, contract=contract)
-        known[frame, place] = with_load_options(placed, arm.loaded_with)
-    return known[frame, place]
+        with_tip = replace(arm, tip=tip, contract=contract)
+        known[frame, offset] = with_load_options(with_tip, arm.loaded_with)
+    return known[frame, offset]
 
 
 def reject_unused_frame(
     verbs: Sequence[str], frame: str | None, point: Sequence[float] = ORIGIN
 ) -> None:
-    """Refuse a frame that none of the verbs is about."""
-    given = "frame" if frame is not None else "point" if three_numbers(point) != ORIGIN else ""
-    if given and ABOUT_A_FRAME.isdisjoint(verbs):
-        asked = sorted({ALGORITHMS[name].verb or name for name in ABOUT_A_FRAME})
-        hint = f"it is for {join_and(asked)}"
-        raise UsageError(f"{quote_list(verbs)} is about no frame", where=given, hint=hint)
+    """Reject a frame that none of the verbs uses."""
+    option = "frame" if frame is not None else "point" if three_numbers(point) != ORIGIN else ""
+    if option and ABOUT_A_FRAME.isdisjoint(verbs):
+        verbs_with_frame = sorted({ALGORITHMS[name].verb or name for name in ABOUT_A_FRAME})
+        hint = f"it is for {join_and(verbs_with_frame)}"
+        raise UsageError(f"{quote_list(verbs)} is about no frame", where=option, hint=hint)
 
 
-def _places_known(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
+def _new_frame_cache(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
     return {}
 
 
 def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
-    """The frame that was chosen as the tip, or the only place where the arm ends."""
+    """The tip frame of the arm, or the frame of its only end."""
     if arm.tip is not None:
         return arm.tip
     choose, ends = f"choose one with {flag}, or frame= in Python:", _ends(arm)
@@ -84,7 +84,7 @@ def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
 
 
 def joints_to_frame(arm: Arm) -> int:
-    """How many joints are between the base and the frame in question."""
+    """Number of joints between the base and the tip frame."""
     assert arm.tip is not None, "there is a frame in question"
     count, k = 0, arm.tip.link
     while k != arm.base:
@@ -93,7 +93,7 @@ def joints_to_frame(arm: Arm) -> int:
 
 
 def three_numbers(point: Sequence[float]) -> Vector3:
-    """A point as three finite floats."""
+    """Validate a point and convert it to three floats."""
     try:
         x, y, z = (float(number) for number in point)
     except (TypeError, ValueError) as error:
@@ -104,11 +104,11 @@ def three_numbers(point: Sequence[float]) -> Vector3:
 
 
 def _known_frame(arm: Arm, name: str) -> Frame:
-    found = arm.frames.get(name)
-    if found is None:
+    frame = arm.frames.get(name)
+    if frame is None:
         hint = did_you_mean(name, arm.frames)
         raise UsageError(f"'{arm.name}' has no link '{name}'", where=arm.source, hint=hint)
-    return found
+    return frame
 
 
 def _ends(arm: Arm) -> list[Frame]:
@@ -131,35 +131,35 @@ FRAME_SHAPES: Mapping[str, Shape] = {
 
 
 def drop_virtual_links(arm: Arm, shape: Shape, values: AnyArray) -> AnyArray:
-    """The values without the rows of links that only stand for a freedom of a joint."""
+    """Remove the rows of the virtual links of multi-DoF joints."""
     if not arm.groups or "link" not in shape:
         return values
     rows = [len(arm.links) - k for k in arm.bodies]
     return np.take(values, rows, axis=shape.index("link") - len(shape))
 
 
-def in_frame_axes(found: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """Every spatial axis turned by the transpose of `rotation`; the pose stays the world's."""
+def in_frame_axes(results: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Rotate all spatial axes to the axes of the frame; the pose stays in world axes."""
     return {
-        name: _turned(values, FRAME_SHAPES[name], found["rotation"])
-        for name, values in found.items()
+        name: _rotate_to_frame(values, FRAME_SHAPES[name], results["rotation"])
+        for name, values in results.items()
     }
 
 
-def _turned(values: AnyArray, shape: Shape, rotation: AnyArray) -> AnyArray:
-    # room for the axes of the values, so that each state is turned by its own rotation
+def _rotate_to_frame(values: AnyArray, shape: Shape, rotation: AnyArray) -> AnyArray:
+    # add axes for broadcasting, so that each state uses its own rotation
     axes = rotation.reshape(*rotation.shape[:-2], *(1,) * (len(shape) - 1), *rotation.shape[-2:])
     for i, length in enumerate(shape):
         if length == SPATIAL_SIZE:
             vectors = np.moveaxis(values, i - len(shape), -1)
-            halves = [_along(axes, vectors[..., :3]), _along(axes, vectors[..., 3:])]
+            halves = [_rotate(axes, vectors[..., :3]), _rotate(axes, vectors[..., 3:])]
             values = np.moveaxis(np.concatenate(halves, axis=-1), -1, i - len(shape))
     if shape == (SPATIAL_SIZE, SPATIAL_SIZE):
-        # rounding must not make a symmetric matrix any less so
+        # keep the matrix exactly symmetric
         values = np.triu(values) + np.swapaxes(np.triu(values, 1), -1, -2)
     return np.ascontiguousarray(values)
 
 
-def _along(R: AnyArray, x: AnyArray) -> AnyArray:
-    """R* x, added up in a fixed order so that every machine gives the same bits."""
+def _rotate(R: AnyArray, x: AnyArray) -> AnyArray:
+    """R* x, summed in a fixed order for identical bits on every machine."""
     return R[..., 0, :] * x[..., :1] + R[..., 1, :] * x[..., 1:2] + R[..., 2, :] * x[..., 2:]

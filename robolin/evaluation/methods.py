@@ -1,6 +1,6 @@
-"""Which algorithm answers a question on an arm: the methods there are, and what `auto` takes.
+"""Select the algorithm for a verb on an arm: the methods, and the rule of `auto`.
 
-Nothing here needs NumPy, so that flags can be made of it.
+Do not import NumPy here: the command line builds its flags from this module at startup.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ METHOD_ALIASES: Mapping[str, str] = {
     "d": "operator",
 }
 
-# what every verb with several algorithms can be asked for, and what forward dynamics can besides
+# methods of every verb with several algorithms, and further ones of forward dynamics
 COMMON_METHODS = ("auto", "operator", "conventional")
 FORWARD_METHODS = (
     *METHOD_ALIASES,
@@ -54,7 +54,7 @@ CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8, "mass-matri
 
 
 def describe_auto(verb: str, change: str = "") -> str:
-    """What `auto` takes for a verb, and for the one that asks what a small change does."""
+    """Help text for `auto` of a verb, and of its directional derivative `change`."""
     mimicking = "joints mimic each other"
     if verb not in CONVENTIONAL_UP_TO:
         return f"auto takes the recursions unless {mimicking}."
@@ -65,7 +65,7 @@ def describe_auto(verb: str, change: str = "") -> str:
 
 
 def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
-    """The name in the catalogue of the algorithm that answers `verb` on this arm."""
+    """Name in the catalogue of the algorithm for `verb` on this arm."""
     from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 
     if arm.groups and verb in ALGORITHMS and ALGORITHMS[verb].inverts_bodies:
@@ -79,26 +79,26 @@ def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
 
 
 def reject_unused_method(verbs: Sequence[str], method: str) -> None:
-    """Refuse a method that none of the verbs has."""
+    """Reject a method that none of the verbs has."""
     from robolin.dynamics.catalogue import algorithms_by_method
 
     if method not in METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"methods are {join_and(METHODS)}")
-    asked = METHOD_ALIASES.get(method, method)
-    if asked != "auto" and not any(asked in algorithms_by_method(verb) for verb in verbs):
+    requested = METHOD_ALIASES.get(method, method)
+    if requested != "auto" and not any(requested in algorithms_by_method(verb) for verb in verbs):
         others = sorted({each for verb in verbs for each in algorithms_by_method(verb)})
         hint = f"'auto', or {join_and(others)}"
         raise UsageError(f"'{method}' is no way to {quote_list(verbs)}", where="method", hint=hint)
 
 
 def candidate_methods(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
-    """The methods to try, one after the other."""
+    """The methods to try, in this order."""
     if method != "auto":
         from robolin.dynamics.catalogue import algorithms_by_method
 
-        asked = METHOD_ALIASES.get(method, method)
-        # a method that only other verbs have is no reason to refuse
-        return (asked,) if asked in algorithms_by_method(verb) else ("operator",)
+        requested = METHOD_ALIASES.get(method, method)
+        # ignore a method that only other verbs have
+        return (requested,) if requested in algorithms_by_method(verb) else ("operator",)
     if arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
         return "conventional", "operator"
     return "operator", "conventional"
@@ -111,7 +111,7 @@ def is_applicable(arm: Arm, algorithm: Algorithm) -> bool:
 
 
 def why_not_with_groups(arm: Arm) -> str:
-    """Why nothing divides by every body's inertia where a joint has several freedoms."""
+    """Reason why algorithms that invert link inertias reject multi-DoF joints."""
     group = arm.groups[0]
     return (
         f"divides by the inertia of every link, and '{group.name}' is {group.kind}: links that "

@@ -1,4 +1,4 @@
-"""Joints that move as they are told, a base among them: which ones, and what is told of them."""
+"""Joints with prescribed acceleration (a moving base included): selection and validation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from robolin.errors import UsageError
 
 JointsNamed = str | Sequence[str]
 
-# verbs that can be asked so, and what answers them then
+# verb -> its algorithm with prescribed joints
 PRESCRIBED_VARIANT: Mapping[str, str] = {
     name.removesuffix("-prescribed"): name
     for name, each in ALGORITHMS.items()
     if "prescribed" in each.needs and not each.verb
 }
-# why nobody chooses a method then
+# hint: no method can be selected with prescribed joints
 METHOD_NOT_SELECTABLE = (
     "where joints move as prescribed, the arm decides: elimination if joints follow others, "
     "else recursions"
@@ -29,29 +29,29 @@ METHOD_NOT_SELECTABLE = (
 
 
 def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") -> Floats:
-    """1 for every coordinate (n,) of the joints named, 0 for the others.
+    """Array (n,): 1 for every coordinate of the named joints, 0 for the others.
 
-    named: joints, or 'base' and others of several freedoms, with commas between them or as a list
+    named: joints, multi-DoF joints or 'base', comma-separated or as a list
     """
     try:
         names = named.split(",") if isinstance(named, str) else [str(name) for name in named]
     except TypeError as error:
         hint = "joints by name: 'base', or ['base', 'elbow']"
         raise UsageError(f"{named!r} names no joint", where=where, hint=hint) from error
-    driven = np.zeros(arm.n)
+    prescribed = np.zeros(arm.n)
     for name in map(str.strip, names):
         own = [each == name or each.startswith(f"{name}:") for each in arm.joint_names]
         if not any(own):
             raise _unknown(arm, name, where)
-        driven[own] = 1.0
-    if not driven.any():
+        prescribed[own] = 1.0
+    if not prescribed.any():
         raise UsageError("no joint is named", where=where, hint=f"for example {arm.joint_names[0]}")
     require_no_closures(arm, where)
-    return driven
+    return prescribed
 
 
 def require_no_closures(arm: Arm, where: str = "prescribe") -> None:
-    """Refuse closed loops: no torque makes joints move against their closures."""
+    """Reject closed loops: no torque moves joints against their constraints."""
     if arm.loops:
         names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
         message = f"closed loops ({names}) can contradict what their joints are told"
@@ -65,11 +65,11 @@ def require_no_closures(arm: Arm, where: str = "prescribe") -> None:
 def require_prescribed_of_use(
     verbs: Sequence[str], prescribe: JointsNamed | None, method: str = "auto"
 ) -> None:
-    """Refuse joints that move as told where no verb asks what they do, and what asks without."""
+    """Reject prescribed joints for verbs without such a variant, and the variant by name."""
     for verb in verbs:
         if verb in ALGORITHMS and "prescribed" in ALGORITHMS[verb].needs:
-            asked = next(each for each in PRESCRIBED_VARIANT if verb.startswith(f"{each}-"))
-            hint = f"ask for {asked}, and name the joints: prescribe='base', or --prescribe base"
+            plain = next(each for each in PRESCRIBED_VARIANT if verb.startswith(f"{each}-"))
+            hint = f"ask for {plain}, and name the joints: prescribe='base', or --prescribe base"
             raise UsageError(f"'{verb}' is asked in another way", hint=hint)
     if prescribe is None:
         return
@@ -82,34 +82,34 @@ def require_prescribed_of_use(
         )
 
 
-def prescribed_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
-    """Accelerations (..., n) as they are told; one number alone is for one joint, or for rest."""
-    told = as_joint_array(arm, "qdd", qdd)
+def prescribed_accelerations(arm: Arm, prescribed: Floats, qdd: JointValues) -> Floats:
+    """Prescribed accelerations (..., n); a single nonzero number is allowed for one joint only."""
+    accelerations = as_joint_array(arm, "qdd", qdd)
     plain = np.asarray(qdd)
-    if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and told.any():
-        name = arm.joint_names[int(np.argmax(driven))]
+    if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and accelerations.any():
+        name = arm.joint_names[int(np.argmax(prescribed))]
         hint = f"give one per joint of the arm, or some by name: {{'{name}': {plain:g}}}"
         raise UsageError("one number for several joints", where="qdd", hint=hint)
-    return told
+    return accelerations
 
 
-def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
-    """Refuse an acceleration of a joint that is free, and a torque of one that is not."""
-    for name, values, own, asked in (
-        ("qdd", qdd, driven == 0.0, "acceleration"),
-        ("tau", tau, driven != 0.0, "torque"),
+def require_prescribed_inputs(arm: Arm, prescribed: Floats, qdd: Floats, tau: Floats) -> None:
+    """Reject an acceleration of a free joint, and a torque of a prescribed one."""
+    for name, values, own, quantity in (
+        ("qdd", qdd, prescribed == 0.0, "acceleration"),
+        ("tau", tau, prescribed != 0.0, "torque"),
     ):
         for j in np.flatnonzero((np.abs(values) > 0.0).reshape(-1, arm.n).any(0) & own):
-            told = "is free" if asked == "acceleration" else "moves as prescribed"
-            message = f"joint '{arm.joint_names[j]}' {told}: its {asked} is what comes out"
+            state = "is free" if quantity == "acceleration" else "moves as prescribed"
+            message = f"joint '{arm.joint_names[j]}' {state}: its {quantity} is what comes out"
             raise UsageError(message, where=name, hint="leave it out there")
 
 
-def prescribed_line(arm: Arm, driven: Floats, origin: str = "given") -> str:
-    """What the contract tells about it; `origin` is where the accelerations come from."""
-    names = [name for name, own in zip(arm.joint_names, driven, strict=True) if own]
-    whole = {g.name: [f"{g.name}:{part}" for part in g.freedoms] for g in arm.groups}
-    for group, parts in whole.items():
+def prescribed_line(arm: Arm, prescribed: Floats, origin: str = "given") -> str:
+    """Contract entry of prescribed joints; `origin` is the source of the accelerations."""
+    names = [name for name, own in zip(arm.joint_names, prescribed, strict=True) if own]
+    coordinates = {g.name: [f"{g.name}:{part}" for part in g.freedoms] for g in arm.groups}
+    for group, parts in coordinates.items():
         if set(parts) <= set(names):
             first = min(names.index(part) for part in parts)
             names = [*names[:first], group, *(x for x in names[first:] if x not in parts)]

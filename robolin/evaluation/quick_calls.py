@@ -1,7 +1,7 @@
-"""The quickest way to the results of one state: a kernel as a function of the interpreter.
+"""Fast path for one state: a kernel as a built-in function of the interpreter.
 
-A quick call is handed the arrays of one state and gives its results, an array or a tuple of them;
-or None, where it was handed anything else, or where somebody should look closer at the answer.
+A quick call takes the arrays of one state and returns its results, an array or a tuple of arrays.
+It returns None for other arguments, and for results that need checking.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ QuickCall = Callable[..., Any]
 
 
 def no_fast_call(*_: object, **__: object) -> None:
-    """A quick call where there is none."""
+    """Quick call that always returns None."""
 
 
 def quick_call_of(plan: Plan) -> QuickCall:
-    """The quick call of a kernel; one that never answers where the interpreter allows none."""
+    """The quick call of a kernel; `no_fast_call` if the interpreter is not supported."""
     from robolin.engine.calls.call_table import CallTable, is_supported
 
     kernel = plan.single_call()
@@ -32,14 +32,14 @@ def quick_call_of(plan: Plan) -> QuickCall:
 
 
 def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
-    """The quick call that answers a verb on an arm, once `evaluate` has found that there is one.
+    """The quick call of a verb, once `evaluate` has cached it on the arm.
 
-    It is kept with the arm under the verb's own name: this is asked for a million times a second.
+    The lookup is direct because it runs up to a million times a second.
     """
     if engine == "python":
         return no_fast_call
     try:
-        # one more function between would take 3 % of the time that a state takes in all
+        # another function call would add 3 % to the time of a state
         call: QuickCall = arm.__dict__[CACHE_SLOT][verb]
     except (AttributeError, KeyError):
         return no_fast_call

@@ -1,7 +1,7 @@
-"""A verb on an arm as a function of the arrays of one state, and everything that it refuses.
+"""A verb on an arm as a function of the arrays of one state, with argument checks.
 
-`PythonCall` is that function in Python, each check in words.  `NativeCall` is what the built-in
-function belongs to which does the same in a microsecond, and asks `PythonCall` where it has doubts.
+`PythonCall` is that function in Python, with an error message for each check.  `NativeCall` makes
+a built-in function that takes a microsecond and falls back to `PythonCall`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from robolin.evaluation.verb_names import resolve_verb
 
 
 class PythonCall:
-    """Results of one state, in new arrays or in those given as `out`; exceptions for all else.
+    """Compute one state into new arrays or into `out`; reject invalid arguments.
 
-    fixed: the last of the algorithm's inputs, if it is the same in every state
+    fixed: the last input of the algorithm, if it is constant in all states
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class PythonCall:
         return PythonCall, (self.arm, self.verb, self.method, self.fixed)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        *inputs, out = self._bound(given, named)
+        *inputs, out = self._bind(given, named)
         for name, value in zip(self.needs, inputs, strict=True):
             _require_array(name, value, (self.arm.n,))
-        results = self._new() if out is None else self._given(out)
+        results = self._new_arrays() if out is None else self._output_arrays(out)
         if out is not None:
             _require_apart([*inputs, *results], len(inputs))
         every = inputs if self.fixed is None else [*inputs, self.fixed]
@@ -64,8 +64,8 @@ class PythonCall:
             return out
         return results[0] if self.result_type is None else self.result_type(*results)
 
-    def _bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-        """Every argument in its place, `out` last."""
+    def _bind(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """Bind positional and keyword arguments; `out` is last."""
         names = (*self.needs, "out")
         if len(given) > len(names):
             most = pluralize(len(self.needs), "array")
@@ -82,19 +82,19 @@ class PythonCall:
             raise TypeError(f"{self.verb} also needs {', '.join(missing)}")
         return [values.get(name) for name in names]
 
-    def _new(self) -> list[AnyArray]:
+    def _new_arrays(self) -> list[AnyArray]:
         return [np.empty(shape) for shape in self.kernel.shapes.values()]
 
-    def _given(self, out: Any) -> list[AnyArray]:
-        """The arrays that are to hold the results."""
+    def _output_arrays(self, out: Any) -> list[AnyArray]:
+        """Validate `out` and return its arrays."""
         shapes = self.kernel.shapes
         if self.result_type is None:
             arrays = [out]
         elif isinstance(out, (tuple, list)):
             arrays = list(out)
         else:
-            told = ", ".join(shapes)
-            raise TypeError(f"out must be a tuple of arrays ({told}), not {type(out).__name__}")
+            names = ", ".join(shapes)
+            raise TypeError(f"out must be a tuple of arrays ({names}), not {type(out).__name__}")
         if len(arrays) != len(shapes):
             raise ValueError(f"out has {len(arrays)} arrays, not {len(shapes)}")
         for (name, shape), array in zip(shapes.items(), arrays, strict=True):
@@ -105,7 +105,7 @@ class PythonCall:
         return arrays
 
     def _require_answer(self, inputs: Sequence[AnyArray]) -> None:
-        """Raise what is wrong with a state that the kernel complained of; it may be nothing."""
+        """Raise the error of a state with a nonzero status, if it has one."""
         values = dict(zip(ALGORITHMS[self._name].needs, inputs, strict=True))
         error = explain_failure(self.arm, self.verb, values, 0, method=self.method)
         if error is not None:
@@ -113,9 +113,9 @@ class PythonCall:
 
 
 class NativeCall(CallTable):
-    """What a built-in function of an arm belongs to.
+    """The `self` object of the built-in function of an arm.
 
-    Built-in functions are pickled as what they belong to and their name; this is made again.
+    Python pickles a built-in method by its `self` and name; `__reduce__` creates a new `self`.
     """
 
     def __init__(self, plain: PythonCall) -> None:
@@ -131,7 +131,7 @@ class NativeCall(CallTable):
 def compiled_call(
     arm: Arm, verb: str, method: Method = "auto", fixed: Floats | None = None
 ) -> Callable[..., Any]:
-    """The function of one state for a verb: built in where that can be, else plain."""
+    """Function of one state for a verb: built-in if supported, else a `PythonCall`."""
     plain = PythonCall(arm, verb, method, fixed)
     if not is_supported(plain.kernel):
         return plain
@@ -142,15 +142,15 @@ def compiled_call(
 
 
 def kernel_verb(verb: str) -> str:
-    """A verb or an algorithm that has a kernel, spelt as the catalogue has it."""
-    # what joints that move as prescribed do is asked under the verb's own name
+    """Validate a verb or an algorithm that has a kernel; return its name in the catalogue."""
+    # variants with prescribed joints are selected by the argument `prescribe`
     own = {name: each for name, each in ALGORITHMS.items() if "prescribed" not in each.needs}
     verbs = tuple(dict.fromkeys(each.verb or name for name, each in own.items()))
     return resolve_verb(verb, verbs, "to compile", algorithms=own)
 
 
 def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
-    """The algorithm whose kernel answers the verb by itself."""
+    """Name of the algorithm whose kernel alone computes the verb; raise if there is none."""
     if arm.loops and not independent_of_loops(verb):
         raise RobolinError(
             f"{verb} of an arm with closed loops takes more than a kernel",
@@ -167,7 +167,7 @@ def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
 
 @cache
 def result_type(verb: str, names: tuple[str, ...]) -> Any:
-    """The named tuple that the results of a verb come as."""
+    """Named tuple type of the results of a verb."""
     title = "".join(word.capitalize() for word in verb.split("-"))
     base: Any = namedtuple(title, names)  # type: ignore[misc]
 
@@ -183,7 +183,7 @@ def _result(verb: str, names: tuple[str, ...], arrays: tuple[AnyArray, ...]) -> 
 
 
 def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """An array of doubles as a kernel reads it; nothing is converted."""
+    """Reject anything but a contiguous float64 array of this shape."""
     if type(value) is not np.ndarray:
         raise TypeError(f"{name} must be a numpy.ndarray, not {type(value).__name__}")
     if value.dtype != np.float64 or not value.dtype.isnative:
@@ -195,9 +195,9 @@ def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 
 def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
-    """Arrays that are written to share no memory with any other."""
-    places = [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
-    for i, (start, stop) in enumerate(places[inputs:], inputs):
-        for other_start, other_stop in places[:i]:
+    """Reject output arrays that share memory with another array."""
+    ranges = [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
+    for i, (start, stop) in enumerate(ranges[inputs:], inputs):
+        for other_start, other_stop in ranges[:i]:
             if start < other_stop and other_start < stop:
                 raise ValueError("out shares memory with another argument")

@@ -18,7 +18,7 @@ def reject_unused_options(
     point: Sequence[float],
     prescribe: JointsNamed | None,
 ) -> None:
-    """Refuse a frame, joints that move as told, or a method that none of the verbs asks for."""
+    """Reject a frame, prescribed joints or a method that none of the verbs uses."""
     reject_unused_frame(verbs, frame, point)
     require_prescribed_of_use(verbs, prescribe, method)
     reject_unused_method(verbs, method)
@@ -27,10 +27,10 @@ def reject_unused_options(
 def resolve_verb(
     verb: object, known: Sequence[str], end: str, algorithms: Collection[str] = ()
 ) -> str:
-    """A verb among those known, spelt with - as they are, whether given with - or with _.
+    """Validate a verb, written with - or _, and return it with -.
 
-    end:        what there is no other verb for: 'to compile'
-    algorithms: what may be asked for by its own name besides, and is not offered
+    end:        end of the error message, such as 'to compile'
+    algorithms: other accepted names, which hints do not list
     """
     if not isinstance(verb, str):
         hint = "verbs are texts, such as 'inverse'"

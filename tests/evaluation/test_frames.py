@@ -10,7 +10,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Frame, Pose, cached_on_arm
-from robolin.evaluation.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_to_frame
+from robolin.evaluation.frames import MAX_CACHED_FRAMES, at_frame, default_frame, joints_to_frame
 from tests.robots import random_arm
 
 
@@ -107,7 +107,7 @@ def test_places_are_made_once_and_not_without_end() -> None:
     arm = robolin.load("ur5")
 
     assert at_frame(arm, "tool0") is at_frame(arm, "tool0")
-    for i in range(3 * MOST_PLACES_KEPT):
+    for i in range(3 * MAX_CACHED_FRAMES):
         at_frame(arm, "tool0", (0.0, 0.0, float(i)))
-    assert len(cached_on_arm(arm, "at_frame", lambda _: {})) <= MOST_PLACES_KEPT
+    assert len(cached_on_arm(arm, "at_frame", lambda _: {})) <= MAX_CACHED_FRAMES
     assert cached_on_arm(pickle.loads(pickle.dumps(arm)), "at_frame", lambda _: None) is None

@@ -1,1 +1,1 @@
-"""Arms with closed loops: solving, rank, assembly and motion, as linear algebra."""
+"""Arms with closed loops: constraint solving, rank, projection and motion by linear algebra."""

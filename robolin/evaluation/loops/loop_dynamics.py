@@ -1,11 +1,10 @@
-"""Accelerations of an arm with closed loops, the forces of its closures, and how both change.
+"""Forward dynamics of arms with closed loops: accelerations, constraint forces, derivatives.
 
-States are flat batches here: q, q̇, τ of shape (B, n).  What is checked about them, and how they
-come in, is for `robolin.evaluation.loops.loop_evaluation`.
+States are flat batches: q, q̇, τ of shape (B, n).  `loop_evaluation` validates them.
 
-The algorithm `forward-closed` answers states that are plainly regular, redundant equations
-included.  What it has doubts about, such as equations all but dependent or motion that hardly
-meets inertia, is worked out again here by LAPACK, and so are the other methods and derivatives.
+The algorithm `forward-closed` computes clearly regular states, also with redundant equations.
+This module computes doubtful states again with LAPACK: nearly dependent equations, or motions with
+almost no inertia.  It also provides the other methods and the derivatives.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
 from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.loops.closure_arrays import (
-    AS_USUAL,
+    DEFAULT_OPTIONS,
     Closures,
     closure_row_count,
     evaluate_flat,
@@ -36,23 +35,23 @@ from robolin.evaluation.loops.solve import (
     without_inertia,
 )
 
-# how far the rows left out may disagree with those kept, beside the accelerations themselves
+# largest residual of the redundant rows relative to the accelerations
 ROWS_LEFT_OUT_WITHIN = 1e-4
-# and beside what torques leave of them in rounding
+# allowance for rounding, relative to the torques
 TORQUE_ROUNDING = 1e-9
 
-# equations up to which a kernel of their own is worth compiling
+# number of equations up to which a kernel is compiled
 FEW_ROWS = 12
 
 
 def without_closures(arm: Arm) -> Arm:
-    """The arm without its closures: the tree that its joints make."""
+    """The kinematic tree of the arm, without its loop closures."""
     return cached_on_arm(arm, "opened", lambda closed: replace(closed, loops=()))
 
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """Closures drawn shut: the gap e follows ë + 2 alpha ė + beta² e = 0."""
+    """Baumgarte stabilisation: the gap e follows ë + 2 alpha ė + beta² e = 0."""
 
     alpha: float
     beta: float
@@ -60,11 +59,11 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class LoopSolution:
-    """What the closures do at every state, and where they stand.
+    """Accelerations, constraint forces and constraint violations of all states.
 
-    qdd (B, n), lam (B, m), kept (B, m) the independent rows; open_by and opening (B, m);
-    dead_point (B,): the rows left out contradict those kept;
-    no_inertia (B,): some motion that the closures leave free meets none
+    qdd (B, n), lam (B, m); kept (B, m): mask of the independent rows; open_by and opening (B, m);
+    dead_point (B,): the redundant rows contradict the independent ones;
+    no_inertia (B,): a motion that the closures allow has no inertia
     """
 
     qdd: Floats
@@ -78,7 +77,7 @@ class LoopSolution:
 
 @dataclass(frozen=True)
 class Gradients:
-    """The derivatives of q̈ and λ along τ, q̇ and q."""
+    """Derivatives of q̈ and λ with respect to τ, q̇ and q."""
 
     dqdd_dtau: Floats
     dqdd_dqd: Floats
@@ -94,25 +93,27 @@ def loop_solution(
     qd: Floats,
     tau: Floats,
     method: LoopMethod | None = None,
-    how: RunOptions = AS_USUAL,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> LoopSolution:
-    """Accelerations and closure forces, M q̈ + C = τ + L* λ, L q̈ = c, by the method named."""
+    """Solve M q̈ + C = τ + L* λ, L q̈ = c for accelerations and constraint forces."""
     if not has_kernel(arm, method):
-        return Mechanism(arm, q, qd, tau, method or "null-space", how).solution()
-    found, unanswered = evaluate_flat(arm, "forward-closed", {"q": q, "qd": qd, "tau": tau}, how)
+        return Mechanism(arm, q, qd, tau, method or "null-space", options).solution()
+    results, unanswered = evaluate_flat(
+        arm, "forward-closed", {"q": q, "qd": qd, "tau": tau}, options
+    )
     fine = np.zeros((2, len(q)), dtype=bool)
-    parts = (found["qdd"], found["lam"], found["kept"] > 0.5)
-    solution = LoopSolution(*parts, open_by(arm, found), found["closure_velocity"], *fine)
+    parts = (results["qdd"], results["lam"], results["kept"] > 0.5)
+    solution = LoopSolution(*parts, open_by(arm, results), results["closure_velocity"], *fine)
     doubtful = np.flatnonzero(unanswered)
     if len(doubtful):
-        again = Mechanism(arm, q[doubtful], qd[doubtful], tau[doubtful], how=how).solution()
+        again = Mechanism(arm, q[doubtful], qd[doubtful], tau[doubtful], options=options).solution()
         for name, values in vars(again).items():
             getattr(solution, name)[doubtful] = values
     return solution
 
 
 def has_kernel(arm: Arm, method: LoopMethod | None) -> bool:
-    """Whether states are first tried by the algorithm over any scalar."""
+    """True if states are computed by a kernel first, and by LAPACK only if doubtful."""
     return method in (None, "null-space") and closure_row_count(arm) <= FEW_ROWS
 
 
@@ -126,24 +127,24 @@ class Mechanism:
         qd: Floats,
         tau: Floats,
         method: LoopMethod = "null-space",
-        how: RunOptions = AS_USUAL,
+        options: RunOptions = DEFAULT_OPTIONS,
     ) -> None:
-        self.arm, self.tree, self._how = arm, without_closures(arm), how
+        self.arm, self.tree, self._options = arm, without_closures(arm), options
         self.q, self.qd, self.tau = q, qd, tau
-        self.closures = Closures(arm, q, qd, how)
+        self.closures = Closures(arm, q, qd, options)
         self._solve = LOOP_SOLVERS[method]
         self._kept = independent_row_mask(self.closures.jacobian)
 
     def _of_tree(self, verb: str, **values: Floats) -> dict[str, Floats]:
-        """What the tree answers; rows it cannot answer come out as not finite."""
-        return evaluate_flat(self.tree, verb, values, self._how)[0]
+        """Results of the tree; rows without a result are not finite."""
+        return evaluate_flat(self.tree, verb, values, self._options)[0]
 
     @cached_property
     def _M(self) -> Floats:
         return self._of_tree("mass-matrix", q=self.q)["mass_matrix"]
 
     def _systems(self) -> Iterator[tuple[Indices, Indices, System]]:
-        """States that keep the same rows, the rows, and what is to be solved there."""
+        """Groups of states with the same independent rows: state indices, rows, linear system."""
         for states, rows in patterns(self._kept):
             L = self.closures.jacobian[states][:, rows]
 
@@ -153,13 +154,13 @@ class Mechanism:
             yield states, rows, System(self._M[states], L, inverse)
 
     def solution(self) -> LoopSolution:
-        """Accelerations and closure forces, and everything that may be wrong with them."""
+        """Accelerations and constraint forces, with all failure masks."""
         qdd, lam, stuck = self.motion()
         gaps, rates = self.closures.open_by, self.closures.opening
         return LoopSolution(qdd, lam, self._kept, gaps, rates, stuck, self._no_inertia())
 
     def motion(self, baumgarte: Baumgarte | None = None) -> tuple[Floats, Floats, Mask]:
-        """M q̈ + C = τ + L* λ, L q̈ = c: q̈ and λ, and where closures contradict each other."""
+        """Solve M q̈ + C = τ + L* λ, L q̈ = c: q̈, λ, and the mask of contradicting closures."""
         C = self._of_tree("inverse", q=self.q, qd=self.qd, qdd=np.zeros_like(self.q))["tau"]
         c = self.closures.bias
         if baumgarte is not None:
@@ -174,14 +175,14 @@ class Mechanism:
         return qdd, lam, self._contradicted(qdd, c, noise)
 
     def _no_inertia(self) -> Mask:
-        """(B,): where some motion that the closures leave free meets no inertia."""
-        found = np.zeros(len(self.q), dtype=bool)
+        """Mask (B,) of states in which a motion that the closures allow has no inertia."""
+        mask = np.zeros(len(self.q), dtype=bool)
         for states, _, system in self._systems():
-            found[states] = without_inertia(system)
-        return found
+            mask[states] = without_inertia(system)
+        return mask
 
     def _contradicted(self, qdd: Floats, c: Floats, noise: Floats) -> Mask:
-        """Where rows that were left out ask for other accelerations than those kept allow."""
+        """Mask (B,) of states whose redundant rows contradict the independent ones."""
         if self._kept.all():
             return np.zeros(len(qdd), dtype=bool)
         parts = np.abs(self.closures.jacobian) @ np.abs(qdd)[..., None]

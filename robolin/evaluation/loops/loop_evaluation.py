@@ -1,4 +1,4 @@
-"""What the verbs answer on an arm with closed loops, row by row, and what is wrong with a row."""
+"""Evaluate verbs on arms with closed loops, with a failure code per row and its explanation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from robolin.evaluation.loops.loop_dynamics import (
 )
 from robolin.evaluation.loops.solve import LOOP_SOLVERS
 
-# metres, radians, and the same per second, by which a state may miss its closures
+# largest constraint violation in m and rad, and of its rate in m/s and rad/s
 CLOSURE_TOLERANCE = 1e-6
 
 LOOP_STATE = ("q", "qd", "tau")
@@ -43,13 +43,13 @@ NEEDED_STATE = {
     "perturb-forward": (*LOOP_STATE, *PERTURBED_STATE),
     "loop-forces": LOOP_STATE,
     "linearize-loops": LOOP_STATE,
-    # the torque that keeps every joint's acceleration, closures bearing nothing
+    # torques for the given accelerations without constraint forces
     "hold": ("q", "qd", "qdd"),
 }
 FORWARD_RESULTS = ("qdd",)
 LINEARIZED = tuple(ALGORITHMS["linearize-forward"].gives)
 
-# what a command asks for, and the fuller answer that arms with loops have
+# verb -> its variant with constraint forces, for arms with loops
 FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
 
 CLOSE_HINT = "--close least brings a state onto its closures, as robolin.close does"
@@ -60,7 +60,7 @@ CLOSE_CHANGE = (
 
 
 class LoopFailure(IntEnum):
-    """Why a state has no answer, the first that holds."""
+    """Reason why a state has no result; the first one that applies."""
 
     NONE = 0
     UNSOUND = 1
@@ -73,15 +73,15 @@ class LoopFailure(IntEnum):
 
 
 def evaluate_closed(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
+    arm: Arm, verb: str, values: Mapping[str, JointValues], options: RunOptions
 ) -> tuple[Arrays, Floats]:
-    """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
-    require_known(how)
+    """Results on an arm with loops, and a `LoopFailure` per row, 0 for none."""
+    require_known(options)
     if verb not in NEEDED_STATE:
         require_tree(arm, verb)
-    _require_method(how)
+    _require_method(options)
     if verb == "hold":
-        return evaluate_rows(without_closures(arm), "inverse", values, **_of_tree(how))
+        return evaluate_rows(without_closures(arm), "inverse", values, **_of_tree(options))
     arrays = joint_arrays(arm, {name: values[name] for name in NEEDED_STATE[verb]})
     batch = batch_of(arrays)
     flat = {
@@ -92,47 +92,47 @@ def evaluate_closed(
     for array in flat.values():
         array[unsound] = 0.0
     with np.errstate(all="ignore"):
-        found, solution = _answers(arm, verb, flat, how)
-        trouble = np.where(unsound, LoopFailure.UNSOUND, _troubles(arm, flat, solution, found))
-    return {name: each.reshape((*batch, *each.shape[1:])) for name, each in found.items()}, trouble
+        results, solution = _results(arm, verb, flat, options)
+        failure = np.where(unsound, LoopFailure.UNSOUND, _failures(arm, flat, solution, results))
+    return {name: x.reshape((*batch, *x.shape[1:])) for name, x in results.items()}, failure
 
 
-def _answers(
-    arm: Arm, verb: str, flat: Mapping[str, Floats], how: RunOptions
+def _results(
+    arm: Arm, verb: str, flat: Mapping[str, Floats], options: RunOptions
 ) -> tuple[Arrays, LoopSolution]:
     q, qd, tau = (flat[name] for name in LOOP_STATE)
-    method = how.get("loop_method")
-    solution = loop_solution(arm, q, qd, tau, method, _of_tree(how))
-    found = {
+    method = options.get("loop_method")
+    solution = loop_solution(arm, q, qd, tau, method, _of_tree(options))
+    results = {
         "qdd": solution.qdd,
         "lam": solution.lam,
         "rank": solution.kept.sum(axis=-1).astype(float),
         "kept": solution.kept,
     }
     if verb in ("forward", "loop-forces"):
-        return (found if verb == "loop-forces" else _only(found, FORWARD_RESULTS)), solution
-    mechanism = Mechanism(arm, q, qd, tau, method or "null-space", _of_tree(how))
-    found |= vars(mechanism.gradients(solution))
+        return (results if verb == "loop-forces" else _only(results, FORWARD_RESULTS)), solution
+    mechanism = Mechanism(arm, q, qd, tau, method or "null-space", _of_tree(options))
+    results |= vars(mechanism.gradients(solution))
     if verb == "perturb-forward":
         along = {"dq": "dqdd_dq", "dqd": "dqdd_dqd", "dtau": "dqdd_dtau"}
-        parts = [found[name] @ flat[change][..., None] for change, name in along.items()]
+        parts = [results[name] @ flat[change][..., None] for change, name in along.items()]
         return {"dqdd": sum(parts)[..., 0]}, solution
-    return (_only(found, LINEARIZED) if verb == "linearize-forward" else found), solution
+    return (_only(results, LINEARIZED) if verb == "linearize-forward" else results), solution
 
 
-def _only(found: Arrays, names: tuple[str, ...]) -> Arrays:
-    return {name: found[name] for name in names}
+def _only(results: Arrays, names: tuple[str, ...]) -> Arrays:
+    return {name: results[name] for name in names}
 
 
-def _of_tree(how: RunOptions) -> RunOptions:
-    """How the tree's own algorithms run."""
-    return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+def _of_tree(options: RunOptions) -> RunOptions:
+    """Run options of the algorithms for the tree."""
+    return {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
 
 
-def _troubles(
-    arm: Arm, flat: Mapping[str, Floats], solution: LoopSolution, found: Arrays
+def _failures(
+    arm: Arm, flat: Mapping[str, Floats], solution: LoopSolution, results: Arrays
 ) -> Floats:
-    """The first trouble of every row."""
+    """The first failure of every row."""
     slack = _slack(flat["qd"])[:, None]
     reasons = {
         LoopFailure.OPEN: (np.abs(solution.open_by) > CLOSURE_TOLERANCE).any(axis=-1),
@@ -140,64 +140,64 @@ def _troubles(
         LoopFailure.NO_INERTIA: solution.no_inertia,
         LoopFailure.DEAD_POINT: solution.dead_point,
         LoopFailure.INCONSISTENT_CHANGE: _inconsistent_changes(arm, flat),
-        LoopFailure.TOO_LARGE: nonfinite_result_rows(found, (len(slack),)),
+        LoopFailure.TOO_LARGE: nonfinite_result_rows(results, (len(slack),)),
     }
     return np.select(list(reasons.values()), list(reasons), LoopFailure.NONE)
 
 
 def _inconsistent_changes(arm: Arm, flat: Mapping[str, Floats]) -> Floats:
-    """(B,): where a change that was given does not keep the closures, beside its own size."""
+    """Mask (B,) of rows whose change violates the closures, relative to its size."""
     if "dq" not in flat:
         return np.zeros(len(flat["q"]), dtype=bool)
     opened_by = Closures(arm, flat["q"], flat["qd"]).change(flat["dq"], flat["dqd"])
     dq, dqd, qd = (np.abs(flat[name]).max(axis=-1) for name in ("dq", "dqd", "qd"))
-    # velocities also change with positions, as much as these move the closures
+    # the violation of velocities also depends on the change of positions
     sizes = np.stack([dq, dqd + dq * (1.0 + qd)])
     return np.asarray((np.abs(opened_by).max(axis=-1) > CLOSURE_TOLERANCE * sizes).any(axis=0))
 
 
 def _slack(qd: Floats) -> Floats:
-    """What a velocity may miss by: fast ones are known less exactly."""
+    """Tolerance of the velocity constraint, relative for large velocities."""
     return np.asarray(CLOSURE_TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
 
 
 def why_closed_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: RunOptions
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, options: RunOptions
 ) -> RobolinError | None:
-    """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    """Run one row again to find its error; None if it is valid."""
     arrays = joint_arrays(arm, {name: values[name] for name in NEEDED_STATE[verb]})
     batch = batch_of(arrays)
     state = row_of(arm, arrays, batch, row)
 
     def require_answer() -> None:
         require_sound(arm, state)
-        _require_answer(arm, verb, state, how)
+        _require_answer(arm, verb, state, options)
 
     return error_in(row, batch, require_answer)
 
 
-def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: RunOptions) -> None:
-    """Raise the trouble of a single sound state."""
+def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], options: RunOptions) -> None:
+    """Raise the error of a single state with finite values."""
     if verb == "hold":
-        evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
+        evaluate(without_closures(arm), "inverse", state, **_of_tree(options))
         return
-    trouble = LoopFailure(int(evaluate_closed(arm, verb, state, how)[1][0]))
+    failure = LoopFailure(int(evaluate_closed(arm, verb, state, options)[1][0]))
     closures = Closures(arm, state["q"][None], state["qd"][None])
-    if trouble == LoopFailure.OPEN:
+    if failure == LoopFailure.OPEN:
         raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE_HINT)
-    if trouble == LoopFailure.OPENING:
-        told = _farthest(arm, closures.opening[0], "is torn open at", "/s")
-        raise RobolinError(told, hint=CLOSE_HINT)
-    if trouble == LoopFailure.INCONSISTENT_CHANGE:
+    if failure == LoopFailure.OPENING:
+        text = _farthest(arm, closures.opening[0], "is torn open at", "/s")
+        raise RobolinError(text, hint=CLOSE_HINT)
+    if failure == LoopFailure.INCONSISTENT_CHANGE:
         raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
-    if trouble == LoopFailure.TOO_LARGE and how.get("loop_method") == "schur":
+    if failure == LoopFailure.TOO_LARGE and options.get("loop_method") == "schur":
         evaluate(without_closures(arm), "mass-matrix-inverse", {"q": state["q"]})
-    if trouble in EXPLAINED:
-        message, hint, placed = EXPLAINED[trouble]
-        raise RobolinError(message, where=arm.source if placed else "", hint=hint)
+    if failure in EXPLAINED:
+        message, hint, names_source = EXPLAINED[failure]
+        raise RobolinError(message, where=arm.source if names_source else "", hint=hint)
 
 
-# message and hint of troubles that speak for themselves, and whether they say where the arm is from
+# fixed message and hint of a failure, and whether the error names the source of the arm
 EXPLAINED = {
     LoopFailure.NO_INERTIA: (
         "nothing resists some motion that the closures leave free",
@@ -218,7 +218,7 @@ EXPLAINED = {
 
 
 def _farthest(arm: Arm, gaps: Floats, verb: str = "stands open by", per: str = "") -> str:
-    """The closure that misses most, and by how much."""
+    """Text with the closure of the largest violation, and its size."""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
     unit = joint_unit("position", turns=not component.startswith("f"))
@@ -228,21 +228,21 @@ def _farthest(arm: Arm, gaps: Floats, verb: str = "stands open by", per: str = "
 
 
 def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
-    """Which closure the change opens most, by its positions or else by its velocities."""
+    """Text with the closure that the change violates most, by positions or velocities."""
     dq, dqd = state["dq"], state["dqd"]
     by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))
     if np.abs(by_q).max() > CLOSURE_TOLERANCE * np.abs(dq).max():
         return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
-    told = _farthest(arm, by_qd, "is torn open at", "/s")
-    return f"dqd does not keep the closures: {told}"
+    message = _farthest(arm, by_qd, "is torn open at", "/s")
+    return f"dqd does not keep the closures: {message}"
 
 
-def _require_method(how: RunOptions) -> None:
+def _require_method(options: RunOptions) -> None:
     hint = f"loop methods are {', '.join(LOOP_SOLVERS)}"
-    method = how.get("loop_method")
+    method = options.get("loop_method")
     if method is not None and method not in LOOP_SOLVERS:
         raise UsageError(f"there is no loop method '{method}'", hint=hint)
-    recursion = how.get("method", "auto")
+    recursion = options.get("method", "auto")
     if recursion != "auto":
         message = f"'{recursion}' is a method for trees, and the arm has closed loops"
         raise UsageError(message, where="method", hint=f"{hint}; they go with --loop-method")

@@ -1,8 +1,8 @@
-"""Arms with closed loops in motion: accelerations, and what keeps the closures from drifting.
+"""Simulation of arms with closed loops: accelerations and drift correction of the closures.
 
-Integrated accelerations keep L q̈ = c, so the gaps themselves grow slowly with rounding and step
-size.  Either every step ends with a projection onto the closures, or Baumgarte's terms draw the
-gaps shut all the time.
+Integration satisfies only L q̈ = c, so the gaps grow slowly with rounding and step size.  Either
+every step ends with a projection onto the closures, or Baumgarte stabilisation reduces the gaps
+continuously.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from robolin.evaluation.quick_calls import fast_call
 
 @dataclass(frozen=True)
 class LoopMotion:
-    """q̈ (..., n) of an arm with loops, for states that may have drifted off their closures."""
+    """q̈ (..., n) of an arm with loops, for states that may violate their closures slightly."""
 
     arm: Arm
-    how: RunOptions
+    options: RunOptions
     method: LoopMethod = "null-space"
     baumgarte: Baumgarte | None = None
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         if self.baumgarte is None and has_kernel(self.arm, self.method):
-            quick = fast_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
-            answered: tuple[Floats, ...] | None = quick(q, qd, tau)
-            if answered is not None:
-                return answered[0]
+            quick = fast_call(self.arm, "forward-closed", self.options.get("engine", "auto"))
+            fast_result: tuple[Floats, ...] | None = quick(q, qd, tau)
+            if fast_result is not None:
+                return fast_result[0]
             values = {"q": q, "qd": qd, "tau": tau}
-            found, unanswered = evaluate_rows(self.arm, "forward-closed", values, **self.how)
+            results, unanswered = evaluate_rows(self.arm, "forward-closed", values, **self.options)
             if not unanswered.any():
-                return found["qdd"]
+                return results["qdd"]
         return self._by_lapack(q, qd, tau)
 
     def _by_lapack(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
         batch, n = q.shape[:-1], self.arm.n
         q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
-        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
+        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.options)
         qdd, _, dead_point = mechanism.motion(self.baumgarte)
         if dead_point.any():
             raise RobolinError(
@@ -63,23 +63,23 @@ class LoopMotion:
 
 @dataclass(frozen=True)
 class Projection:
-    """q and q̇ (..., n) brought back onto the closures."""
+    """Projection of q and q̇ (..., n) onto the closures."""
 
     arm: Arm
-    how: RunOptions
+    options: RunOptions
 
     def __call__(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-        nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
+        nearby = closed_nearby(self.arm, q, qd, self.options) if q.ndim == 1 else None
         if nearby is not None:
             return nearby
         n = self.arm.n
-        found = assemble(self.arm, q.reshape(-1, n), qd.reshape(-1, n), how=self.how)
-        return found.q.reshape(q.shape), found.qd.reshape(qd.shape)
+        projected = assemble(self.arm, q.reshape(-1, n), qd.reshape(-1, n), options=self.options)
+        return projected.q.reshape(q.shape), projected.qd.reshape(qd.shape)
 
 
 @dataclass(frozen=True)
 class SimulatedLoops:
-    """What a simulation needs to know of an arm with loops: its tree, and what constrains it."""
+    """An arm with loops for simulation: its tree, accelerations and projection."""
 
     tree: Arm
     accelerations: LoopMotion
@@ -90,23 +90,23 @@ def simulated_loops(
     arm: Arm,
     q: JointValues,
     qd: JointValues,
-    how: RunOptions,
+    options: RunOptions,
     baumgarte: tuple[float, float] | None = None,
     fixed_steps: bool = True,
 ) -> SimulatedLoops:
-    """The arm ready to be simulated from a state that is closed.
+    """Prepare an arm with loops for simulation from a closed initial state.
 
-    baumgarte: alpha and beta in 1/s, in place of a projection after each step
+    baumgarte: alpha and beta in 1/s, instead of a projection after each step
     """
-    # a state that is open, or that no motion belongs to, is an error here
+    # raises if the state violates its closures or has no acceleration
     evaluate_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
     if baumgarte is None and not fixed_steps:
         hint = "give baumgarte=(alpha, beta), for example (10, 10), or take steps of fixed size"
         raise UsageError("closures are projected after steps of fixed size only", hint=hint)
     terms = None if baumgarte is None else _terms(baumgarte)
-    how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
-    project = Projection(arm, how) if terms is None else None
-    return SimulatedLoops(without_closures(arm), LoopMotion(arm, how, baumgarte=terms), project)
+    options = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
+    project = Projection(arm, options) if terms is None else None
+    return SimulatedLoops(without_closures(arm), LoopMotion(arm, options, baumgarte=terms), project)
 
 
 def _terms(baumgarte: tuple[float, float]) -> Baumgarte:

@@ -1,9 +1,10 @@
-"""Three ways to solve the equations of motion of a tree with closures.
+"""Three methods to solve the equations of motion of a tree with closures.
 
     [[M, L*], [L, 0]] [x; -λ] = [top; bottom],   L with independent rows
 
-With top = τ - C and bottom = c, x is the acceleration and λ the forces of the closures; with
-derivatives on the right, their derivatives.  Right-hand sides are columns: (B, n, k), (B, r, k).
+With top = τ - C and bottom = c, x is the acceleration and λ the constraint forces; with
+derivatives on the right-hand side, their derivatives.  Right-hand sides have shapes (B, n, k) and
+(B, r, k).
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDEN
 
 LoopSystemSolution = tuple[Floats, Floats]
 
-# smallest over largest inertia against the motions left free, below which there is none
+# ratio of smallest to largest inertia of the free motions, below which inertia is missing
 NEGLIGIBLE_FREE_INERTIA = 1e-14
 
 
 @dataclass(frozen=True)
 class System:
-    """Mass matrix M (B, n, n) and closures L (B, r, n) of states that keep the same rows.
+    """Mass matrix M (B, n, n) and closures L (B, r, n) of states with the same independent rows.
 
-    mass_matrix_inverse: asked for by the one method that needs it
+    mass_matrix_inverse: called only by the method that needs it
     """
 
     M: Floats
@@ -37,13 +38,13 @@ class System:
 
 
 def by_kkt(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
-    """Method 1: all unknowns at once."""
+    """Method 1: solve the complete KKT system."""
     M, L = system.M, system.L
     batch, r, n = L.shape
-    whole = np.zeros((batch, n + r, n + r))
-    whole[:, :n, :n], whole[:, :n, n:], whole[:, n:, :n] = M, L.swapaxes(-1, -2), L
-    found = solved_or_nan(whole, np.concatenate([top, bottom], axis=1))
-    return found[:, :n], -found[:, n:]
+    matrix = np.zeros((batch, n + r, n + r))
+    matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, L.swapaxes(-1, -2), L
+    solution = solved_or_nan(matrix, np.concatenate([top, bottom], axis=1))
+    return solution[:, :n], -solution[:, n:]
 
 
 def by_schur(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
@@ -86,7 +87,7 @@ def orthogonal(L: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def without_inertia(system: System) -> Floats:
-    """(B,): whether some motion that the closures leave free meets no inertia."""
+    """Mask (B,) of states in which a motion that the closures allow has no inertia."""
     K = orthogonal(system.L)[1]
     if K.shape[-1] == 0:
         return np.zeros(len(K), dtype=bool)
@@ -99,40 +100,40 @@ def solved_or_nan(A: Floats, b: Floats) -> Floats:
     try:
         return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
     except np.linalg.LinAlgError:
-        found = np.full(b.shape, np.nan)
+        solution = np.full(b.shape, np.nan)
         for i in range(len(A)):
             try:
-                found[i] = np.linalg.solve(A[i], b[i])
+                solution[i] = np.linalg.solve(A[i], b[i])
             except np.linalg.LinAlgError:
                 continue
-        return found
+        return solution
 
 
 def independent_row_mask(L: Floats) -> Mask:
-    """(B, m): the rows that Gram–Schmidt with pivoting picks, the largest remainder first.
+    """Mask (B, m) of independent rows, by Gram–Schmidt with pivoting on the largest remainder.
 
-    What is left of every row is made orthogonal to each one picked.  Since no remainder is longer
-    than the last one picked, rounding stays where it is beside the largest row.
+    The remainders of all rows are made orthogonal to each selected row.  No remainder exceeds the
+    last selected one, so rounding does not grow relative to the largest row.
     """
     batch, count, width = L.shape
-    rest, kept = L.copy(), np.zeros((batch, count), dtype=bool)
+    rest, selected = L.copy(), np.zeros((batch, count), dtype=bool)
     largest = np.linalg.norm(L, axis=-1).max(axis=-1, initial=0.0)
     each = np.arange(batch)
     for _ in range(min(count, width)):
-        sizes = np.where(kept, 0.0, np.linalg.norm(rest, axis=-1))
+        sizes = np.where(selected, 0.0, np.linalg.norm(rest, axis=-1))
         pivot = sizes.argmax(axis=-1)
         size = sizes[each, pivot]
-        found = size > DEPENDENT_WITHIN * largest
-        if not found.any():
+        independent = size > DEPENDENT_WITHIN * largest
+        if not independent.any():
             break
-        kept[each, pivot] |= found
-        row = rest[each, pivot] / np.where(found, size, np.inf)[:, None]
+        selected[each, pivot] |= independent
+        row = rest[each, pivot] / np.where(independent, size, np.inf)[:, None]
         rest = rest - (rest @ row[..., None]) * row[:, None]
-    return kept
+    return selected
 
 
 def patterns(kept: Mask) -> Iterator[tuple[Indices, Indices]]:
-    """States that keep the same rows, and these rows."""
+    """Groups of states with the same independent rows: state indices and row indices."""
     if (kept == kept[:1]).all():
         yield np.arange(len(kept)), np.flatnonzero(kept[:1].any(axis=0))
         return
