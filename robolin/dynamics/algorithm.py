@@ -1,4 +1,4 @@
-"""What the catalogue says about an algorithm."""
+"""Catalogue entry of an algorithm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HERE = "robolin.dynamics"
 
 ArmNeed = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 
-# the papers by the tags they have on all pages
+# the papers by the tags that the documentation uses
 PAPERS: Mapping[str, str] = {
     "[L]": "Jain and Rodriguez, linearization of manipulator dynamics using spatial operators",
     "[F]": "Rodriguez and Kreutz-Delgado, Spatial Operator Factorization and Inversion of the "
@@ -32,24 +32,21 @@ class Algorithm:
     """An algorithm with the names of its inputs and the axes of each result.
 
     function: 'chapter.module:function' among the algorithms, or the function itself
-    title:  what results say they were computed by; stored with them, so it stays as it is: what
-            paper is meant stands beside it
-    kind:   where it holds: on every arm ('any'), on every arm whose joints are independent
-            ('independent'), only on a serial chain of such joints ('serial'), where six
-            independent joints or more move the tip in all directions ('spanning'), which singular
-            poses are not, the same with joints that may follow others ('reaching'), or where
-            loops are closed ('closed')
-    paper:  the paper that has it and its name there, as in docs/papers.md; '' if none has
-    verb:   the question that it answers; '' for the one of its own name
-    method: how; of several with one verb and method, the first that holds on the arm is taken
-    inverts_bodies: whether it divides by every body's own inertia about the base, of which bodies
-            that are flat, light or far away leave few digits or none, and of which links that
-            stand for some of a joint's freedoms have none
-    independent: whether joints may not follow others, where `kind` does not say so already
-    kinematic: whether its answer follows from q, q̇ and q̈ alone, whether or not loops are closed
-    of_frame: whether it is about a frame of the arm, which has to be named
-    of_springs: whether it is about joint springs, which some arms do not have
-    counted: the verb whose cost it tells, and what `count` calls it there; None if none
+    title:  name of the algorithm in results; stored with them, so it must not change
+    kind:   supported arms: every arm ('any'), arms without mimic joints ('independent'), serial
+            chains of such joints ('serial'), six or more independent joints that move the tip in
+            all directions, except in singular poses ('spanning'), the same with mimic joints
+            ('reaching'), or closed loops ('closed')
+    paper:  the paper with the algorithm and its name there, as in docs/papers.md; '' if none
+    verb:   the quantity that it computes; '' for the quantity of its own name
+    method: name of the method; for equal verb and method, the first that supports the arm is used
+    inverts_bodies: whether it divides by every body's own inertia about the base; bodies that are
+            flat, light or far away lose digits, and virtual links of a multi-DoF joint have none
+    independent: whether it excludes mimic joints, unless `kind` already does
+    kinematic: whether its result depends on q, q̇ and q̈ alone, with or without closed loops
+    of_frame: whether it requires the name of a frame of the arm
+    of_springs: whether it requires joint springs, which some arms do not have
+    counted: the verb whose cost it reports, and its name in `count`; None if none
     """
 
     function: str | Callable[[Chain], None]
@@ -69,7 +66,7 @@ class Algorithm:
 
     @cached_property
     def run(self) -> Callable[[Chain], None]:
-        """The algorithm itself, imported when it is first asked for."""
+        """The algorithm's function, imported on first use."""
         if callable(self.function):
             return self.function
         module, _, name = self.function.partition(":")

@@ -654,15 +654,15 @@ ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **_eliminations(_BY_NAME)}
 
 
 def algorithms_by_method(verb: str) -> dict[str, list[str]]:
-    """The names of all algorithms that answer a question, by method and in order of preference."""
-    found: dict[str, list[str]] = {}
+    """The names of all algorithms that compute a quantity, by method and in order of preference."""
+    names: dict[str, list[str]] = {}
     for name, algorithm in ALGORITHMS.items():
         if (algorithm.verb or name) == verb:
-            found.setdefault(algorithm.method, []).append(name)
-    # whoever asks for an algorithm by its own name means that one
-    return found or {"operator": [verb]}
+            names.setdefault(algorithm.method, []).append(name)
+    # the name of an algorithm selects that algorithm
+    return names or {"operator": [verb]}
 
 
 def counted_verbs() -> list[str]:
-    """The verbs whose cost is told, in the order of their algorithms."""
+    """The verbs with a reported cost, in the order of their algorithms."""
     return list(dict.fromkeys(each.counted[0] for each in ALGORITHMS.values() if each.counted))

@@ -1,8 +1,8 @@
 """Block-tridiagonal systems: L(k) x(k-1) + D(k) x(k) + U(k) x(k+1) = r(k), over any scalar.
 
-Eliminated one after the other, N blocks take N steps, each waiting for the one before.  Cyclic
-reduction takes out every other block at once, all of them independent of each other, and leaves a
-system of the same kind with half as many: ⌈log₂(N+1)⌉ steps for as many processors as blocks.
+Sequential elimination of N blocks takes N dependent steps.  Cyclic reduction eliminates every other
+block in parallel, which leaves a system of the same kind with half as many blocks.  It takes
+⌈log₂(N+1)⌉ steps with one processor per block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class BlockRow(NamedTuple):
 
 
 def by_cyclic_reduction(rows: list[BlockRow]) -> tuple[list[Vector], int]:
-    """x, and how many steps it took in which all work can be done at once."""
+    """Return the solution x and the number of parallel steps."""
     if len(rows) == 1:
         return [_solution(rows[0], rows[0].r)], 1
     found, steps = by_cyclic_reduction([_reduced(rows, k) for k in range(1, len(rows), 2)])
@@ -55,7 +55,7 @@ def _reduced(rows: list[BlockRow], k: int) -> BlockRow:
     for side, other in ((row.L, k - 1), (row.U, k + 1)):
         if other >= len(rows):
             continue
-        # side D⁻¹ of the neighbour
+        # L or U times D⁻¹ of the neighbour
         near = rows[other]
         share = transposed(divided(transposed(near.D), transposed(side)))
         r = sub(r, times_vector(share, near.r))

@@ -1,22 +1,21 @@
-"""What an algorithm may ask of the chain of links it runs on.
+"""Interface between a dynamics algorithm and the chain of links it runs on.
 
-An algorithm receives a `Chain` and never learns how it is run.  It loops over links with
-`base_to_tip` and `tip_to_base`, keeps what it computes in slots, one per link, and hands results
-out with `out`.  Links are numbered as in the papers, 1 at the tip, n at the base; `base` stands
-for the ground.
+An algorithm receives a `Chain` and does not depend on the engine that runs it.  It loops over links
+with `base_to_tip` and `tip_to_base`, stores intermediate values in slots, one per link, and writes
+results with `out`.  Links are numbered as in the papers, 1 at the tip, n at the base; `base` is the
+ground.
 
-Storage makes a loop body independent of how often it is written down, so that a compiler can
-trace it once:
+The engine provides all storage, so that a compiler can trace a loop body once:
 
     slots     one vector per link, indexed by the link's number; `scalars` and `zeros`, one number
-    sums      one vector per link, what the links outboard of it have handed inboard so far
-    cell      one vector, for what an inner loop carries from turn to turn
+    sums      one vector per link: the sum of the contributions of the links outboard of it
+    cell      one vector, for the value that an inner loop carries between iterations
     column    one number per independent coordinate
-    table     one number per pair of them
+    table     one number per pair of independent coordinates
 
 Where joints mimic others, several links share a coordinate.  A column, a table and a result are
-read and written by coordinates with `[]`, and by links with `put` and `add`, which bring what
-belongs to a link to its coordinate.
+indexed by coordinate with `[]`, and by link with `put` and `add`, which map a link to its
+coordinate.
 """
 
 from __future__ import annotations
@@ -45,20 +44,20 @@ class Scalars(Protocol):
 class Sums(Protocol):
     def __getitem__(self, k: LinkNumber) -> Vector: ...
     def add_to_parent(self, k: LinkNumber, values: Vector) -> None:
-        """Add `values` to what the link inboard of k has been handed."""
+        """Add `values` to the sum of the link inboard of k."""
 
 
 class Sink(Protocol):
-    """Where the numbers of links, or of pairs of links, go: a result, a table or a column."""
+    """Writable storage for numbers of links or of pairs of links: a result, table or column."""
 
     def put(self, index: Index, value: Scalar) -> None:
-        """The number of these links; where several share a coordinate, theirs are added up."""
+        """Write the number of these links; links that share a coordinate are summed."""
 
     def add(self, index: Index, value: Scalar) -> None:
-        """An addition to a number that was put already."""
+        """Add to a number that `put` has written."""
 
     def __setitem__(self, index: Any, value: Scalar) -> None:
-        """The number of a coordinate, or of a pair of them, itself."""
+        """Write the number of a coordinate or of a pair of coordinates."""
 
 
 class Table(Sink, Protocol):
@@ -72,7 +71,7 @@ class Column(Sink, Protocol):
 
     def __getitem__(self, j: LinkNumber) -> Scalar: ...
     def on_links(self) -> Scalars:
-        """The values as values of every link's own joint."""
+        """Return the values by link: the value of each link's own joint."""
 
 
 class Cell(Protocol):
@@ -80,10 +79,10 @@ class Cell(Protocol):
 
 
 class Load(Protocol):
-    """An external wrench, in the numbers of the arm's description.
+    """An external wrench, in the units and axes of the arm's description.
 
-    `axes` and `point` place its frame on the link.  Force and moment are what the arm exerts on
-    its surroundings there, in the frame's axes (follower) or in the world's (dead, world).
+    `axes` and `point` place its frame on the link.  The arm exerts force and moment on its
+    surroundings at that frame, in the frame's axes (follower) or in world axes (dead, world).
     """
 
     @property
@@ -112,44 +111,44 @@ class FramePlace(Protocol):
 
 
 class Groups(Protocol):
-    """Joints with several freedoms, each with several links that stand for it.
+    """Multi-DoF joints, each modelled as a group of single-DoF links.
 
-    On an ordinary joint, the answers are k itself and the link inboard of it.
+    For a single-DoF joint, `outermost` is k itself and `carrier` is the link inboard of it.
     """
 
     def __bool__(self) -> bool:
-        """Whether there are any such joints."""
+        """True if the arm has a multi-DoF joint."""
 
     def outermost(self, k: LinkNumber) -> LinkNumber:
-        """The link that the joint of k carries: of the links that stand for it, the body."""
+        """The body that the joint of k carries: the outermost link of its group."""
 
     def carrier(self, k: LinkNumber) -> LinkNumber:
-        """The link, or the base, that the joint of k sits on with all its freedoms."""
+        """The link, or the base, that the joint of k is mounted on."""
 
     def same_joint_outboard(self, k: LinkNumber) -> Iterable[LinkNumber]:
-        """The links outboard of k that stand for the same joint, in falling order."""
+        """The links outboard of k in the same joint, in descending order."""
 
     def with_partners(self) -> Iterable[LinkNumber]:
-        """Every link that has partners outboard."""
+        """Every link with links of the same joint outboard of it."""
 
     def apart(self, i: LinkNumber, k: LinkNumber) -> Any:
-        """Whether links i and k stand for different joints; a condition for `where`."""
+        """True if links i and k belong to different joints; a condition for `where`."""
 
     def direction(self, k: LinkNumber) -> Vector:
-        """The axis of freedom k in the axes of the link that its joint carries."""
+        """The joint axis of link k in the axes of the body that its joint carries."""
 
     @property
     def translate(self) -> bool:
-        """Whether any of these joints has translations."""
+        """True if any multi-DoF joint has translations."""
 
     def rests(self, k: LinkNumber) -> Any:
-        """Whether link k stays where its joint is: it turns, or the inertial frame slides along."""
+        """True if link k does not translate: revolute, or the inertial frame moves along."""
 
 
 class Closure(Protocol):
-    """Two frames that are held together: their points, and if it is rigid their axes too.
+    """Loop-closure constraint: two frames with a common point, and common axes if it is rigid.
 
-    Its equations are rows `row` … of all closures: 3 of a point, 6 of a rigid one.
+    Its first equation is row `row` of all closures; a point closure has 3 rows, a rigid one 6.
     """
 
     @property
@@ -163,7 +162,7 @@ class Closure(Protocol):
 
 
 class Chain(Protocol):
-    """Links 1 … n from tip to base, their constants, the state, and where results go."""
+    """Links 1 … n from tip to base, their constants, the state, and storage for results."""
 
     @property
     def base(self) -> LinkNumber: ...
@@ -173,15 +172,15 @@ class Chain(Protocol):
     def friction_velocity(self) -> Scalar | None: ...
     @property
     def springs(self) -> bool:
-        """Whether any joint has a spring."""
+        """True if any joint has a spring."""
 
     @property
     def group_rotors(self) -> bool:
-        """Whether a translation of a multi-DoF joint has armature."""
+        """True if a translation of a multi-DoF joint has armature."""
 
     @property
     def one_sided_friction(self) -> bool:
-        """Whether friction of any joint depends on the direction it moves in."""
+        """True if the friction of any joint depends on the direction of motion."""
 
     @property
     def loads(self) -> Sequence[Load]: ...
@@ -189,60 +188,60 @@ class Chain(Protocol):
     def closures(self) -> Sequence[Closure]: ...
     @property
     def tip(self) -> FramePlace:
-        """The frame that kinematic questions are about."""
+        """The frame for which kinematic quantities are computed."""
 
     @property
     def origin(self) -> Vector:
-        """Where the inertial frame sits in the root frame of the description, in this state.
+        """Position of the inertial frame in the root frame of the description, in this state.
 
-        What has slid far, or carries it, is not in it: `link_poses` finds that on the way.
+        The shift along long prismatic travel or with a seat link is excluded; `link_poses` adds it.
         """
 
     @property
     def far(self) -> float | None:
-        """Metres that links must have slid for the inertial frame to go along; None if it stays."""
+        """Travel in metres beyond which the inertial frame moves along; None if it is fixed."""
 
     @property
     def seat(self) -> LinkNumber | None:
-        """The link that the inertial frame sits on in every state; None if on none."""
+        """The link that the inertial frame is attached to in every state, or None."""
 
     @property
     def groups(self) -> Groups:
-        """The joints that have several freedoms."""
+        """The multi-DoF joints."""
 
     # the order of the links
     def base_to_tip(self) -> Iterable[LinkNumber]: ...
     def tip_to_base(self) -> Iterable[LinkNumber]: ...
     def inboard(self, k: LinkNumber) -> LinkNumber:
-        """The link that k sits on, or the base."""
+        """The parent of link k: a link or the base."""
 
     def inboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
-        """Every link between k and the base, nearest first, k not among them."""
+        """Every link between k and the base, nearest first, without k."""
 
     def inboard_pairs(self) -> Iterable[tuple[LinkNumber, LinkNumber]]:
-        """Every link k with every link j inboard of it, (k, j), in an order nobody may rely on.
+        """Every pair (k, j) of a link k and a link j inboard of it, in unspecified order.
 
-        Numbers that are added up, as those of mimicking joints are, come in the same order always.
+        Terms of one sum, such as those of mimic joints, always come in the same order.
         """
 
     def outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
-        """Every link that k carries, in falling order, k not among them."""
+        """Every link outboard of k, in descending order, without k."""
 
     def path_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """k and every link inboard of it, nearest first."""
 
     def subtree_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
-        """k and every link that it carries, in falling order."""
+        """k and every link outboard of it, in descending order."""
 
     def between(self, k: LinkNumber, j: LinkNumber) -> Iterable[LinkNumber]:
         """Every link inboard of k and outboard of j, nearest to k first."""
 
     # the constants of link k and of the joint inboard of it
     def turns(self, k: LinkNumber) -> Any:
-        """Whether the joint is revolute; a condition for `where`."""
+        """True if the joint is revolute; a condition for `where`."""
 
     def travels(self, k: LinkNumber) -> Any:
-        """Whether the inertial frame goes along with k; a condition for `where`."""
+        """True if the inertial frame moves along with k; a condition for `where`."""
 
     def placement(self, k: LinkNumber) -> tuple[Vector, Vector]:
         """Rotation and offset of the joint on the link inboard; its axis is the third one."""
@@ -254,17 +253,17 @@ class Chain(Protocol):
     def damping(self, k: LinkNumber) -> Scalar: ...
     def stiffness(self, k: LinkNumber) -> Scalar: ...
     def rest(self, k: LinkNumber) -> Scalar:
-        """Position at which the spring of the joint is relaxed."""
+        """Rest position of the joint's spring."""
 
     def friction(self, k: LinkNumber) -> Scalar:
         """Coulomb friction, the mean of both directions."""
 
     def friction_bias(self, k: LinkNumber) -> Scalar:
-        """Half of what friction is larger for positive velocities; only if it is one-sided."""
+        """Half the difference of friction for q̇ > 0 and q̇ < 0; only if it is one-sided."""
 
     # the state
     def given(self, name: str) -> Scalars:
-        """The user's value for the joint of each link: q, qd, qdd, tau, dq, …"""
+        """Input values for the joint of each link: q, qd, qdd, tau, dq, …"""
 
     # storage
     def slots(self, size: int) -> Slots: ...
@@ -293,23 +292,23 @@ class Chain(Protocol):
         """
 
     def coordinates_by(self, count: int) -> Iterable[tuple[LinkNumber, ...]]:
-        """All coordinates, so many at a time; the last time fewer, or the last one again."""
+        """All coordinates in blocks of `count`; the last block is shorter or repeats the last."""
 
     def leader(self, j: LinkNumber) -> LinkNumber:
-        """The link that the joint of coordinate j moves itself."""
+        """The link whose own joint is coordinate j; mimic joints follow it."""
 
     # results
     def positive(self, k: LinkNumber, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        """The value, once it is not negligible beside `size()`; else joint k is complained of."""
+        """Return the value if it is not negligible relative to `size()`; else flag joint k."""
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        """The value, once it is above `least`; else result `name` does not exist in this state."""
+        """Return the value if it is above `least`; else flag result `name` as singular."""
 
     def out(self, name: str, index: Index, value: Scalar) -> None:
-        """A number of a result; its index has a link or an entry for each axis."""
+        """Write one number of a result; its index has a link or an entry for each axis."""
 
     def result(self, name: str) -> Sink:
-        """All of a result: where `out` puts its numbers."""
+        """The storage of one result, to which `out` writes."""
 
 
 P = ParamSpec("P")
@@ -318,12 +317,12 @@ T = TypeVar("T")
 _phase = ContextVar("phase", default="algorithm")
 
 
-# the phase that is at work in this thread; asked for every number that is counted
+# the current phase of this thread; read for every counted operation
 current_phase: Callable[[], str] = _phase.get
 
 
 def counted_phase(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """All that the decorated function does belongs to this phase; it changes nothing else."""
+    """Decorator that counts the operations of a function under this phase."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)

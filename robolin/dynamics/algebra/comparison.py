@@ -1,4 +1,4 @@
-"""The one decision an algorithm may take about its numbers."""
+"""Branch-free selection, the only comparison an algorithm may use, and regressor columns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
-    """`yes` where a < b, `no` elsewhere; both are computed in any case.
+    """Return `yes` where a < b, `no` elsewhere; both are always computed.
 
-    A complex step decides as its real part does.
+    Complex numbers are compared by their real parts, as the complex-step derivative requires.
     """
     if type(a) is type(b) is float:
         chosen_float: Scalar = yes if a < b else no
@@ -36,9 +36,9 @@ NUMBER: Shape = ()
 VECTOR: Shape = ("joint",)
 MATRIX: Shape = ("joint", "joint")
 
-# ten numbers of a link, and the damping, armature and friction of its joint
+# ten inertial parameters of a link, and the damping, armature and friction of its joint
 REGRESSOR_COLUMNS = 13
 # stiffness and stiffness · rest of the spring of its joint
 SPRING_COLUMNS = 2
-# a joint turned and slid on the link inboard of it, and its link on it likewise
+# rotations and translations of a joint on the link inboard of it, and of the link on its joint
 GEOMETRY_COLUMNS = 12

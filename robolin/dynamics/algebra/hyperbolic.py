@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from robolin.dynamics.algebra.comparison import if_less
-from robolin.dynamics.algebra.trigonometry import ROUNDER, nearest_whole
+from robolin.dynamics.algebra.trigonometry import ROUNDER, nearest_integer
 
 if TYPE_CHECKING:
     from robolin.dynamics.algebra.scalar import Scalar
@@ -22,10 +22,10 @@ SERIES = tuple(1.0 / math.factorial(i) for i in range(1, 15))
 
 
 def tanh_by_series(x: Scalar, rounder: float = ROUNDER) -> Scalar:
-    """tanh x, within three units of its last place."""
+    """tanh x with an error of at most 3 ulp."""
     size = if_less(x, 0.0, -x, x)
     doubled = if_less(20.0, size, size * 0.0 - 40.0, size * -2.0)
-    k = nearest_whole(doubled * (1.0 / math.log(2.0)), rounder)
+    k = nearest_integer(doubled * (1.0 / math.log(2.0)), rounder)
     r = (doubled - k * LN2_HIGH) - k * LN2_LOW
 
     grown: Scalar = SERIES[-1]
@@ -38,7 +38,7 @@ def tanh_by_series(x: Scalar, rounder: float = ROUNDER) -> Scalar:
 
 
 def _power_of_two(k: Scalar) -> Scalar:
-    """2⁻ᵏ for whole 0 ≤ k < 64, exactly."""
+    """2⁻ᵏ for integers 0 ≤ k < 64, exactly."""
     power: Scalar = 1.0
     for bit in (32.0, 16.0, 8.0, 4.0, 2.0, 1.0):
         power = if_less(k, bit, power, power * 2.0**-bit)

@@ -1,4 +1,4 @@
-"""Three kinds of inertia, each stored as no more numbers than it has.
+"""Compact storage of rigid-body, articulated-body and gyroscopic inertias.
 
 rigid M        10 numbers   m, m p (3), J (6): mass, first moment, rotary inertia about the frame
 articulated P  21 numbers   the upper triangle of a symmetric 6x6 matrix, row by row
@@ -15,13 +15,13 @@ from robolin.dynamics.algebra.vectors import add, cross, dot, rotate, rotate_bac
 
 ZERO_ARTICULATED: Vector = (0.0,) * 21
 
-# where entry (i, j) of a symmetric 6x6 matrix sits in its upper triangle
-ENTRY_PLACE = [[0] * 6 for _ in range(6)]
+# index of entry (i, j) of a symmetric 6x6 matrix in its stored upper triangle
+ENTRY_INDEX = [[0] * 6 for _ in range(6)]
 for _place, (_i, _j) in enumerate((i, j) for i in range(6) for j in range(i, 6)):
-    ENTRY_PLACE[_i][_j] = ENTRY_PLACE[_j][_i] = _place
+    ENTRY_INDEX[_i][_j] = ENTRY_INDEX[_j][_i] = _place
 
-# each row of it, taken from the triangle
-_ROWS = [itemgetter(*row) for row in ENTRY_PLACE]
+# each row of the matrix, read from the triangle
+_ROWS = [itemgetter(*row) for row in ENTRY_INDEX]
 
 
 def symmetric_times(J: Vector, a: Vector) -> Vector:
@@ -100,7 +100,7 @@ def gyroscopic(M: Vector, V: Vector) -> Vector:
 
 
 def gyroscopic_times(Mhat: Vector, a: Vector) -> Vector:
-    """M̂ X = [E a; s x a]; only the angular part a of X counts."""
+    """M̂ X = [E a; s x a], which depends only on the angular part a of X."""
     E, s = Mhat[:9], Mhat[9:]
     return (dot(E[0:3], a), dot(E[3:6], a), dot(E[6:9], a), *cross(s, a))
 

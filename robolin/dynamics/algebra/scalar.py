@@ -1,8 +1,8 @@
-"""The few functions of a number that an algorithm may use besides + - * /.
+"""Functions of a scalar that an algorithm may use in addition to + - * /.
 
-An algorithm never asks what its numbers are: floats, complex numbers, NumPy arrays, 50-digit
-numbers, counters or compiled lanes.  The functions here find the right implementation.  A number
-type that is not one of Python's or NumPy's brings its own, as methods of the same name.
+Algorithms accept any scalar: floats, complex numbers, NumPy arrays, 50-digit numbers, counters or
+compiled lanes.  The functions here dispatch on the type.  A type that is not Python's or NumPy's
+provides its own implementation as methods of the same name.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
 
 
 class Scalar(Protocol):
-    """What a number must bring: + - * / with its own kind and with floats, and its negative.
+    """Required operators: + - * / with the same type and with floats, and negation.
 
-    Comparing, sines, roots and tanh are not operators, and no two kinds of numbers agree on them:
-    a type of ours brings methods `if_less(a, b, yes, no)`, `sin_cos()`, `sqrt()` and `tanh()` for
-    the functions below to find, as far as it wants to do them differently.
+    Comparison, sine, square root and tanh have no common operators.  A scalar type may override the
+    functions below with methods `if_less(a, b, yes, no)`, `sin_cos()`, `sqrt()` and `tanh()`.
     """
 
     def __add__(self, other: Any, /) -> Scalar: ...
@@ -102,7 +101,7 @@ def float_sum(values: Iterable[float]) -> float:
 def where(condition: Any, yes: Vector, no: Vector) -> Vector:
     """`yes` where the condition holds, `no` elsewhere, number by number.
 
-    The condition is a fact about the arm, such as the kind of a joint, never about a state.
+    The condition depends on the arm, such as the type of a joint, never on the state.
     """
     if isinstance(condition, bool):
         return yes if condition else no
@@ -116,7 +115,7 @@ def _numpy() -> Any:
 
 
 def _library(x: Any) -> Any:
-    """The module whose functions understand x, or None for floats and arrays of them."""
+    """The module that implements functions of x, or None for floats and float arrays."""
     if type(x).__module__.partition(".")[0] == "mpmath":
         import mpmath
 

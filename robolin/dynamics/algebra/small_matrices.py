@@ -1,4 +1,4 @@
-"""Small square matrices as rows of numbers, multiplied and divided by, over any scalar."""
+"""Products and linear solves with small square matrices, stored by rows, over any scalar."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Matrix = Sequence[Vector]
 
 
 def flat(A: Matrix) -> Vector:
-    """All rows one after the other."""
+    """Concatenate all rows."""
     return tuple(x for row in A for x in row)
 
 
 def matrix_rows(numbers: Vector, width: int) -> list[Vector]:
-    """The rows of a matrix that was laid flat."""
+    """Split the output of `flat` into rows."""
     return [numbers[i : i + width] for i in range(0, len(numbers), width)]
 
 
@@ -47,9 +47,9 @@ def minus(A: Matrix, B: Matrix) -> list[Vector]:
 def divided(
     A: Matrix, right: Matrix, checked: Callable[[int, Scalar], Scalar] | None = None
 ) -> list[Vector]:
-    """A⁻¹ times the rows on the right, by elimination without exchanging rows.
+    """Solve A X = right by Gaussian elimination without pivoting.
 
-    checked: looks at every pivot before it is divided by
+    checked: returns each pivot, or flags it, before the division
     """
     work = [tuple(a) + tuple(b) for a, b in zip(A, right, strict=True)]
     size = len(work)
@@ -71,7 +71,7 @@ class SystemFactors(NamedTuple):
 
 
 def factored(A: Sequence[Vector], checked: Callable[[int, Scalar], Scalar]) -> SystemFactors:
-    """Elimination without exchanging rows; every pivot is looked at before it is divided by."""
+    """Factor A = L D L* without pivoting; `checked` receives every pivot before the division."""
     rows, L, D = [list(row) for row in A], [], []
     for s in range(len(rows)):
         pivot = checked(s, rows[s][s])

@@ -1,8 +1,8 @@
 """Sine and cosine from + - * and comparison alone, so that every machine gives the same bits.
 
-The argument is brought to |r| ≤ π/4 by subtracting k π/2, with π/2 in four parts of which the
-first three have 33 bits: k times each of them is exact for |x| ≤ 2²⁰.  What the subtraction
-rounds away is kept in a second number and put back by the first terms of the series.
+The argument is reduced to |r| ≤ π/4 by subtracting k π/2, with π/2 split into four parts.  The
+first three have 33 bits: k times each of them is exact for |x| ≤ 2²⁰.  A second number stores the
+rounding error of the subtraction, and the first terms of the series add it again.
 Polynomials are minimax fits of (sin r - r)/r³ and (cos r - 1 + r²/2)/r⁴ in r², with errors below
 2⁻⁵⁶ and 2⁻⁵⁸ of the result, coefficients rounded to doubles.
 """
@@ -44,13 +44,13 @@ COSINE = (
 
 TINY = 2.0**-54
 
-# adding and subtracting this rounds to the nearest whole number
+# adding and subtracting this rounds to the nearest integer
 ROUNDER = 1.5 * 2.0**52
 
 
 def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:
-    """(sin x, cos x) for |x| ≤ 2²⁰, each within one unit of its last place."""
-    k = nearest_whole(x * TWO_OVER_PI)
+    """(sin x, cos x) for |x| ≤ 2²⁰, each with an error of at most 1 ulp."""
+    k = nearest_integer(x * TWO_OVER_PI)
     r, tail = _reduced(x, k)
     sine, cosine = turned_by_quarters(_sine(r, tail), _cosine(r, tail), k)
 
@@ -61,9 +61,9 @@ def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:
 def turned_by_quarters(
     s: Scalar, c: Scalar, k: Scalar, rounder: float = ROUNDER
 ) -> tuple[Scalar, Scalar]:
-    """Sine and cosine of an angle k quarter turns further."""
-    # quarter turns left over: 0, ±1 or ±2; odd ones swap sine and cosine
-    quarter = k - 4.0 * nearest_whole(k * 0.25, rounder)
+    """Sine and cosine of an angle increased by k π/2."""
+    # k modulo 4: 0, ±1 or ±2; odd values swap sine and cosine
+    quarter = k - 4.0 * nearest_integer(k * 0.25, rounder)
     size = quarter * quarter
     odd, sign = (size - 1.0) * (size - 1.0), 1.0 - 0.5 * size
     sine = if_less(odd, 0.5, c, s) * if_less(odd, 0.5, quarter, sign)
@@ -71,12 +71,12 @@ def turned_by_quarters(
     return sine, cosine
 
 
-def nearest_whole(x: Scalar, rounder: float = ROUNDER) -> Scalar:
+def nearest_integer(x: Scalar, rounder: float = ROUNDER) -> Scalar:
     return (x + rounder) - rounder
 
 
 def _reduced(x: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
-    """x - k π/2 as a number and the part of it that does not fit."""
+    """x - k π/2 as a rounded number and its rounding error."""
     first = x - k * HALF_PI[0]
     second, lost = _difference(first, k * HALF_PI[1])
     third, lost_again = _difference(second, k * HALF_PI[2])
@@ -86,7 +86,7 @@ def _reduced(x: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _difference(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
-    """a - b rounded, and exactly what rounding lost, whichever is larger."""
+    """Knuth's two-sum: a - b rounded, and its exact rounding error."""
     total = a - b
     part = total - a
     return total, (a - (total - part)) - (b + part)
@@ -100,8 +100,8 @@ def _sine(r: Scalar, tail: Scalar) -> Scalar:
 def _cosine(r: Scalar, tail: Scalar) -> Scalar:
     z = r * r
     half = 0.5 * z
-    whole = 1.0 - half
-    return whole + (((1.0 - whole) - half) + (z * z * polynomial(COSINE, z) - r * tail))
+    leading = 1.0 - half
+    return leading + (((1.0 - leading) - half) + (z * z * polynomial(COSINE, z) - r * tail))
 
 
 def polynomial(coefficients: tuple[float, ...], z: Scalar) -> Scalar:

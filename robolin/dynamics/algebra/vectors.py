@@ -37,10 +37,10 @@ def twice(a: Vector) -> Vector:
 
 
 def dot(a: Vector, b: Vector) -> Scalar:
-    """a · b, added up from the left whatever the numbers are."""
+    """a · b, summed from left to right for every scalar type."""
     size = len(a)
     assert size == len(b)
-    # written out for those that algorithms are made of, in half the time
+    # unrolled for the most used sizes: takes half the time
     if size == 3:
         return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
     if size == 6:
@@ -73,7 +73,7 @@ def force_cross(X: Vector, f: Vector) -> Vector:
 
 
 def rotate(R: Vector, x: Vector) -> Vector:
-    """R x, for a rotation of nine numbers, row by row."""
+    """R x, for a rotation matrix of nine numbers in row order."""
     return dot(R[0:3], x), dot(R[3:6], x), dot(R[6:9], x)
 
 
@@ -83,6 +83,6 @@ def rotate_back(R: Vector, x: Vector) -> Vector:
 
 
 def rotate_rotation(R: Vector, E: Vector) -> Vector:
-    """R E, rotation by rotation."""
+    """R E, the product of two rotation matrices."""
     columns = (E[0::3], E[1::3], E[2::3])
     return tuple([dot(row, column) for row in (R[0:3], R[3:6], R[6:9]) for column in columns])

@@ -1,4 +1,4 @@
-"""Forces as polynomials of a velocity that is not known yet, over any scalar.
+"""Forces as polynomials in an unknown velocity, over any scalar.
 
 z(V) = c + Σ l(i) V(i) + Σ b(i,j) V(i) V(j),  i ≤ j
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robolin.dynamics.algebra.inertias import ENTRY_PLACE, articulated_from
+from robolin.dynamics.algebra.inertias import ENTRY_INDEX, articulated_from
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import add, dot, scale
 
@@ -21,12 +21,12 @@ PolynomialColumns = Sequence[Vector]
 
 
 def stored(columns: PolynomialColumns) -> Vector:
-    """All columns one after the other."""
+    """Concatenate all columns."""
     return tuple(x for column in columns for x in column)
 
 
 def polynomial_columns(numbers: Vector) -> list[Vector]:
-    """The columns (6) of a polynomial that was stored."""
+    """Split the output of `stored` into columns (6)."""
     return [numbers[i : i + 6] for i in range(0, len(numbers), 6)]
 
 
@@ -36,7 +36,7 @@ def monomials(V: Vector) -> Vector:
 
 
 def polynomial_at(coefficients: Vector, V: Vector) -> Scalar:
-    """A polynomial of one number each at V."""
+    """Evaluate a polynomial with scalar coefficients at V."""
     known = monomials(V)
     return coefficients[0] + dot(coefficients[1:], known[1:])
 
@@ -49,7 +49,7 @@ def shifted(columns: PolynomialColumns, d: Vector) -> list[Vector]:
     square = columns[7:]
     along = [_row(square, d, i) for i in range(6)]
     linear = [
-        add(column, add(row, scale(square[ENTRY_PLACE[i][i]], d[i])))
+        add(column, add(row, scale(square[ENTRY_INDEX[i][i]], d[i])))
         for i, (column, row) in enumerate(zip(columns[1:7], along, strict=True))
     ]
     constant = columns[0]
@@ -61,24 +61,24 @@ def shifted(columns: PolynomialColumns, d: Vector) -> list[Vector]:
 
 def _row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
     """Σ b(i,j) d(j) over all j."""
-    total = scale(square[ENTRY_PLACE[i][0]], d[0])
+    total = scale(square[ENTRY_INDEX[i][0]], d[0])
     for j in range(1, 6):
-        total = add(total, scale(square[ENTRY_PLACE[i][j]], d[j]))
+        total = add(total, scale(square[ENTRY_INDEX[i][j]], d[j]))
     return total
 
 
 def _half_row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
     """Σ b(i,j) d(j) over j ≥ i."""
-    total = scale(square[ENTRY_PLACE[i][i]], d[i])
+    total = scale(square[ENTRY_INDEX[i][i]], d[i])
     for j in range(i + 1, 6):
-        total = add(total, scale(square[ENTRY_PLACE[i][j]], d[j]))
+        total = add(total, scale(square[ENTRY_INDEX[i][j]], d[j]))
     return total
 
 
 def gyroscopic_force(M: Vector) -> list[Vector]:
     """S[V] M V of a rigid inertia: b(i,j) = S[e(i)] M e(j) + S[e(j)] M e(i), once for i = j."""
     full = articulated_from(M)
-    momenta = [tuple(full[place] for place in row) for row in ENTRY_PLACE]
+    momenta = [tuple(full[place] for place in row) for row in ENTRY_INDEX]
     square = [
         add(_turned(i, momenta[j]), _turned(j, momenta[i])) if i != j else _turned(i, momenta[i])
         for i, j in PRODUCT_PAIRS

@@ -1,1 +1,1 @@
-"""Dynamics in velocities whose mass matrix is diagonal."""
+"""Diagonalized dynamics: quasi-velocities in which the mass matrix is diagonal."""

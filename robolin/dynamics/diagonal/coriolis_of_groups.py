@@ -1,4 +1,4 @@
-"""Coriolis forces of diagonalized dynamics where joints have several freedoms, O(n)."""
+"""Coriolis forces of diagonalized dynamics with multi-DoF joints, O(n)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CoriolisOfGroups(NamedTuple):
 def coriolis_of_groups(
     chain: Chain, links: Links, art: Articulated, xi: Scalars, qd: Scalars
 ) -> CoriolisOfGroups:
-    """Forward dynamics of q̇ alone, less what its gains change by; W moves the joint's body.
+    """Bias forces of q̇ without the rate of the gains; W is the velocity of the joint's body.
 
     z(k) = z⁺(k-1) + S[V] M V + P Ḣ* q̇                      z⁺(k) = z - G (H z + b)
     C(k) = H z + b - H λ̇ (V - H* ξ) + D G* (W x V(k+1))         Ḋ = H λ̇ H*
@@ -36,7 +36,7 @@ def coriolis_of_groups(
     for k in chain.tip_to_base():
         V, H = moving.V[k], links.H[k]
 
-        # what the motion weighs on link k once the hinges outboard are free
+        # bias force on link k with the hinges outboard free
         gyro = force_cross(V, rigid_times(links.M[k], V))
         z = add(add(z_plus[k], gyro), articulated_times(art.P[k], scale(moving.Hd[k], qd[k])))
         along = dot(H, z)
@@ -44,7 +44,7 @@ def coriolis_of_groups(
             along = along + gyroscopic_torque(chain, links, rotors, k)
         z_plus.add_to_parent(k, sub(z, scale(art.G[k], along)))
 
-        # and what the hinge's own gain G changes by
+        # and the rate of the hinge's own gain G
         turned = articulated_times(rate[k], H)
         changed = dot(turned, sub(V, scale(H, xi[k])))
         felt.Dd[k] = dot(H, turned)

@@ -1,9 +1,9 @@
-"""Algorithm 6.1: how articulated inertias change with the motion outboard of them."""
+"""Algorithm 6.1: rates of articulated inertias due to the motion outboard of them."""
 
 from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.dynamics.algebra.inertias import ENTRY_PLACE, articulated_times
+from robolin.dynamics.algebra.inertias import ENTRY_INDEX, articulated_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
 from robolin.dynamics.links.link_poses import Links
@@ -17,7 +17,7 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
     """
     rate, handed = chain.slots(21), chain.sums(21)
     for k in chain.tip_to_base():
-        # the body is turned by hinge k, and so are those outboard of it, through free hinges
+        # hinge k moves its own body and, through free hinges, all bodies outboard of it
         turn = scale(links.H[k], qd[k])
         rate[k] = add(handed[k], _turned(turn, art.P[k]))
         handed.add_to_parent(k, _through_hinge(rate[k], links.H[k], art.G[k]))
@@ -25,9 +25,9 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
 
 
 def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> Slots:
-    """λ̇ (21) where joints have several freedoms: the rate of P(k) as its joint's body sees it.
+    """λ̇ (21) with multi-DoF joints: the rate of P(k) in the frame of its joint's body.
 
-    All axes of a joint are at rest in its body, which moves by W; P⁺ = P - G D G*.
+    All axes of a joint are fixed in its body, whose velocity is W; P⁺ = P - G D G*.
 
     λ̇(k) = λ̇⁺(k-1)        λ̇⁺(k) = τ̄ λ̇(k) τ̄* + Y + Y*        Y = S[W(k) - W(k+1)] P⁺(k)
     """
@@ -39,7 +39,7 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
         rate[k] = handed[k]
         G, P = art.G[k], art.P[k]
         freed = tuple(
-            P[ENTRY_PLACE[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
+            P[ENTRY_INDEX[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
         )
         turn = sub(W[k], W[chain.inboard(k)])
         handed.add_to_parent(k, add(_through_hinge(rate[k], links.H[k], G), _turned(turn, freed)))
@@ -47,14 +47,14 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
 
 
 def own_rate(chain: Chain, art: Articulated, V: Slots, k: LinkNumber) -> Scalar:
-    """D G* (W x V(k+1)): what hinge k's gain owes to its body's motion, not to that of link k+1."""
+    """D G* (W x V(k+1)): rate term of hinge k's gain from its body's motion relative to k+1."""
     body = V[chain.groups.outermost(k)]
     return art.D[k] * dot(art.G[k], motion_cross(body, V[chain.inboard(k)]))
 
 
 def _turned(twist: Vector, P: Vector) -> Vector:
     """The upper triangle of S[twist] P + (S[twist] P)*."""
-    columns = [force_cross(twist, tuple(P[place] for place in row)) for row in ENTRY_PLACE]
+    columns = [force_cross(twist, tuple(P[entry] for entry in row)) for row in ENTRY_INDEX]
     return tuple(columns[j][i] + columns[i][j] for i in range(6) for j in range(i, 6))
 
 
@@ -63,5 +63,5 @@ def _through_hinge(rate: Vector, H: Vector, G: Vector) -> Vector:
     along = articulated_times(rate, H)
     y = sub(along, scale(G, dot(H, along) * 0.5))
     return tuple(
-        rate[ENTRY_PLACE[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
+        rate[ENTRY_INDEX[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
     )

@@ -1,4 +1,4 @@
-"""Tables 1 and 2: between ordinary and diagonalizing velocities and forces, both ways, O(n).
+"""Tables 1 and 2: transformations to and from diagonalizing velocities and forces, O(n).
 
 normalized      ν = D^½ ξ        ε = D^-½ κ        `root` holds D^½
 un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
@@ -17,8 +17,8 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 def velocity_to_nu(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, qd: Scalars, name: str
 ) -> Scalars:
-    """Table 1, there: ξ(k) = q̇(k) + G* V(k+1);   V(k) = V(k+1) + H* q̇(k)."""
-    # each rate, and what the motion inboard adds to it
+    """Table 1, forward: ξ(k) = q̇(k) + G* V(k+1);   V(k) = V(k+1) + H* q̇(k)."""
+    # each joint rate plus the contribution of the motion inboard
     V, xi = chain.slots(6), chain.scalars()
     V[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -32,8 +32,8 @@ def velocity_to_nu(
 def nu_to_velocity(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, nu: Scalars
 ) -> Scalars:
-    """Table 1, back: q̇(k) = ξ(k) - G* V(k+1)."""
-    # the same in the same order, solved for the joint's own rate
+    """Table 1, inverse: q̇(k) = ξ(k) - G* V(k+1)."""
+    # the same recursion, solved for the joint rate
     V, qd = chain.slots(6), chain.scalars()
     V[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -48,8 +48,8 @@ def nu_to_velocity(
 def effort_to_epsilon(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, effort: Scalars, name: str
 ) -> None:
-    """Table 2, there: κ(k) = τ(k) - H z⁺(k-1);   z⁺(k) = z⁺(k-1) + G κ(k)."""
-    # each torque, less what hinges outboard take of it
+    """Table 2, forward: κ(k) = τ(k) - H z⁺(k-1);   z⁺(k) = z⁺(k-1) + G κ(k)."""
+    # each torque minus the contribution of the hinges outboard
     z_plus = chain.sums(6)
     for k in chain.tip_to_base():
         kappa = effort[k] - dot(links.H[k], z_plus[k])
@@ -60,8 +60,8 @@ def effort_to_epsilon(
 def epsilon_to_effort(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, epsilon: Scalars
 ) -> Scalars:
-    """Table 2, back: τ(k) = κ(k) + H z⁺(k-1)."""
-    # the same in the same order, solved for the torque
+    """Table 2, inverse: τ(k) = κ(k) + H z⁺(k-1)."""
+    # the same recursion, solved for the torque
     z_plus, effort = chain.sums(6), chain.scalars()
     for k in chain.tip_to_base():
         kappa = epsilon[k] * root[k] if root else epsilon[k]
@@ -71,7 +71,7 @@ def epsilon_to_effort(
 
 
 def net_effort(chain: Chain, links: Links) -> Scalars:
-    """The torque that is left for motion: τ less weight, loads and friction."""
+    """Net torque that accelerates the arm: τ minus gravity, loads and friction."""
     qd, tau, standing = chain.given("qd"), chain.given("tau"), gravity_effort(chain, links)
     effort = chain.scalars()
     for k in chain.tip_to_base():
@@ -80,7 +80,7 @@ def net_effort(chain: Chain, links: Links) -> Scalars:
 
 
 def gravity_effort(chain: Chain, links: Links) -> Column:
-    """The torque that keeps the arm still against weight and loads."""
+    """Static torque that balances gravity and loads."""
     tau, still = chain.column(), chain.zeros()
     torques(chain, links, still, still, tau)
     return tau

@@ -60,7 +60,7 @@ def coriolis_of_nu(
            + 2 S[V] M V - (X - X*) V - λ̇ τ̄* V(k+1)
     C(k) = ½ D^-½ H y(k)
     """
-    # how links move, and how articulated inertias change with it
+    # link velocities and rates of articulated inertias
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
     y_plus = chain.sums(6)
@@ -69,7 +69,7 @@ def coriolis_of_nu(
         inboard, turn = V[chain.inboard(k)], scale(H, qd[k])
         free = sub(inboard, scale(H, dot(G, inboard)))
 
-        # the forces that link k itself brings in, twice
+        # forces of link k itself, times two
         gyro = force_cross(V[k], rigid_times(M, V[k]))
         skew = add(
             force_cross(turn, articulated_times(P, V[k])),
@@ -77,7 +77,7 @@ def coriolis_of_nu(
         )
         own = sub(add(gyro, gyro), add(skew, articulated_times(rate[k], free)))
 
-        # what is left of those outboard; half of it is felt along the hinge
+        # forces from outboard that pass through free hinges; half their projection is C
         y = add(y_plus[k], own)
         passed = add(y, articulated_times(rate[k], V[k]))
         y_plus.add_to_parent(k, sub(passed, scale(G, dot(H, passed))))

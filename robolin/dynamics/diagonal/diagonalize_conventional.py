@@ -1,4 +1,4 @@
-"""Diagonalized dynamics by elimination in the mass matrix, also where joints follow others, O(n³).
+"""Diagonalized dynamics by elimination in the mass matrix, also with mimic joints, O(n³).
 
 𝓜 = L D L*        ξ = L* q̇        κ = L⁻¹ (τ - weight - loads - friction)        m = L D^½
 """
@@ -39,7 +39,7 @@ def _diagonalize(chain: Chain, names: tuple[str, str, str], *, normalized: bool)
     L = factored_mass_matrix(chain, links).L
     root = roots(chain, L) if normalized else None
 
-    # velocities and forces, and the half of the Coriolis forces that the factor's own rate is
+    # velocities and forces, and the Coriolis forces with the rate of the factor
     xi = times_transposed(chain, L, of_leaders(chain, qd))
     kappa = solved(chain, L, free_torque(chain, links, qd))
     coriolis = coriolis_forces(chain, links, L, xi, qd, normalized=normalized)
@@ -75,7 +75,7 @@ def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> N
         for j in chain.coordinates():
             xi[j], kappa[j] = xi[j] / root[j], kappa[j] * root[j]
 
-    # velocities, and forces with what keeps the arm up and moving
+    # velocities, and forces plus gravity, loads and friction
     qd, effort = solved_transposed(chain, L, xi), times(chain, L, kappa)
     standing, lost = gravity_effort(chain, links), losses(chain, qd.on_links())
     velocity, tau = chain.result("qd"), chain.result("tau")

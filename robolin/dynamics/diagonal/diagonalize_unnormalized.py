@@ -43,19 +43,19 @@ def coriolis_of_xi(chain: Chain, links: Links, art: Articulated, xi: Scalars, qd
 
     y(k) = τ̄(k-1) y(k-1) + λ̇ H* ξ + S[V] M V - X V            C(k) = H y(k)
     """
-    # how links move, and how articulated inertias change with it
+    # link velocities and rates of articulated inertias
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
     y_plus = chain.sums(6)
     for k in chain.tip_to_base():
         H, G, Vk = links.H[k], art.G[k], V[k]
 
-        # the forces that link k itself brings in
+        # forces of link k itself
         gyro = force_cross(Vk, rigid_times(links.M[k], Vk))
         turned = force_cross(scale(H, qd[k]), articulated_times(art.P[k], Vk))
         changed = articulated_times(rate[k], scale(H, xi[k]))
 
-        # with those outboard, of which a free hinge hands on the rest
+        # and forces from outboard that pass through free hinges
         y = add(y_plus[k], add(changed, sub(gyro, turned)))
         y_plus.add_to_parent(k, sub(y, scale(G, dot(H, y))))
         chain.out("coriolis", (k,), dot(H, y))

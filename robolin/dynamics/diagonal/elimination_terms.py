@@ -1,4 +1,4 @@
-"""What diagonalized dynamics by elimination is made of, by coordinates of independent joints."""
+"""Terms of diagonalized dynamics by elimination, per independent coordinate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robolin.dynamics.mass_matrix.triangular import congruent, of_leaders, solve
 
 
 def roots(chain: Chain, L: Table) -> Column:
-    """D^½, D being what elimination leaves on the diagonal."""
+    """D^½, where D holds the pivots of the elimination."""
     root = chain.column()
     for j in chain.coordinates():
         root[j] = sqrt(L[j, j])
@@ -21,7 +21,7 @@ def roots(chain: Chain, L: Table) -> Column:
 
 
 def free_torque(chain: Chain, links: Links, qd: Scalars) -> Column:
-    """The torque that is left for motion: τ less weight, loads and friction."""
+    """Net torque that accelerates the arm: τ minus gravity, loads and friction."""
     tau, standing = to_coordinates(chain, chain.given("tau")), gravity_effort(chain, links)
     lost = losses(chain, qd)
     for j in chain.coordinates():
@@ -30,7 +30,7 @@ def free_torque(chain: Chain, links: Links, qd: Scalars) -> Column:
 
 
 def losses(chain: Chain, qd: Scalars) -> Column:
-    """What friction takes of the torques."""
+    """Friction torques of the joints."""
     lost = chain.column()
     for k in chain.tip_to_base():
         lost.put((k,), friction_loss(chain, k, qd[k]))
@@ -43,7 +43,7 @@ def coriolis_forces(
     """C(q, ξ) = L⁻¹ c - D L̇* q̇, from 𝓜̇ = C + C* and c = C q̇ with the Coriolis matrix C.
 
     W = L⁻¹ 𝓜̇ L⁻*  is  Y D + Ḋ + D Y*  with Y = L⁻¹ L̇:   D L̇* q̇ = Σ W(r,j) ξ(r) over r > j
-    With roots, half of Ḋ(j) ξ(j) comes in as well.
+    The normalized form also contains half of Ḋ(j) ξ(j).
     """
     # c = C q̇ and 𝓜̇ = C + C*, row by row
     C, W, c = chain.table(), chain.table(), chain.column()
@@ -56,10 +56,10 @@ def coriolis_forces(
             W[r, s] = C[r, s] + C[s, r]
         c[r] = torque.value[0]
 
-    # 𝓜̇ as the new coordinates see it
+    # 𝓜̇ transformed to the new coordinates
     congruent(chain, L, W)
 
-    # L⁻¹ c less D L̇* q̇, and less half of Ḋ ξ where the roots of D are divided by
+    # L⁻¹ c - D L̇* q̇, and minus half of Ḋ ξ in the normalized form
     found, half = solved(chain, L, c), 0.5 if normalized else 0.0
     for j in chain.coordinates():
         felt = chain.cell((found[j] - W[j, j] * half * xi[j],))

@@ -43,15 +43,15 @@ def forward_diagonalized_unnormalized(chain: Chain) -> None:
 
 
 def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[Scalars, Scalars]:
-    """D ξ̇ and Ḋ; algorithm 8.1 with gravity, loads, losses and rotors.
+    """D ξ̇ and Ḋ; algorithm 8.1 with gravity, loads, friction and rotors.
 
     base to tip   q̇(k) = ξ(k) - G* V(k+1)                 V(k) = V(k+1) + H* q̇
     tip to base   z(k) = z⁺(k-1) + S[V] M V + M a0 + f0 + P c          c = Ḣ* q̇
                   D ξ̇(k) = τ - H z + H λ̇ (V - H* ξ)
                   z⁺(k) = z + G (τ - H z)
 
-    The last term of ξ̇ is Ġ* V(k+1): there Ġ = [λ̇ H* - G Ḋ + S[V(k+1)] P H*] / D, of which the
-    last part does no work on V(k+1), and V(k+1) - H* G* V(k+1) = V - H* ξ.
+    The last term of ξ̇ is Ġ* V(k+1) with Ġ = [λ̇ H* - G Ḋ + S[V(k+1)] P H*] / D.  The last part of Ġ
+    does no work on V(k+1), and V(k+1) - H* G* V(k+1) = V - H* ξ.
     """
     qd = nu_to_velocity(chain, links, art, None, xi)
     tau, moving, a0 = chain.given("tau"), velocities(chain, links, qd), base_acceleration(chain)
@@ -61,14 +61,14 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
 
-        # everything that weighs on link k once the hinges outboard are free
+        # total force on link k with the hinges outboard free
         own = add(force_cross(V, rigid_times(M, V)), rigid_times(M, a0))
         sped = articulated_times(art.P[k], scale(moving.Hd[k], qd[k]))
         z = add(add(z_plus[k], plus_external(f0, k, own)), sped)
         kappa = tau[k] - resisting_torque(chain, needed, k, qd[k]) - dot(H, z)
         z_plus.add_to_parent(k, add(z, scale(art.G[k], kappa)))
 
-        # and what the hinge's own gain G changes by
+        # and the rate of the hinge's own gain G
         turned = articulated_times(rate[k], H)
         Dd[k] = dot(H, turned)
         push[k] = kappa + dot(turned, sub(V, scale(H, xi[k])))

@@ -1,4 +1,4 @@
-"""Motion and braking in diagonalizing velocities by elimination, also where joints follow others.
+"""Forward dynamics and rate control in diagonalizing velocities by elimination; mimic joints too.
 
 𝓜 = L D L*        ξ = L* q̇        ν = D^½ ξ        D ξ̇ + C(q, ξ) = κ        ν̇ + C(q, ν) = ε
 """
@@ -34,25 +34,25 @@ def forward_diagonalized_unnormalized_conventional(chain: Chain) -> None:
     _forward(chain, "xi", "xid", normalized=False)
 
 
-def _forward(chain: Chain, given: str, gives: str, *, normalized: bool) -> None:
+def _forward(chain: Chain, input_name: str, output_name: str, *, normalized: bool) -> None:
     """q̇ = L⁻* ξ,   ξ̇ = D⁻¹ (L⁻¹ (τ - weight - loads - friction) - C(q, ξ))."""
     links = forward_kinematics(chain)
     factors = factored_mass_matrix(chain, links)
-    L, xi = factors.L, of_leaders(chain, chain.given(given))
+    L, xi = factors.L, of_leaders(chain, chain.given(input_name))
     root = roots(chain, L) if normalized else None
     if root is not None:
         for j in chain.coordinates():
             xi[j] = xi[j] / root[j]
 
-    # the joints' own velocities, and what pushes them
+    # joint velocities, and the forces that act on them
     qd = solved_transposed(chain, L, xi)
     moving = qd.on_links()
     kappa = solved(chain, L, free_torque(chain, links, moving))
-    felt = coriolis_forces(chain, links, L, xi, moving, normalized=normalized)
+    coriolis = coriolis_forces(chain, links, L, xi, moving, normalized=normalized)
 
-    velocity, rate = chain.result("qd"), chain.result(gives)
+    velocity, rate = chain.result("qd"), chain.result(output_name)
     for j in chain.coordinates():
-        push = kappa[j] - felt[j]
+        push = kappa[j] - coriolis[j]
         velocity[j] = qd[j]
         rate[j] = push * factors.Dinv[j] if root is None else push / root[j]
 
@@ -60,12 +60,12 @@ def _forward(chain: Chain, given: str, gives: str, *, normalized: bool) -> None:
 def rate_control_conventional(chain: Chain) -> None:
     """Control law 8.1: τ, and ν itself, from q, q̇ and one gain c per joint.
 
-    ν = m* q̇        ε = -c ν        τ = m ε + weight + loads + losses
+    ν = m* q̇        ε = -c ν        τ = m ε + gravity + loads + friction
     """
     links, qd = forward_kinematics(chain), chain.given("qd")
     L = factored_mass_matrix(chain, links).L
 
-    # brake every diagonalizing velocity by itself
+    # damp each diagonalizing velocity separately
     root, gain = roots(chain, L), of_leaders(chain, chain.given("gain"))
     xi, kappa = times_transposed(chain, L, of_leaders(chain, qd)), chain.column()
     for j in chain.coordinates():
@@ -73,7 +73,7 @@ def rate_control_conventional(chain: Chain) -> None:
         chain.result("nu")[j] = nu
         kappa[j] = gain[j] * nu * -1.0 * root[j]
 
-    # as torques of the joints, and what keeps the arm up besides
+    # transform to joint torques, and compensate gravity and loads
     effort, standing, lost = (
         times(chain, L, kappa),
         gravity_effort(chain, links),

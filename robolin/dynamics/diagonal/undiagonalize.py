@@ -33,7 +33,7 @@ def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> N
     qd = nu_to_velocity(chain, links, art, root, nu)
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
 
-    # what keeps the arm up was taken away on the way there
+    # add gravity and loads, which the forward transformation subtracted
     standing = gravity_effort(chain, links)
     for k in chain.tip_to_base():
         chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))

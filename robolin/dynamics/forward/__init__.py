@@ -1,1 +1,1 @@
-"""Accelerations from torques, and how they change."""
+"""Forward dynamics and its linearizations."""

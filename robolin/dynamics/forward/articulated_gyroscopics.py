@@ -1,4 +1,4 @@
-"""Articulated gyroscopic matrices P̂ and what follows from them, shared by Algorithms 5 and 6."""
+"""Articulated gyroscopic matrices P̂ and derived terms, shared by Algorithms 5 and 6."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Gyroscopics(NamedTuple):
 def articulated_gyroscopics(
     chain: Chain, links: Links, one: NominalTerms, art: Articulated
 ) -> Gyroscopics:
-    """M̂ gathered as P is, through free hinges; its right half stays zero.
+    """Accumulate M̂ through free hinges, as P; its right half stays zero.
 
     P̂(k) = τ̄(k-1) P̂(k-1) + M̂(k)                   τ̄ = I - G H
     Ĝ(k) = P̂*(k) H* / D
@@ -44,7 +44,7 @@ def articulated_gyroscopics(
     for k in chain.tip_to_base():
         H, P = links.H[k], art.P[k]
 
-        # M̂ of everything outboard, as it comes through free hinges
+        # M̂ of everything outboard, transmitted through free hinges
         Phat = add(Phat_plus[k], half_of(one.Mhat[k]))
         HPhat = times_half(H, Phat)
         Ghat[k] = scale(HPhat, art.Dinv[k])

@@ -1,4 +1,4 @@
-"""What a joint transmits: the effort of its drive, and five forces that nothing but it resists."""
+"""Forces that a joint transmits: the effort of its drive and five constraint forces."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from robolin.dynamics.links.link_poses import Links
 def transmitted(chain: Chain, links: Links, k: LinkNumber) -> tuple[Vector, ...]:
     """`drive` with H drive = 1, and five T with H T = 0, at the origin of link k.
 
-    turning   drive [z; 0]        T  [x; 0], [y; 0], [p x x; x], [p x y; y], [p x z; z]
-    sliding   drive [p x z; z]    T  [x; 0], [y; 0], [p x x; x], [p x y; y], [z; 0]
+    revolute    drive [z; 0]        T  [x; 0], [y; 0], [p x x; x], [p x y; y], [p x z; z]
+    prismatic   drive [p x z; z]    T  [x; 0], [y; 0], [p x x; x], [p x y; y], [z; 0]
 
     x, y and z are the axes of the link, z that of its joint.
     """
@@ -21,7 +21,7 @@ def transmitted(chain: Chain, links: Links, k: LinkNumber) -> tuple[Vector, ...]
     x, y, z = R[0::3], R[1::3], R[2::3]
     turn, push = z + ZERO3, cross(p, z) + z
 
-    # the drive has one of them, what bears the joint the other, whatever kind it is
+    # one is the drive, the other a constraint force, depending on the joint type
     drive = where(chain.turns(k), turn, push)
     along = where(chain.turns(k), push, turn)
     return drive, x + ZERO3, y + ZERO3, cross(p, x) + x, cross(p, y) + y, along

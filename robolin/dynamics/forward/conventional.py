@@ -24,7 +24,7 @@ def forward_conventional(chain: Chain) -> None:
 
 
 def nominal_conventional(chain: Chain) -> tuple[Links, Column, EliminationFactors]:
-    """The same, and the links and factors that a linearization goes on with."""
+    """The same, with the links and factors that a linearization reuses."""
     links = forward_kinematics(chain)
     qdd, factors = accelerations_conventional(chain, links)
     out = chain.result("qdd")
@@ -35,11 +35,11 @@ def nominal_conventional(chain: Chain) -> tuple[Links, Column, EliminationFactor
 
 def accelerations_conventional(chain: Chain, links: Links) -> tuple[Column, EliminationFactors]:
     """q̈ = 𝓜⁻¹ (τ - τ(q, q̇, q̈ = 0)) of the independent coordinates, and the factors of 𝓜."""
-    # what the torques are, and what it takes to move on without accelerating
+    # applied torques, and bias torques for q̈ = 0
     tau, bias = to_coordinates(chain, chain.given("tau")), chain.column()
     torques(chain, links, chain.given("qd"), chain.zeros(), bias)
 
-    # what is left over accelerates
+    # the difference accelerates
     factors = factored_mass_matrix(chain, links)
     return solve_difference(chain, factors, tau, bias), factors
 
@@ -89,7 +89,7 @@ def forward_model_conventional(
 ) -> None:
     """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D.
 
-    A mass matrix whose factors are there already is not formed again.
+    The mass matrix is not formed again if its factors are known.
     """
     # the inverse model
     mass = None if factors else chain.table()

@@ -1,4 +1,4 @@
-"""The share of dead and world loads in ∂q̈/∂q."""
+"""Contribution of dead and world loads to ∂q̈/∂q."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def correct_for_fixed_loads(chain: Chain, links: Links, art: Articulated) -> Non
         if load.model == "follower":
             continue
         for c in chain.path_of(load.link):
-            # what moving hinge c turned too much, felt by every hinge inboard of the load
+            # load correction for a motion of hinge c, on every hinge inboard of the load
             excess = nonfollower_correction(load, links, links.H[c])
             push = chain.zeros()
             for a in chain.path_of(load.link):

@@ -1,13 +1,13 @@
-"""Forward dynamics of all bodies at once, and of the forces in their joints, O(n).
+"""Forward dynamics in the accelerations of all bodies and their constraint forces, O(n).
 
     [[M, T], [T*, 0]] [a; -β] = [f; T* a₀]
 
-has six unknowns for every body and five for every joint.  Eliminated from the tips, a body and its
-joint leave nothing behind but at the link they sit on, so that the elimination stays sparse.
+has six unknowns for every body and five for every joint.  Elimination from the tips of a body and
+its joint only changes the equations of the link inboard, so that the elimination stays sparse.
 
-A body may have no inertia in directions that its joint holds, as a point mass has none.  So what
-a joint holds is made stiff: T*(a - u) = 0 with u = a⁺ + c, and W (a - u) may be added anywhere, W
-any matrix T κ T*.  Rotors, which [O] does not have, are the sixth entry of W.
+A body may have no inertia in directions that its joint constrains, such as a point mass.  So a
+stiffness κ is added there: T*(a - u) = 0 with u = a⁺ + c, hence W (a - u) may be added for any
+W = T κ T*.  Rotors, which [O] does not have, are the sixth entry of W.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
 from robolin.dynamics.algebra.inertias import (
-    ENTRY_PLACE,
+    ENTRY_INDEX,
     articulated_from,
     articulated_times,
     rank_one,
@@ -34,12 +34,12 @@ from robolin.dynamics.links.loads import external_forces, plus_external
 
 BodyColumns = Sequence[Vector]
 
-# κ beside the inertia that is felt: more cancels away digits, less leaves pivots small
+# κ relative to the accumulated inertia: larger values cancel digits, smaller ones shrink pivots
 STIFF = 0.03
 
 
 class EliminatedBodies(NamedTuple):
-    """A body and its joint as functions of u = a⁺ + c, where a⁺ is how the link inboard moves.
+    """A body and its joint as functions of u = a⁺ + c; a⁺ is the acceleration of the link inboard.
 
     β = β₀ + Y u      a = a₀ + K (W E* u + β)
     """
@@ -71,7 +71,7 @@ def forward_all_bodies(chain: Chain) -> None:
 
 
 def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> EliminatedBodies:
-    """From tip to base, with A all that link k is felt as and r all that acts on it:
+    """From tip to base, with A the accumulated inertia of link k and r the force on it:
 
     E = [drive, T]     W = diag(rotor, κ, …, κ)
     A = M + Σ F + E W E*                  r = drive τ - S[V] M V - f0 - Σ g
@@ -83,13 +83,13 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
     done = EliminatedBodies(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
     F, g, needed = chain.sums(21), chain.sums(6), conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
-        # the body, and what its joint transmits
+        # the body, and the forces that its joint transmits
         M, V, E = links.M[k], moving.V[k], transmitted(chain, links, k)
-        felt = add(F[k], articulated_from(M))
-        W = (chain.armature(k), *(_size(felt) * STIFF,) * 5)
+        inertia = add(F[k], articulated_from(M))
+        W = (chain.armature(k), *(_size(inertia) * STIFF,) * 5)
         drive = scale(E[0], tau[k] - resisting_torque(chain, needed, k, qd[k]))
         r = sub(drive, add(plus_external(f0, k, force_cross(V, rigid_times(M, V))), g[k]))
-        body = _factored(chain, k, _stiffened(felt, E, W))
+        body = _factored(chain, k, _stiffened(inertia, E, W))
         a, K = solved_symmetric(body, r), [solved_symmetric(body, e) for e in E]
 
         # the joint
@@ -99,30 +99,30 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
         Y = [tuple(column[i] for column in columns) for i in range(5)]
         beta = tuple(-b for b in solved_symmetric(joint, tuple(dot(t, a) for t in E[1:])))
 
-        # what both leave at the link inboard
+        # inertia and force that both add to the link inboard
         c, stiff = scale(moving.Hd[k], qd[k]), _stiffness(E, W, X, Y)
         F.add_to_parent(k, stiff)
         force = add(drive, _left_of_forces(E, W, X, a, beta))
         g.add_to_parent(k, add(articulated_times(stiff, c), force))
-        known = (c, beta, _whole(Y), a, _whole(K), _whole(E), W)
+        known = (c, beta, _joined(Y), a, _joined(K), _joined(E), W)
         for slots, value in zip(done, known, strict=True):
             slots[k] = value
     return done
 
 
-def _size(felt: Vector) -> Scalar:
-    """About how much there is of an inertia: the sum of its diagonal."""
-    total = felt[ENTRY_PLACE[0][0]]
+def _size(inertia: Vector) -> Scalar:
+    """Trace of a symmetric 6x6 inertia, as a measure of its size."""
+    total = inertia[ENTRY_INDEX[0][0]]
     for i in range(1, 6):
-        total = total + felt[ENTRY_PLACE[i][i]]
+        total = total + inertia[ENTRY_INDEX[i][i]]
     return total
 
 
-def _stiffened(felt: Vector, E: BodyColumns, W: Vector) -> list[Vector]:
-    """The rows of felt + E W E*."""
+def _stiffened(inertia: Vector, E: BodyColumns, W: Vector) -> list[Vector]:
+    """The rows of inertia + E W E*."""
     for e, w in zip(E, W, strict=True):
-        felt = add(felt, rank_one(e, scale(e, w)))
-    return [tuple(felt[place] for place in row) for row in ENTRY_PLACE]
+        inertia = add(inertia, rank_one(e, scale(e, w)))
+    return [tuple(inertia[entry] for entry in row) for row in ENTRY_INDEX]
 
 
 def _held(e: Vector, column: Vector, E: BodyColumns, W: Vector) -> Vector:
@@ -149,13 +149,13 @@ def _left_of_forces(E: BodyColumns, W: Vector, X: BodyColumns, a: Vector, beta: 
 
 
 def _factored(chain: Chain, k: LinkNumber, rows: list[Vector]) -> SystemFactors:
-    """A pivot that is only rounding is complained of as that of joint k."""
+    """Factor the rows; a pivot that is numerically zero flags joint k."""
     return factored(rows, lambda i, pivot: chain.positive(k, pivot, lambda: rows[i][i]))
 
 
-def _whole(parts: BodyColumns) -> Vector:
+def _joined(parts: BodyColumns) -> Vector:
     return tuple(x for part in parts for x in part)
 
 
-def _parts(whole: Vector) -> list[Vector]:
-    return [whole[i : i + 6] for i in range(0, len(whole), 6)]
+def _parts(joined: Vector) -> list[Vector]:
+    return [joined[i : i + 6] for i in range(0, len(joined), 6)]

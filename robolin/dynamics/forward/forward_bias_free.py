@@ -1,6 +1,6 @@
-"""Forward dynamics in four sweeps: take all bias torques away first, then solve 𝓜 q̈ = τ', O(n).
+"""Forward dynamics in four sweeps: subtract all bias torques, then solve 𝓜 q̈ = τ', O(n).
 
-A gives the accelerations of the joints, B those of the links as well.
+A computes the accelerations of the joints, B also those of the links.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def forward_bias_free_links(chain: Chain) -> None:
 
     base to tip   ζ(k) = ζ(k+1) + c(k)          a(k) = λ(k) + ζ(k)        with c = Ḣ* q̇
 
-    The base stands still, so that these are the accelerations seen from it; weight is in λ.
+    The base is fixed, so these accelerations are relative to it; gravity is in λ.
     """
     links, qd = forward_kinematics(chain), chain.given("qd")
     lam = bias_free(chain, links)
 
-    # what the links accelerate by without the joints doing so
+    # link accelerations for q̈ = 0
     Hd, zeta = velocities(chain, links, qd).Hd, chain.slots(6)
     zeta[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -41,19 +41,19 @@ def forward_bias_free_links(chain: Chain) -> None:
 
 
 def bias_free(chain: Chain, links: Links) -> Slots:
-    """q̈ as a result, and λ, what the links accelerate by on account of it.
+    """Write q̈ and return λ, the link accelerations caused by q̈.
 
     τ' = τ - τ(q, q̇, q̈ = 0)                                two sweeps of Newton–Euler
     tip to base   z(k) = τ̄ z(k-1) + G τ'(k-1)                ε = τ' - H z
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
     """
-    # take away what it takes to move on as it is
+    # subtract the bias torques
     tau, free = chain.given("tau"), chain.scalars()
     bias = _bias_torques(chain, links)
     for k in chain.tip_to_base():
         free[k] = tau[k] - bias[k]
 
-    # what is left over accelerates the arm as if it stood still
+    # the remaining torque accelerates the arm as if it were at rest
     qdd, lam = response(chain, links, articulated_bodies(chain, links), free)
     for k in chain.tip_to_base():
         chain.out("qdd", (k,), qdd[k])
@@ -61,7 +61,7 @@ def bias_free(chain: Chain, links: Links) -> Slots:
 
 
 def _bias_torques(chain: Chain, links: Links) -> Column:
-    """What it takes to move on without accelerating: Coriolis forces, weight, loads, friction."""
+    """Torques for q̈ = 0: Coriolis forces, gravity, loads and friction."""
     bias = chain.column()
     torques(chain, links, chain.given("qd"), chain.zeros(), bias)
     return bias

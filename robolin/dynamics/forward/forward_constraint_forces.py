@@ -1,10 +1,10 @@
-"""Forward dynamics of a chain by the forces in its joints alone: block-tridiagonal, O(n).
+"""Forward dynamics of a chain from its constraint forces alone: block-tridiagonal, O(n).
 
     T* M⁻¹ T β = T* a₀ - T* M⁻¹ f
 
-Each joint acts on two bodies, so that the row of joint k knows of joints k-1, k and k+1 only.  Its
-six unknowns φ are what the drive transmits, τ less what its rotor takes, and five forces β.  Every
-body needs an inertia in all directions.
+Each joint acts on two bodies, so the row of joint k couples joints k-1, k and k+1 only.  Its six
+unknowns φ are the effort of the drive, τ minus the rotor torque, and five constraint forces β.
+Every body requires an inertia in all directions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from robolin.dynamics.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.dynamics.algebra.inertias import ENTRY_PLACE, articulated_from, rigid_times
+from robolin.dynamics.algebra.inertias import ENTRY_INDEX, articulated_from, rigid_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.small_matrices import (
     Matrix,
@@ -64,7 +64,7 @@ def forward_constraint_forces(chain: Chain) -> None:
             block_row(chain, bodies, k),
         )
 
-        # what the joint outboard does to link k, now that it follows from φ(k)
+        # effect of the joint outboard on link k, as a function of φ(k)
         moved, more = times_vector(N, pull[k]), matrix_times(N, matrix_rows(passed[k], 6))
         own[k] = sub(bodies.free[k], moved)
         give[k] = flat(plus(matrix_times(N, transposed(E)), more))
@@ -78,7 +78,7 @@ def forward_constraint_forces(chain: Chain) -> None:
 
 
 def _go_back(chain: Chain, bodies: Bodies, known: tuple[Slots, Slots, Slots, Slots]) -> None:
-    """q̈ as a result, from base to tip."""
+    """Back substitution from base to tip; writes q̈."""
     x, Y, own, give = known
     phi, a = chain.slots(6), chain.slots(6)
     phi[chain.base], a[chain.base] = (0.0,) * 6, base_acceleration(chain)
@@ -91,9 +91,9 @@ def _go_back(chain: Chain, bodies: Bodies, known: tuple[Slots, Slots, Slots, Slo
 
 
 def forward_by_reduction(chain: Chain) -> int:
-    """The same by cyclic reduction; how many steps it takes on as many processors as joints.
+    """The same by cyclic reduction; returns the number of steps with one processor per joint.
 
-    Blocks far from each other meet, which no loop over neighbours can say; so there is no kernel.
+    It combines distant blocks, which loops over neighbours cannot express, so it is not compiled.
     """
     bodies = _bodies(chain, forward_kinematics(chain))
     links = list(chain.tip_to_base())
@@ -127,8 +127,8 @@ def block_row(
     L = matrix_rows(ZERO36, 6)
     if outboard is not None:
         L = matrix_times(E, matrix_times(here, transposed(matrix_rows(bodies.E[outboard], 6))))
-    wanted = add(bodies.c[k], sub(bodies.free[up], bodies.free[k]))
-    r = flat(_weighed(chain, k, [(y,) for y in times_vector(E, wanted)]))
+    relative = add(bodies.c[k], sub(bodies.free[up], bodies.free[k]))
+    r = flat(_weighed(chain, k, [(y,) for y in times_vector(E, relative)]))
     zero = matrix_rows(ZERO36, 6)
     return BlockRow(
         minus(zero, _weighed(chain, k, L)),
@@ -161,8 +161,8 @@ def _bodies(chain: Chain, links: Links) -> Bodies:
 
 
 def _inverse(chain: Chain, k: LinkNumber, M: Vector) -> list[Vector]:
-    """M⁻¹; a body without inertia in some direction is complained of as that of joint k."""
-    rows = [tuple(M[place] for place in row) for row in ENTRY_PLACE]
+    """M⁻¹; a body without inertia in some direction flags joint k."""
+    rows = [tuple(M[place] for place in row) for row in ENTRY_INDEX]
 
     def positive(i: int, pivot: Scalar) -> Scalar:
         return chain.positive(k, pivot, lambda: rows[i][i])

@@ -1,7 +1,7 @@
-"""Forward dynamics in two sweeps with velocities that are a little old, O(n).
+"""Forward dynamics in two sweeps with velocities of the previous step, O(n).
 
-Whoever simulates has the velocities V that the last sweep from base to tip left behind.  Taken for
-those of now they save a sweep, at the price of an error that grows with how much has changed.
+A simulation has the link velocities V of its previous sweep from base to tip.  Reusing them saves a
+sweep, but causes an error that grows with the change of velocity between the steps.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articul
 
 
 def forward_delayed(chain: Chain) -> None:
-    """q̈ from q, q̇, τ, and δq̇: by how much q̇ has changed since V was swept.
+    """q̈ from q, q̇, τ, and δq̇: the change of q̇ since V was computed.
 
-    V here stands for what a simulation keeps; in it nothing is computed twice.
+    This function computes the old V, which a simulation would store.
     """
     links, qd, change = forward_kinematics(chain), chain.given("qd"), chain.given("dqd")
     before = chain.scalars()
@@ -30,18 +30,18 @@ def forward_delayed(chain: Chain) -> None:
 
 
 def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slots:
-    """q̈ as a result with the biases of old velocities, and V for the next time.
+    """Write q̈ with the bias forces of the old velocities; return V for the next step.
 
-    tip to base   z(k) = z⁺(k-1) + S[V] M V + f0        ε = τ - H z       V as it was
+    tip to base   z(k) = z⁺(k-1) + S[V] M V + f0        ε = τ - H z       V of the last step
                   z⁺(k) = z + P c + G (ε - H P c)       with c = V x H* q̇
-    base to tip   V(k) = V(k+1) + H* q̇                  for the next time
+    base to tip   V(k) = V(k+1) + H* q̇                  for the next step
                   q̈(k) = ε/D - G* (λ(k+1) + c)          λ(k) = λ(k+1) + H* q̈ + c
     """
     qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
     epsilon, c, z_plus = chain.scalars(), chain.slots(6), chain.sums(6)
     needed = conserving_torques(chain, links, qd)
 
-    # innovations: the torque left over once everything outboard has taken its share
+    # innovations: the torque minus the contribution of everything outboard
     for k in chain.tip_to_base():
         H, body = links.H[k], chain.groups.outermost(k) if chain.groups else k
         c[k] = scale(motion_cross(old[body], H), qd[k])
@@ -51,7 +51,7 @@ def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slot
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
         z_plus.add_to_parent(k, add(add(z, articulated_times(art.P[k], c[k])), share))
 
-    # velocities and accelerations in one go
+    # velocities and accelerations in one sweep
     V, lam = chain.slots(6), chain.slots(6)
     V[chain.base], lam[chain.base] = ZERO6, base_acceleration(chain)
     for k in chain.base_to_tip():

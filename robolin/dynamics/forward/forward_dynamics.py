@@ -1,4 +1,4 @@
-"""Forward dynamics: the accelerations that torques cause (articulated bodies, O(n))."""
+"""Forward dynamics: accelerations from torques (articulated-body algorithm, ABA, O(n))."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def forward_dynamics(chain: Chain) -> None:
 
 
 def nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
-    """The same, and the links and articulated bodies that a linearization goes on with."""
+    """The same, with the links and articulated bodies that a linearization reuses."""
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     qdd = hinge_accelerations(chain, links, art)
@@ -28,7 +28,7 @@ def nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
 
 
 def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars:
-    """Two sweeps with the velocity terms carried along.
+    """Two sweeps with the velocity terms included.
 
     tip to base   z(k) = z⁺(k-1) + S[V] M V + f0       ε = τ - H z
                   z⁺(k) = z + P c + G (ε - H P c)      with c = Ḣ* q̇
@@ -39,7 +39,7 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
     f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
     epsilon, qdd, c = chain.scalars(), chain.scalars(), chain.slots(6)
 
-    # innovations: the torque left over once everything outboard has taken its share
+    # innovations: the torque minus the contribution of everything outboard
     z_plus = chain.sums(6)
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
@@ -50,7 +50,7 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
         z_plus.add_to_parent(k, add(add(z, articulated_times(art.P[k], c[k])), share))
 
-    # accelerations, each hinge relieved of what the link inboard already does
+    # accelerations, minus the contribution of the link inboard
     lam = chain.slots(6)
     lam[chain.base] = base_acceleration(chain)
     for k in chain.base_to_tip():

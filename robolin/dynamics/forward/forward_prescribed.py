@@ -1,8 +1,8 @@
-"""Forward dynamics where some joints, a base among them, move as they are told, O(n).
+"""Forward dynamics with prescribed motion of some joints, such as a moving base, O(n).
 
-To the free joints a driven one is rigid, and what its motion takes is a bias.  Of a base with six
-freedoms that is Newton–Euler from a velocity and an acceleration other than 0, and articulated
-bodies that end at the base.
+For the free joints a driven joint is rigid, and the torques of its motion are a bias.  For a
+floating base this is Newton–Euler from a nonzero velocity and acceleration of the base, with
+articulated bodies that end at the base.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class DrivenMotion(NamedTuple):
 
 def _nominal(chain: Chain) -> DrivenMotion:
     links, driven = forward_kinematics(chain), chain.given("prescribed")
-    qd, tau, told = (chain.given(name) for name in ("qd", "tau", "qdd"))
+    qd, tau, set_qdd = (chain.given(name) for name in ("qd", "tau", "qdd"))
 
-    # what it takes to move on as told, the free joints without accelerating
+    # torques for the prescribed motion, with q̈ = 0 for the free joints
     bias, rigid, push = chain.column(), chain.scalars(), chain.scalars()
     for k in chain.tip_to_base():
-        rigid[k] = driven[k] * told[k]
+        rigid[k] = driven[k] * set_qdd[k]
     torques(chain, links, qd, rigid, bias)
     for k in chain.tip_to_base():
         push[k] = tau[k] - bias[k]
 
-    # what is left over accelerates the free joints
+    # the remaining torques accelerate the free joints
     art, qdd = articulated_bodies(chain, links, driven), chain.scalars()
     free = apply_inverse_mass(chain, links, art, push)
     for k in chain.tip_to_base():
         qdd[k] = rigid[k] + free[k]
         chain.out("qdd", (k,), qdd[k])
 
-    # and takes torques of the driven ones
+    # torques that the driven joints need
     needed = chain.column()
     torques(chain, links, qd, qdd, needed)
     for k in chain.tip_to_base():
@@ -63,7 +63,7 @@ def _nominal(chain: Chain) -> DrivenMotion:
 
 
 def linearize_forward_prescribed(chain: Chain) -> None:
-    """q̈ and τ as above, and how q̈ changes with τ, q̇, q, and with the q̈ that is told.
+    """q̈ and τ as above, and derivatives of q̈ by τ, q̇, q and the prescribed q̈.
 
     ∂q̈/∂τ = 𝓜⁻¹    ∂q̈/∂q̇ = -𝓜⁻¹ A_D    ∂q̈/∂q = -𝓜⁻¹ B_D    ∂q̈/∂(s q̈) = s - 𝓜⁻¹ 𝓜(·,s)
 
@@ -76,12 +76,12 @@ def linearize_forward_prescribed(chain: Chain) -> None:
 
     driven = chain.given("prescribed")
     for c in chain.tip_to_base():
-        # a torque at joint c, of which a driven one feels nothing
+        # a unit torque at joint c, which has no effect on a driven joint
         push = chain.zeros()
         push[c] = 1.0
         by_torque = apply_inverse_mass(chain, links, art, push)
 
-        # what a change of joint c takes from the others
+        # effect of a change of joint c on the others
         by_qd, by_q = (_taken(chain, links, art, table, c) for table in (AD, BD))
         by_qdd = _taken(chain, links, art, mass, c)
         for k in chain.tip_to_base():

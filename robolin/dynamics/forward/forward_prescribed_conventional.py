@@ -1,7 +1,7 @@
-"""Forward dynamics where some joints move as they are told, by elimination, O(n³).
+"""Forward dynamics with prescribed motion of some joints, by elimination, O(n³).
 
-Rows and columns of driven joints are taken out of 𝓜, which leaves the equations of the free ones.
-Everything runs over independent coordinates, so joints may follow others.
+Rows and columns of driven joints are removed from 𝓜, which leaves the equations of the free ones.
+All loops run over independent coordinates, so mimic joints are supported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def forward_prescribed_conventional(chain: Chain) -> None:
 
 
 class DrivenElimination(NamedTuple):
-    """The links, the factors of 𝓜 with driven rows and columns taken out, s, 1 - s and q̈."""
+    """The links, the factors of 𝓜 with driven rows and columns removed, s, 1 - s and q̈."""
 
     links: Links
     factors: EliminationFactors
@@ -43,16 +43,16 @@ class DrivenElimination(NamedTuple):
 
 def _nominal(chain: Chain) -> DrivenElimination:
     links, qd = forward_kinematics(chain), chain.given("qd")
-    driven, told = (of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
+    driven, set_qdd = (of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
     tau, bias = to_coordinates(chain, chain.given("tau")), chain.column()
     rigid, free = chain.column(), chain.column()
 
-    # what it takes to move on as told, the free joints without accelerating
+    # torques for the prescribed motion, with q̈ = 0 for the free joints
     for j in chain.coordinates():
-        rigid[j], free[j] = driven[j] * told[j], 1.0 - driven[j] * driven[j]
+        rigid[j], free[j] = driven[j] * set_qdd[j], 1.0 - driven[j] * driven[j]
     torques(chain, links, qd, rigid.on_links(), bias)
 
-    # what is left over accelerates the free joints
+    # the remaining torques accelerate the free joints
     factors, x = _factored(chain, links, free), chain.slots(1)
     for j in chain.coordinates():
         x[j] = (free[j] * (tau[j] - bias[j]),)
@@ -61,7 +61,7 @@ def _nominal(chain: Chain) -> DrivenElimination:
     for j in chain.coordinates():
         qdd[j] = out[j] = rigid[j] + x[j][0]
 
-    # and takes torques of the driven ones
+    # torques that the driven joints need
     needed, own = chain.column(), chain.result("tau")
     torques(chain, links, qd, qdd.on_links(), needed)
     for j in chain.coordinates():
@@ -70,9 +70,9 @@ def _nominal(chain: Chain) -> DrivenElimination:
 
 
 def _factored(chain: Chain, links: Links, free: Column) -> EliminationFactors:
-    """𝓜 without the rows and columns of driven joints; what is on their diagonal does not matter.
+    """Factor 𝓜 without the rows and columns of driven joints.
 
-    There it is 1 more than in 𝓜: a joint needs no inertia to move as it is told.
+    Their diagonal entries are arbitrary: 1 is added, since prescribed motion needs no inertia.
     """
     mass = chain.table()
     composite_bodies(chain, links, mass)
@@ -84,26 +84,26 @@ def _factored(chain: Chain, links: Links, free: Column) -> EliminationFactors:
 
 
 def linearize_forward_prescribed_conventional(chain: Chain) -> None:
-    """q̈ and τ as above, and how q̈ changes with τ, q̇, q, and with the q̈ that is told."""
+    """q̈ and τ as above, and derivatives of q̈ by τ, q̇, q and the prescribed q̈."""
     links, factors, driven, free, qdd = _nominal(chain)
     mass, AD, BD = chain.table(), chain.table(), chain.table()
     one = nominal_terms(chain, links, qdd)
     inverse_model(chain, links, one, InverseModel(mass, AD, BD))
 
     gives = ("dqdd_dtau", "dqdd_dqd", "dqdd_dq", "dqdd_dprescribed")
-    by_tau, by_qd, by_q, by_told = (chain.result(name) for name in gives)
+    by_tau, by_qd, by_q, by_prescribed = (chain.result(name) for name in gives)
     for c in chain.coordinates():
-        # what a change of joint c takes from the others, of which driven ones feel nothing
+        # effect of a change of joint c on the free joints; driven joints are not affected
         x = chain.slots(4)
         for r in chain.coordinates():
             taken = (-AD[r, c], -BD[r, c], -mass[r, c])
             x[r] = (0.0, *(free[r] * each for each in taken))
 
-        # and a torque there
+        # and a unit torque at joint c
         x[c] = (free[c], *x[c][1:])
         solve(chain, factors, x)
 
         for r in chain.coordinates():
             by_tau[r, c], by_qd[r, c], by_q[r, c] = x[r][0], x[r][1], x[r][2]
-            by_told[r, c] = driven[c] * x[r][3]
-        by_told[c, c] = driven[c] * (1.0 + x[c][3])
+            by_prescribed[r, c] = driven[c] * x[r][3]
+        by_prescribed[c, c] = driven[c] * (1.0 + x[c][3])

@@ -1,4 +1,4 @@
-"""Forward dynamics in three sweeps: bias forces of the links, not torques of the joints, O(n)."""
+"""Forward dynamics in three sweeps from bias forces of the links, O(n)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def forward_three_sweeps(chain: Chain) -> None:
 def forward_three_sweeps_links(chain: Chain) -> None:
     """C: q̈, and the spatial accelerations of every link at its own origin and of the tip at its.
 
-    base to tip   a(k) = λ(k) + ζ(k)                          with ζ as a is for q̈ = 0
+    base to tip   a(k) = λ(k) + ζ(k)                          with ζ = a for q̈ = 0
 
-    The base stands still, so that these are the accelerations seen from it; weight is in ζ.
+    The base is fixed, so these accelerations are relative to it; gravity is in ζ.
     """
     links = forward_kinematics(chain)
     moving = motion(chain, links, chain.given("qd"), chain.zeros())
     lam, weight = three_sweeps(chain, links, moving), base_acceleration(chain)
 
-    # what the links accelerate by without the joints doing so, less what stands for weight
+    # link accelerations for q̈ = 0, without the base acceleration that represents gravity
     for k in chain.base_to_tip():
         a = at_point(add(lam[k], sub(moving.alpha[k], weight)), links.p[k])
         for i in range(6):
@@ -41,9 +41,9 @@ def forward_three_sweeps_links(chain: Chain) -> None:
 
 
 def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
-    """q̈ as a result, and λ, what the links accelerate by on account of it.
+    """Write q̈ and return λ, the link accelerations caused by q̈.
 
-    base to tip   ζ(k) = M a + S[V] M V + f0                  with a as it is for q̈ = 0
+    base to tip   ζ(k) = M a + S[V] M V + f0                  with a for q̈ = 0
     tip to base   y(k) = z(k) + ζ(k)                          ε = τ - H y
                   z(k+1) = τ̄ y + G τ = y + G ε
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
@@ -53,14 +53,14 @@ def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
     epsilon, z, lam = chain.scalars(), chain.sums(6), chain.slots(6)
     needed = conserving_torques(chain, links, qd)
 
-    # innovations: the torque left over once everything outboard has taken its share
+    # innovations: the torque minus the contribution of everything outboard
     for k in chain.tip_to_base():
         y = add(z[k], zeta[k])
         left = tau[k] - resisting_torque(chain, needed, k, qd[k])
         epsilon[k] = left - dot(links.H[k], y)
         z.add_to_parent(k, add(y, scale(art.G[k], epsilon[k])))
 
-    # accelerations, each hinge relieved of what the link inboard already does
+    # accelerations, minus the contribution of the link inboard
     lam[chain.base] = ZERO6
     for k in chain.base_to_tip():
         up = chain.inboard(k)
@@ -71,7 +71,7 @@ def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
 
 
 def bias_forces(chain: Chain, links: Links, moving: Motion) -> Slots:
-    """The force each link needs to move on while no joint accelerates."""
+    """Bias force of each link: the force for q̈ = 0."""
     zeta = chain.slots(6)
     f0 = external_forces(chain, links)
     for k in chain.base_to_tip():

@@ -1,8 +1,8 @@
-"""Forward dynamics in two sweeps: in with biases for any velocity, out with the velocity, O(n).
+"""Forward dynamics in two sweeps: bias forces as polynomials in the velocity, O(n).
 
-Other ways go out once to find velocities, before articulated bodies are gathered on the way in.
-Bias forces are polynomials of the second degree in the velocity of their link, and stay so when
-they pass a hinge; their 28 coefficients can be gathered before any velocity is known.
+Other algorithms need one sweep outward for the velocities before the articulated bodies.  Bias
+forces are quadratic polynomials in the velocity of their link, and stay quadratic across a hinge.
+So their 28 coefficients can be accumulated before any velocity is known.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def forward_two_sweeps(chain: Chain) -> None:
         V[k] = add(V[up], scale(H, qd[k]))
         c = scale(motion_cross(add(V[k], _beyond(chain, links, k)), H), qd[k])
 
-        # the torque left over, now that the velocity is known, accelerates the hinge
+        # the innovation at the known velocity accelerates the hinge
         carried = add(lam[up], c)
         qdd = art.Dinv[k] * polynomial_at(left[k], V[k]) - dot(art.G[k], carried)
         lam[k] = add(carried, scale(H, qdd))
@@ -56,7 +56,7 @@ def forward_two_sweeps(chain: Chain) -> None:
 
 
 def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
-    """ε of every link for any velocity of it."""
+    """Innovation ε of every link as a polynomial in its velocity."""
     qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
     left, handed = chain.slots(COUNT), chain.sums(6 * COUNT)
     needed = conserving_torques(chain, links, qd)
@@ -66,12 +66,12 @@ def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
         own[0] = plus_external(f0, k, own[0])
         z = [add(a, b) for a, b in zip(polynomial_columns(handed[k]), own, strict=True)]
 
-        # the torque that is left once everything outboard has taken its share
+        # the torque minus the contribution of everything outboard
         felt = tuple(dot(H, column) for column in z)
         driven = tau[k] - resisting_torque(chain, needed, k, qd[k])
         left[k] = (driven - felt[0], *(-x for x in felt[1:]))
 
-        # through the hinge, and seen from the link inboard
+        # through the hinge, as a polynomial in the velocity of the link inboard
         z_plus = _through(z, left[k], _drift(chain, links, k), art.P[k], art.G[k], art.PH[k])
         handed.add_to_parent(k, stored(shifted(z_plus, scale(H, qd[k]))))
     return left
@@ -100,7 +100,7 @@ def _drift(chain: Chain, links: Links, k: LinkNumber) -> PolynomialColumns:
 
 
 def _beyond(chain: Chain, links: Links, k: LinkNumber) -> Vector:
-    """How much faster the body of a joint with several freedoms is than the link of freedom k."""
+    """Velocity of the body of a multi-DoF joint relative to its virtual link k."""
     twist = chain.cell(ZERO6)
     if chain.groups:
         for c in chain.groups.same_joint_outboard(k):

@@ -85,7 +85,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
             chain.out("dqdd_dq", (k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
-        # what hinge k does to everything outboard of it
+        # effect of hinge k on everything outboard of it
         Hd2, Pd2 = gyros.Hd2[k], gyros.Pd2[k]
         EA[k] = sub(
             add(Hd2, half_times(J[k], twice(angular(H)))), articulated_times(Lam[k], gyros.YA[k])

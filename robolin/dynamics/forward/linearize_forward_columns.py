@@ -1,7 +1,7 @@
 """The linearized forward dynamics model column by column: Algorithm 5 on unit perturbations.
 
 It needs more operations than Algorithm 6 but shares no formula with its second half, on serial
-chains and trees alike: each is the other's check.
+chains and on trees.  So each algorithm can verify the other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def linearize_forward_columns(chain: Chain) -> None:
 
 
 def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:
-    """𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q column by column: δτ = 1, δq̇ = 1, δq = 1 at each hinge in turn."""
+    """𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q column by column: δτ = 1, δq̇ = 1, δq = 1 at one hinge at a time."""
     one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd = chain.given("qd")
@@ -50,7 +50,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
         spring = -chain.stiffness(c) if chain.springs else 0.0
         position = UnitPerturbation(spring, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
 
-        # and what it does to every joint
+        # and the response of every joint
         for name, unit in (
             ("dqdd_dtau", torque),
             ("dqdd_dqd", velocity),
@@ -73,7 +73,7 @@ def response(
     c: LinkNumber,
     unit: UnitPerturbation,
 ) -> Scalars:
-    """Accelerations for a unit perturbation of hinge c; only its own path and subtree are moved.
+    """Accelerations for a unit perturbation of hinge c, which acts on its own path and subtree.
 
     inboard of c    ε(k) = -H z       z = z + G ε          ν = ε/D
     at c            ε = δτ - H Y      z = Y + G ε          ν = ε/D
@@ -85,7 +85,7 @@ def response(
         drift[k] = ZERO6
     drift[c] = unit.drift
 
-    # hinge c, and the hinges inboard that feel it push
+    # hinge c, and the hinges inboard that it acts on
     epsilon = unit.torque - dot(links.H[c], unit.force)
     nu[c] = art.Dinv[c] * epsilon
     z = chain.cell(add(unit.force, scale(art.G[c], epsilon)))
@@ -99,7 +99,7 @@ def response(
     for k in chain.outboard_of(c):
         nu[k] = -dot(gyros.Ghat[k], spin)
 
-    # accelerations, each hinge relieved of what the link inboard already does
+    # accelerations, minus the contribution of the link inboard
     dqdd, lam = chain.scalars(), chain.slots(6)
     lam[chain.base] = ZERO6
     for k in chain.base_to_tip():

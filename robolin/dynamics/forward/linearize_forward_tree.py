@@ -1,8 +1,8 @@
 """The linearized forward dynamics model of a tree, O(n²): Algorithm 6 with branches.
 
-Algorithm 6 finds what reaches hinge k from links outboard of it by one recursion and what reaches
-it from inboard by another.  On a tree there are also links beside k, on other branches.  The
-response of the whole tree to a torque at k covers them together with the outboard ones.
+Algorithm 6 computes the effect of links outboard of hinge k by one recursion and the effect of
+links inboard by another.  On a tree there are also links on other branches.  The response of the
+whole tree to a torque at k covers them together with the outboard links.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     j inboard   A_C(k,j) += W F_A(j) + Q H*(j)             B_C(k,j) += W F_B(j) + Q Ḣ*(j)
                 W = G* at first,  W = W - (W H*(j)) G*(j)
 
-    λ is the response to a unit torque at k.  By reciprocity it is also how hinge k responds to
-    a force on link j, which is all that a perturbation does unless j carries k.
+    λ is the response to a unit torque at k.  By reciprocity it is also the response of hinge k to
+    a force on link j, which is the only effect of a perturbation unless j carries k.
     """
     one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
@@ -46,7 +46,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     dqdd_dqd, dqdd_dq = chain.result("dqdd_dqd"), chain.result("dqdd_dq")
 
     for k in chain.tip_to_base():
-        # links that push on hinge k through the tree
+        # links that act on hinge k through the tree
         _respond(chain, links, art, k, gyros, slopes)
 
         # links that carry hinge k along
@@ -64,7 +64,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
 
 
 class OutboardEffects(NamedTuple):
-    """Ĝ* - G* J (3) of every link, and what unit δq̇ and δq of its hinge do outboard: F_A, F_B."""
+    """Ĝ* - G* J (3) of every link, and the effect F_A, F_B of unit δq̇ and δq outboard of it."""
 
     row: Slots
     FA: Slots
@@ -89,7 +89,7 @@ def _outboard_effects(
 def _respond(
     chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, slopes: Scalars
 ) -> None:
-    """A unit torque at hinge k, and what it tells about every link.
+    """Response of every hinge and link to a unit torque at hinge k.
 
     inboard of k   ε(j) = -H z       z = z + G ε       ν = ε/D       from  z = G(k), ν = 1/D at k
     base to tip    y(j) = ν - G* λ(j+1) = 𝓜⁻¹(k,j)                   λ(j) = λ(j+1) + H* y

@@ -1,6 +1,6 @@
-"""Algorithm 5b: the change of acceleration for one small change of the motion, O(n).
+"""Algorithm 5b: the perturbation of acceleration for one perturbation of the motion, O(n).
 
-Forward dynamics with other inputs: the perturbed motion takes the place of the velocity terms.
+Forward dynamics with other inputs: the perturbed motion replaces the velocity terms.
 It needs no articulated gyroscopic matrices and so fewer operations than Algorithm 5.
 """
 

@@ -1,4 +1,4 @@
-"""Algorithm 5 as the paper has it, through articulated gyroscopic matrices, O(n)."""
+"""Algorithm 5 as in the paper, with articulated gyroscopic matrices, O(n)."""
 
 from __future__ import annotations
 

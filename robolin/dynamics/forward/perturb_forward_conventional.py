@@ -1,4 +1,4 @@
-"""Algorithm 3: the change of acceleration by Algorithm 1 and a solve with 𝓜."""
+"""Algorithm 3: the perturbation of acceleration by Algorithm 1 and a solve with 𝓜."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from robolin.dynamics.mass_matrix.elimination import solve_difference, to_coordi
 
 def perturb_forward_conventional(chain: Chain) -> None:
     """δq̈ = 𝓜⁻¹ (δτ - (A_D δq̇ + B_D δq))."""
-    # the change that is applied, and the one that it takes not to accelerate otherwise
+    # the applied δτ, and the δτ for δq̈ = 0
     links = forward_kinematics(chain)
     applied, needed = to_coordinates(chain, chain.given("dtau")), chain.column()
     perturbed_torques(chain, links, chain.zeros(), needed)
 
-    # what is left over accelerates
+    # the difference accelerates
     factors = factored_mass_matrix(chain, links)
     dqdd, out = solve_difference(chain, factors, applied, needed), chain.result("dqdd")
     for j in chain.coordinates():

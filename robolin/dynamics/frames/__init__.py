@@ -1,1 +1,1 @@
-"""How frames move, and how the arm feels there."""
+"""Kinematics of frames and operational-space dynamics."""

@@ -1,4 +1,4 @@
-"""How the motion of a frame changes with the state: ∂V/∂q, ∂a/∂q̇ and ∂a/∂q, O(n).
+"""Derivatives of the motion of a frame by the state: ∂V/∂q, ∂a/∂q̇ and ∂a/∂q, O(n).
 
 ∂V/∂q̇ and ∂a/∂q̈ are the Jacobian itself.
 """
@@ -17,11 +17,11 @@ from robolin.dynamics.links.link_poses import Links, forward_kinematics
 def frame_derivatives(chain: Chain) -> None:
     """Derivatives of the spatial and of the classical motion of the frame at q, q̇, q̈.
 
-    Spatial vectors are referred to the place where the frame's point r is now, which stays:
+    Spatial vectors are referred to the current position of the frame's point r, which is fixed:
 
-        δV = [δV_ang; δV_lin + δV_ang x r]            and δa alike
+        δV = [δV_ang; δV_lin + δV_ang x r]            and the same for δa
 
-    The classical ones follow the point, which moves by δr = H_lin + h x r with the joint:
+    Classical vectors follow the point, which moves by δr = H_lin + h x r with the joint:
 
         δv = δV_lin + δV_ang x r + w x δr
         δr̈ = δa_lin + δa_ang x r + ẇ x δr + δw x v + w x δv
@@ -31,14 +31,14 @@ def frame_derivatives(chain: Chain) -> None:
     V, a = motion_at_tip(moving, tip)
 
     for k in chain.path_of(tip.link):
-        # at a place that stays
+        # at a fixed point
         J = at_point(links.H[k], tip.r)
         dV_dq, da_dqd, da_dq = changes = spatial_changes(chain, links, moving, tip, k)
         _out_column(chain, "dspatial_velocity_dq", k, dV_dq)
         _out_column(chain, "dspatial_acceleration_dqd", k, da_dqd)
         _out_column(chain, "dspatial_acceleration_dq", k, da_dq)
 
-        # the same for a point that moves along
+        # at the point that moves with the frame
         dtwist_dq, seen_dqd, seen_dq = classical_changes(J, V, a, changes)
         _out_column(chain, "dtwist_dq", k, dtwist_dq)
         _out_column(chain, "dclassical_acceleration_dqd", k, seen_dqd)
@@ -51,13 +51,13 @@ Changes = tuple[Vector, Vector, Vector]
 def spatial_changes(
     chain: Chain, links: Links, moving: Motion, tip: TipFrame, k: LinkNumber
 ) -> Changes:
-    """∂V/∂q, ∂a/∂q̇ and ∂a/∂q of joint k, referred to where the frame's point is now."""
+    """∂V/∂q, ∂a/∂q̇ and ∂a/∂q of joint k, referred to the current position of the frame's point."""
     dV_dq, da_dqd, da_dq = link_changes(chain, links, moving, tip, k)
     return at_point(dV_dq, tip.r), at_point(da_dqd, tip.r), at_point(da_dq, tip.r)
 
 
 def classical_changes(J: Vector, V: Vector, a: Vector, changes: Changes) -> Changes:
-    """The same for a point that moves along, from its column J of the Jacobian, V and a."""
+    """The same for the point that moves with the frame, from its Jacobian column J, V and a."""
     dV_dq, da_dqd, da_dq = changes
     h, dr, w, v, turning = J[:3], J[3:], V[:3], V[3:], a[:3]
     dw, dv = dV_dq[:3], add(dV_dq[3:], cross(w, dr))
@@ -69,9 +69,9 @@ def classical_changes(J: Vector, V: Vector, a: Vector, changes: Changes) -> Chan
 def link_changes(
     chain: Chain, links: Links, moving: Motion, tip: TipFrame, k: LinkNumber
 ) -> Changes:
-    """By how much V and a of the frame's link change with q, q̇ of joint k.
+    """Derivatives of V and a of the frame's link by q and q̇ of joint k.
 
-    A joint carries along all that is outboard of it; p is the link it sits on.
+    A joint moves everything outboard of it; p is the link it is mounted on.
 
     ∂V/∂q = Ṗ* - V x H*      ∂a/∂q̇ = Ḣ* + Ṗ* - V x H*      ∂a/∂q = P̈* - V x Ṗ* - a x H*
     Ṗ* = V(p) x H*           P̈* = a(p) x H* + V(p) x Ṗ*

@@ -1,8 +1,8 @@
-"""How frames and links move: velocity, spatial and classical acceleration, O(n).
+"""Motion of frames and links: velocity, spatial and classical acceleration, O(n).
 
-Spatial acceleration is the rate of the spatial velocity at a place that stands still, the papers'
-a.  Classical acceleration is that of the point which moves along, what a camera sees.  Both are in
-world axes, and neither contains weight: a link that stands still does not accelerate.
+Spatial acceleration, the papers' a, is the rate of the spatial velocity at a fixed point.
+Classical acceleration is that of the point which moves with the link.  Both are in world axes, and
+neither contains gravity: the acceleration of a link at rest is zero.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 def frame_motion(chain: Chain) -> None:
     """Pose, twist and both accelerations of the frame from q, q̇ and q̈."""
-    # where the frame is, and how its link moves
+    # pose of the frame, and motion of its link
     links = forward_kinematics(chain)
     tip = tip_frame(chain, links)
     V, a = motion_at_tip(motion_without_gravity(chain, links), tip)
@@ -63,7 +63,7 @@ def motion_at_tip(moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
 
 
 def motion_without_gravity(chain: Chain, links: Links) -> Motion:
-    """V, Ḣ* and a of every link from a base that stands still: a(k) = a(k+1) + H* q̈ + Ḣ* q̇."""
+    """V, Ḣ* and a of every link with a fixed base: a(k) = a(k+1) + H* q̈ + Ḣ* q̇."""
     qd, qdd = chain.given("qd"), chain.given("qdd")
     moving, a = velocities(chain, links, qd), chain.slots(6)
     a[chain.base] = ZERO6

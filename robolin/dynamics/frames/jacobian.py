@@ -1,4 +1,4 @@
-"""The Jacobian of a frame: J = B* φ* H*, and what goes with it, O(n)."""
+"""The Jacobian of a frame, J = B* φ* H*, with J̇q̇, pose and twist, O(n)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def jacobian(chain: Chain) -> None:
     links, qd = forward_kinematics(chain, weighed=False), chain.given("qd")
     moving, tip = velocities(chain, links, qd), tip_frame(chain, links)
 
-    # a column for every hinge that moves the frame, and the sum of what they drift by
+    # a column for every hinge that moves the frame, and the sum of their drift Ḣ* q̇
     bias = chain.cell(ZERO6)
     for k in chain.path_of(tip.link):
         column = at_point(links.H[k], tip.r)

@@ -1,6 +1,6 @@
-"""The arm as it feels at one frame: Λ a + μ = F, with Λ⁻¹ = J 𝓜⁻¹ J* found without J or 𝓜, O(n).
+"""Operational-space dynamics Λ a + μ = F, with Λ⁻¹ = J 𝓜⁻¹ J* computed without J or 𝓜, O(n).
 
-a is the classical acceleration of the frame, F a wrench that something applies to it there.
+a is the classical acceleration of the frame, F an external wrench on it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.inertias import (
-    ENTRY_PLACE,
+    ENTRY_INDEX,
     ZERO_ARTICULATED,
     articulated_times,
     rank_one,
@@ -28,33 +28,33 @@ from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
-# a pivot below this share of what it was before elimination is a direction the arm cannot move in
+# a pivot below this fraction of its value before elimination is a singular direction
 LOST_RANK = 1e-10
-# no pivot grows in an elimination, so none ever keeps twice its size
+# pivots never grow during elimination, so a required ratio of 2 always fails
 MORE_THAN_ALL = 2.0
 
 INVERSE, INERTIA = "operational_inertia_inverse", "operational_inertia"
 
 
 def operational_space_inverse(chain: Chain) -> None:
-    """Λ⁻¹, and the acceleration a without F, from q, q̇ and τ: they exist in every state."""
+    """Λ⁻¹, and a for F = 0, from q, q̇ and τ; both exist in every state."""
     operational_inverse(chain)
 
 
 def operational_space(chain: Chain) -> None:
-    """Λ as well, and μ = -Λ a for the a that comes about without F."""
+    """The same with Λ, and μ = -Λ a with a for F = 0."""
     out_inertia(chain, *operational_inverse(chain))
 
 
 def out_inertia(chain: Chain, inverse: Vector, free: Vector) -> None:
-    """Λ and μ as results; a pose in which there is no Λ is complained of."""
+    """Write Λ and μ; flag a singular pose, where Λ does not exist."""
     inertia = symmetric_inverse(chain, INERTIA, inverse, _least_share(chain))
     _out_symmetric(chain, INERTIA, inertia)
     out_spatial(chain, "bias_wrench", tuple(-x for x in articulated_times(inertia, free)))
 
 
 def _least_share(chain: Chain) -> Scalar:
-    """The share that a pivot must keep; fewer than six joints leave none but rounding."""
+    """The fraction that a pivot must keep; with fewer than six joints Λ⁻¹ is singular."""
     joints = chain.cell((0.0,))
     for _ in chain.path_of(chain.tip.link):
         joints.value = (joints.value[0] + 1.0,)
@@ -62,16 +62,16 @@ def _least_share(chain: Chain) -> Scalar:
 
 
 def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
-    """Λ⁻¹ (21) and the free acceleration (6), given out and for further use.
+    """Write and return Λ⁻¹ (21) and the free acceleration (6).
 
-    Λ⁻¹ = T Λ(k) T*, with Λ(k) of the frame's link and T what brings a motion to its point.
+    Λ⁻¹ = T Λ(k) T*, with Λ(k) of the frame's link and T the shift of a motion to its point.
     """
     links = forward_kinematics(chain)
     art, tip = articulated_bodies(chain, links), tip_frame(chain, links)
     Lam = link_responses(chain, links, art)[tip.link]
 
     # the same at the frame's point: columns first, then rows
-    columns = [at_point(tuple(Lam[place] for place in row), tip.r) for row in ENTRY_PLACE]
+    columns = [at_point(tuple(Lam[entry] for entry in row), tip.r) for row in ENTRY_INDEX]
     rows = [at_point(tuple(column[i] for column in columns), tip.r) for i in range(6)]
     inverse = tuple(rows[i][j] for i in range(6) for j in range(i, 6))
     free = free_acceleration(chain, links, hinge_accelerations(chain, links, art), tip)
@@ -80,14 +80,14 @@ def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
 
 
 def out_inverse(chain: Chain, tip: TipFrame, inverse: Vector, free: Vector) -> None:
-    """Λ⁻¹ and the free acceleration as results, with the axes they can be turned into."""
+    """Write Λ⁻¹ and the free acceleration, with the rotation to the frame's axes."""
     _out_symmetric(chain, INVERSE, inverse)
     out_spatial(chain, "free_acceleration", free)
     out_rotation(chain, tip)
 
 
 def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
-    """How every link gives way to a force on itself, the diagonal of ψ* H* D⁻¹ H ψ.
+    """Response of every link to a force on itself: the diagonal of ψ* H* D⁻¹ H ψ.
 
     Λ(k) = τ̄* Λ(k+1) τ̄ + H* D⁻¹ H        from  Z = Λ(k+1) G,  L = 1/D + G* Z,  U = L H - Z*:
          = Λ(k+1) + H* U - Z H
@@ -97,7 +97,7 @@ def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
     for k in chain.base_to_tip():
         up, H, G = chain.inboard(k), links.H[k], art.G[k]
 
-        # the link inboard gives way, the hinge takes part of it and gives way itself
+        # response of the link inboard, transmitted through the hinge, plus that of the hinge
         Z = articulated_times(Lam[up], G)
         U = sub(scale(H, art.Dinv[k] + dot(G, Z)), Z)
         Lam[k] = sub(add(Lam[up], rank_one(H, U)), rank_one(Z, H))
@@ -105,11 +105,11 @@ def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
 
 
 def free_acceleration(chain: Chain, links: Links, qdd: Scalars, tip: TipFrame) -> Vector:
-    """J q̈ + J̇ q̇ with the q̈ that the torques and loads there are cause."""
+    """J q̈ + J̇ q̇ with the q̈ caused by the given torques and loads."""
     qd = chain.given("qd")
     moving, a = velocities(chain, links, qd), chain.cell(ZERO6)
 
-    # what every hinge that moves the frame adds to its acceleration
+    # contribution of every hinge that moves the frame
     for k in chain.path_of(tip.link):
         driven = add(scale(links.H[k], qdd[k]), scale(moving.Hd[k], qd[k]))
         a.value = add(a.value, driven)
@@ -117,26 +117,26 @@ def free_acceleration(chain: Chain, links: Links, qdd: Scalars, tip: TipFrame) -
 
 
 def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vector:
-    """The inverse of a positive symmetric 6x6 matrix (21), swept pivot by pivot in place.
+    """The inverse of a positive definite symmetric 6x6 matrix (21) by the sweep operator.
 
     a(i,j) = a(i,j) - a(i,k) a(k,j) / a(k,k)     a(i,k) = a(i,k) / a(k,k)     a(k,k) = -1 / a(k,k)
     """
     a = list(A)
     for k in range(6):
-        own = ENTRY_PLACE[k][k]
+        own = ENTRY_INDEX[k][k]
 
-        # a pivot that has lost nearly all of its size is a direction without motion
+        # a pivot that has lost nearly all of its size is a singular direction
         pivot = 1.0 / chain.regular(name, a[own], A[own] * least)
-        column = [a[ENTRY_PLACE[i][k]] for i in range(6)]
+        column = [a[ENTRY_INDEX[i][k]] for i in range(6)]
         others = [i for i in range(6) if i != k]
 
-        # every other row and column gives up its share
+        # update every other row and column
         for i in others:
             factor = column[i] * pivot
             for j in others:
                 if j >= i:
-                    a[ENTRY_PLACE[i][j]] = a[ENTRY_PLACE[i][j]] - factor * column[j]
-            a[ENTRY_PLACE[i][k]] = factor
+                    a[ENTRY_INDEX[i][j]] = a[ENTRY_INDEX[i][j]] - factor * column[j]
+            a[ENTRY_INDEX[i][k]] = factor
         a[own] = -pivot
     return tuple(-x for x in a)
 
@@ -144,4 +144,4 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vect
 def _out_symmetric(chain: Chain, name: str, A: Vector) -> None:
     for i in range(6):
         for j in range(6):
-            chain.out(name, (i, j), A[ENTRY_PLACE[i][j]])
+            chain.out(name, (i, j), A[ENTRY_INDEX[i][j]])

@@ -1,4 +1,4 @@
-"""The arm as it feels at one frame by elimination in 𝓜, also where joints follow others, O(n³).
+"""Operational-space dynamics by elimination in 𝓜, also with mimic joints, O(n³).
 
 Λ⁻¹ = J 𝓜⁻¹ J* = Y* D⁻¹ Y  with  L Y = J*  and  𝓜 = L D L*
 """
@@ -16,17 +16,17 @@ from robolin.dynamics.mass_matrix.elimination import EliminationFactors
 
 
 def operational_space_inverse_conventional(chain: Chain) -> None:
-    """Λ⁻¹, and the acceleration a without F, from q, q̇ and τ: they exist in every state."""
+    """Λ⁻¹, and a for F = 0, from q, q̇ and τ; both exist in every state."""
     _inverse(chain)
 
 
 def operational_space_conventional(chain: Chain) -> None:
-    """Λ as well, and μ = -Λ a for the a that comes about without F."""
+    """The same with Λ, and μ = -Λ a with a for F = 0."""
     out_inertia(chain, *_inverse(chain))
 
 
 def _inverse(chain: Chain) -> tuple[Vector, Vector]:
-    """Λ⁻¹ (21) and the free acceleration (6), given out and for further use."""
+    """Write and return Λ⁻¹ (21) and the free acceleration (6)."""
     links = forward_kinematics(chain)
     tip = tip_frame(chain, links)
     qdd, factors = accelerations_conventional(chain, links)
@@ -46,7 +46,7 @@ def _inverse(chain: Chain) -> tuple[Vector, Vector]:
 
 
 def _transposed_jacobian(chain: Chain, links: Links, tip: TipFrame) -> Slots:
-    """What each coordinate moves the frame by: its own hinge, and those that follow it."""
+    """J*: the columns of each coordinate's own hinge and of its mimic joints, summed."""
     rows = [chain.column() for _ in range(6)]
     for j in chain.coordinates():
         for row in rows:

@@ -1,8 +1,8 @@
-"""The frame that a question is about, and spatial vectors brought to its point.
+"""The frame of a kinematic query, and spatial vectors referred to its point.
 
-All vectors of the recursions are referred to the inertial frame's own origin.  Seen from another
-point r, a motion X = [a; b] is [a; b + a x r]: for a velocity, how the point of the body moves that
-is at r now; for a spatial acceleration, its rate at a place that stands still.
+All vectors of the recursions are referred to the inertial frame's own origin.  Referred to another
+point r, a motion X = [a; b] is [a; b + a x r].  For a velocity this is the velocity of the body
+point currently at r; for a spatial acceleration it is the rate at that fixed point.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from robolin.dynamics.links.link_poses import Links, frame_origin
 
 
 class TipFrame(NamedTuple):
-    """The link it is on, its rotation R (9), and its point r (3) from the inertial frame."""
+    """The frame's link, its rotation R (9), and its point r (3) from the inertial frame."""
 
     link: LinkNumber
     R: Vector
@@ -24,13 +24,13 @@ class TipFrame(NamedTuple):
 
 
 def tip_frame(chain: Chain, links: Links) -> TipFrame:
-    """The frame that kinematic questions are about, where it is now."""
+    """Current pose of the frame for which kinematic quantities are computed."""
     return placed_frame(chain.tip, links)
 
 
 def placed_frame(place: FramePlace, links: Links) -> TipFrame:
     """R = R(k) axes and r = p(k) + R(k) point, on link k."""
-    # the frame is fixed to its link, whose axes and origin carry it along
+    # the frame is fixed to its link
     R, p = links.R[place.link], links.p[place.link]
     return TipFrame(place.link, rotate_rotation(R, place.axes), add(p, rotate(R, place.point)))
 
@@ -41,18 +41,18 @@ def at_point(X: Vector, r: Vector) -> Vector:
 
 
 def classical(V: Vector, a: Vector) -> Vector:
-    """[ẇ; r̈] of the point that V = [w; v] and a = [ẇ; …] are referred to: r̈ has w x v besides."""
+    """[ẇ; r̈] of the point that V = [w; v] and a = [ẇ; …] are referred to: adds w x v."""
     return a[:3] + add(a[3:], cross(V[:3], V[3:]))
 
 
 def out_spatial(chain: Chain, name: str, X: Vector) -> None:
-    """A spatial vector as a result."""
+    """Write a spatial vector."""
     for i in range(6):
         chain.out(name, (i,), X[i])
 
 
 def out_pose(chain: Chain, links: Links, tip: TipFrame) -> None:
-    """Where the frame is in the root frame of the description."""
+    """Write the pose of the frame in the root frame of the description."""
     # recursions start at the inertial frame, descriptions at their root frame
     position = add(tip.r, frame_origin(chain, links))
     for i in range(3):
@@ -61,7 +61,7 @@ def out_pose(chain: Chain, links: Links, tip: TipFrame) -> None:
 
 
 def out_rotation(chain: Chain, tip: TipFrame) -> None:
-    """The frame's axes as the columns of a matrix."""
+    """Write the frame's axes as the columns of a matrix."""
     for i in range(3):
         for j in range(3):
             chain.out("rotation", (i, j), tip.R[3 * i + j])

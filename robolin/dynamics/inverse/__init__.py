@@ -1,1 +1,1 @@
-"""Torques from motions, and how they change."""
+"""Inverse dynamics, its linearizations and its regressors."""

@@ -1,4 +1,4 @@
-"""How torques change where joints sit elsewhere, and links elsewhere on their joints, O(n²)."""
+"""Derivatives of torques by the placements of joints and of links on their joints, O(n²)."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from robolin.dynamics.links.link_motion import Motion, motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, nonfollower_correction, plus_external
 
-# the columns of a link: its joint turned, slid on the link inboard; itself on its joint likewise
+# columns of a link: rotations, translations of its joint on the link inboard; of it on its joint
 JOINT, BODY = 0, 6
 
 
 def geometry_derivative(chain: Chain) -> None:
-    """∂τ/∂(placements): a placement is the coordinate of a hinge T that stays where it is.
+    """∂τ/∂(placements): a placement is treated as the coordinate of a virtual hinge T at rest.
 
-    So its column of B_D is as in Algorithm 2, with the rates of an axis that its carrier p takes
-    along: k + 1 for the joint of link k, k itself for the link on its joint.
+    So its column of B_D is as in Algorithm 2, with the rates of an axis fixed in its carrier p:
+    p = k + 1 for the joint of link k, p = k for the link on its joint.
 
         Ṫ = V(p) x T                            T̈ = a(p) x T + V(p) x Ṫ
         ∂τ(j) = H(j) [R(k) T̈ + 2 R̂(k) Ṫ + S[T] f(k)]        hinges j inboard of the placement
@@ -50,11 +50,11 @@ def geometry_derivative(chain: Chain) -> None:
     for k in chain.tip_to_base():
         up = chain.inboard(k)
         E, t = chain.placement(k)
-        axes, place = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
-        of_joint = [_placement_change(moving, up, T) for T in _twists(axes, place)]
+        axes, point = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
+        of_joint = [_placement_change(moving, up, T) for T in _twists(axes, point)]
         of_body = [_placement_change(moving, k, T) for T in _twists(links.R[k], links.p[k])]
 
-        # the joint of link k itself is moved by its own placement, but not by the link's on it
+        # the placement of joint k moves hinge k; the placement of the link on its joint does not
         _torques_of_inboard_hinges(chain, links, bodies, k, JOINT, of_joint, chain.inboard_of(k))
         _torques_of_moved_hinges(chain, bodies, k, JOINT, of_joint, chain.subtree_of(k))
         _torques_of_inboard_hinges(chain, links, bodies, k, BODY, of_body, chain.path_of(k))
@@ -63,7 +63,7 @@ def geometry_derivative(chain: Chain) -> None:
 
 
 class CompositeTerms(NamedTuple):
-    """R (10), 2 R̂ (12) and f (6) of what each link carries, X = R H* (6) and X̂ = 2 R̂* H* (3)."""
+    """R (10), 2 R̂ (12) and f (6) of composite bodies, X = R H* (6) and X̂ = 2 R̂* H* (3)."""
 
     R: Slots
     Rhat: Slots
@@ -73,7 +73,7 @@ class CompositeTerms(NamedTuple):
 
 
 def _composite_terms(chain: Chain, links: Links, moving: Motion) -> CompositeTerms:
-    """What composite bodies weigh and transmit, from the tip inward."""
+    """Inertias of composite bodies and transmitted forces, from the tip inward."""
     bodies = CompositeTerms(*(chain.slots(size) for size in (10, 12, 6, 6, 3)))
     R, Rhat, f = chain.sums(10), chain.sums(12), chain.sums(6)
     f0 = external_forces(chain, links)
@@ -99,7 +99,7 @@ class PlacementChange(NamedTuple):
 
 
 def _twists(R: Vector, p: Vector) -> list[Vector]:
-    """Turns about the axes of a frame, then slides along them."""
+    """Unit rotations about the axes of a frame, then unit translations along them."""
     axes = (R[0::3], R[1::3], R[2::3])
     return [*(h + cross(p, h) for h in axes), *(ZERO3 + h for h in axes)]
 
@@ -118,7 +118,7 @@ def _torques_of_inboard_hinges(
     changes: list[PlacementChange],
     hinges: Iterable[LinkNumber],
 ) -> None:
-    """H(j) [R T̈ + 2 R̂ Ṫ + S[T] f] for hinges that stay."""
+    """H(j) [R T̈ + 2 R̂ Ṫ + S[T] f] for hinges inboard of the placement."""
     forces = []
     for T, Td, Tdd in changes:
         gyro = gyroscopic_times(bodies.Rhat[k], twice(angular(Td)))
@@ -136,7 +136,7 @@ def _torques_of_moved_hinges(
     changes: list[PlacementChange],
     hinges: Iterable[LinkNumber],
 ) -> None:
-    """X(j)* T̈ + X̂(j)* Ṫ for hinges that go along."""
+    """X(j)* T̈ + X̂(j)* Ṫ for hinges that the placement moves."""
     for j in hinges:
         for i, (_, Td, Tdd) in enumerate(changes, start=first):
             entry = dot(bodies.X[j], Tdd) + dot(bodies.Xhat[j], angular(Td))
@@ -144,7 +144,7 @@ def _torques_of_moved_hinges(
 
 
 def _loads_that_do_not_turn(chain: Chain, links: Links) -> None:
-    """Take back what loads were turned too much, as linearizations do."""
+    """Subtract the rotation of dead and world loads, as linearizations do."""
     derivative = chain.result("dtau_dgeometry")
     for load in chain.loads:
         if load.model == "follower":
@@ -152,8 +152,8 @@ def _loads_that_do_not_turn(chain: Chain, links: Links) -> None:
         for k in chain.path_of(load.link):
             up = chain.inboard(k)
             E, t = chain.placement(k)
-            axes, place = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
-            twists = [*_twists(axes, place), *_twists(links.R[k], links.p[k])]
+            axes, point = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
+            twists = [*_twists(axes, point), *_twists(links.R[k], links.p[k])]
             for i, T in enumerate(twists):
                 excess = nonfollower_correction(load, links, T)
                 for j in chain.path_of(load.link):

@@ -1,4 +1,4 @@
-"""Inverse dynamics: the torques that a motion needs (recursive Newton–Euler, O(n))."""
+"""Inverse dynamics: torques from a motion (recursive Newton–Euler, RNEA, O(n))."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robolin.dynamics.links.loads import external_forces, plus_external
 
 
 def inverse_dynamics(chain: Chain) -> None:
-    """τ from q, q̇ and q̈; each body is looked at in its own axes, which needs no M(k)."""
+    """τ from q, q̇ and q̈; body forces are computed in body axes, without forming M(k)."""
     links, qd, qdd = forward_kinematics(chain, weighed=False), chain.given("qd"), chain.given("qdd")
     moving = motion(chain, links, qd, qdd)
 
@@ -26,7 +26,7 @@ def inverse_dynamics(chain: Chain) -> None:
 
 
 def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, tau: Sink) -> None:
-    """The same where the inertias M(k) are there already."""
+    """The same with known inertias M(k)."""
     moving = motion(chain, links, qd, qdd)
 
     def inertial(k: LinkNumber) -> Vector:
@@ -53,11 +53,11 @@ def _sum_up(
     f = chain.sums(6)
 
     for k in chain.tip_to_base():
-        # what link k itself needs, and everything it carries
+        # force for link k itself and everything outboard of it
         transmitted = add(f[k], plus_external(f0, k, inertial(k)))
         f.add_to_parent(k, transmitted)
 
-        # only the part along the hinge is the motor's
+        # the motor supplies only the component along the hinge
         along = dot(links.H[k], transmitted)
         rotor = along + chain.armature(k) * qdd[k]
         tau.put((k,), rotor + resisting_torque(chain, needed, k, qd[k]))

@@ -28,7 +28,7 @@ def linearize_inverse(chain: Chain) -> None:
 
 
 class InverseModel(NamedTuple):
-    """Where 𝓜, A_D and B_D go; no 𝓜 where it is known already."""
+    """Outputs for 𝓜, A_D and B_D; None for 𝓜 if it is already known."""
 
     mass: Sink | None
     AD: Sink
@@ -67,10 +67,10 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
         AD.put((k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
         BD.put((k, k), with_stiffness(chain, k, dot(H, unturned), 1.0))
 
-        # the transmitted force turns with hinge k, which only hinges inboard feel
+        # the transmitted force rotates with hinge k, which affects only hinges inboard
         XB[k] = add(unturned, force_cross(H, one.f[k]))
 
-    # columns: what hinges inboard feel of hinge k
+    # columns: effect of hinge k on hinges inboard
     for k, j in chain.inboard_pairs():
         Hj = links.H[j]
         if mass is not None:
@@ -80,7 +80,7 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
         AD.put((j, k), dot(Hj, XA[k]))
         BD.put((j, k), dot(Hj, XB[k]))
 
-    # rows: what hinge k feels of hinges inboard
+    # rows: effect of hinges inboard on hinge k
     for k, j in chain.inboard_pairs():
         AD.put((k, j), dot(X[k], Hd2[j]) + dot(Xhat[k], angular(links.H[j])))
         BD.put((k, j), dot(X[k], one.Hdd[j]) + dot(Xhat[k], angular(one.Pd[j])))

@@ -1,4 +1,4 @@
-"""Algorithm 1: the change of torque for one small change of the motion, O(n)."""
+"""Algorithm 1: the perturbation of torque for one perturbation of the motion, O(n)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robolin.dynamics.links.nominal_terms import nominal_terms
 
 
 def perturb_inverse(chain: Chain) -> None:
-    """δτ from q, q̇, q̈ and small changes of them."""
+    """δτ from q, q̇, q̈ and their perturbations."""
     perturbed_torques(chain, forward_kinematics(chain), chain.given("dqdd"), chain.result("dtau"))
 
 

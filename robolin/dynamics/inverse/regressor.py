@@ -14,14 +14,14 @@ DAMPING_COLUMN, ARMATURE_COLUMN, FRICTION_COLUMN = 10, 11, 12
 
 
 def regressor(chain: Chain) -> None:
-    """Y(j; k): what unit parameters of link k, and of the joint inboard of it, take from hinge j.
+    """Y(j; k): torque at hinge j for unit parameters of link k and of the joint inboard of it.
 
     With angular velocity w, angular acceleration α and classical acceleration c = b + w x u of
-    link k, all in its own axes and at its own origin, its mass m, first moment s and J need
+    link k, all in its own axes and at its own origin, its mass m, first moment s and J need a force
 
         f = [s x c + J α + w x J w;  m c + α x s + w x (w x s)]
 
-    and hinge j, seen from the same place as H*(j) = [e; x], feels H(j) f:
+    and a torque H(j) f at hinge j, with H*(j) = [e; x] in the same axes and at the same origin:
 
         m   x·c
         s   c x e + x x α + (x x w) x w
@@ -32,22 +32,22 @@ def regressor(chain: Chain) -> None:
     moving = motion(chain, links, qd, qdd)
 
     for k in chain.tip_to_base():
-        # how link k moves, as seen from itself
+        # motion of link k in its own axes
         R, p = links.R[k], links.p[k]
         w, u = _seen_from(R, p, moving.V[k])
         alpha, b = _seen_from(R, p, moving.alpha[k])
         c = add(b, cross(w, u))
 
-        # what each of its parameters then takes from every hinge inboard
+        # torque at every hinge inboard for each of its parameters
         for j in chain.path_of(k):
             e, x = _seen_from(R, p, links.H[j])
             turning = add(cross(x, alpha), cross(cross(x, w), w))
-            moments = add(cross(c, e), turning)
+            first = add(cross(c, e), turning)
             rotary = add(_products(e, alpha), _products(cross(e, w), w))
-            for i, value in enumerate((dot(x, c), *moments, *rotary)):
+            for i, value in enumerate((dot(x, c), *first, *rotary)):
                 chain.out("regressor", (j, k, i), value)
 
-        # a joint's own losses and its rotor concern no other joint
+        # friction and rotor of a joint affect no other joint
         chain.out("regressor", (k, k, DAMPING_COLUMN), qd[k])
         chain.out("regressor", (k, k, ARMATURE_COLUMN), qdd[k])
         if chain.friction_velocity is not None:
@@ -65,7 +65,7 @@ def spring_regressor(chain: Chain) -> None:
 
 
 def _turning_rotors(chain: Chain, links: Links, qd: Scalars) -> None:
-    """What armature of a translation takes from other freedoms of its joint: (H*(j) x X)* F q̇."""
+    """Torque (H*(j) x X)* F q̇ of a translation's armature on other axes of its joint."""
     X = relative_twists(chain, links, qd)
     for k in chain.groups.with_partners():
         twist = X[chain.groups.outermost(k)]

@@ -1,1 +1,1 @@
-"""Where the links are, how they move, and what acts on them."""
+"""Poses and motion of the links, and the forces that act on them."""

@@ -1,4 +1,4 @@
-"""Energies of the arm, and the power that reaches it from outside."""
+"""Kinetic and potential energy of the arm, and the external power."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robolin.dynamics.links.loads import external_forces
 
 
 def energy(chain: Chain) -> None:
-    """Kinetic and potential energy from q and q̇; a mass at the root frame's origin has none.
+    """Kinetic and potential energy from q and q̇; zero height is the root frame's origin.
 
     kinetic    ½ Σ V* M V + ½ Σ armature q̇²
     potential  - Σ m g·c + ½ Σ k (q - rest)²
@@ -25,9 +25,9 @@ def energy(chain: Chain) -> None:
     for k in chain.tip_to_base():
         twice, weight = sums.value
         M, rotor = links.M[k], chain.armature(k) * qd[k] * qd[k]
-        first_moment = add(M[1:4], scale(frame_origin(chain, links), M[0]))
+        mass_com = add(M[1:4], scale(frame_origin(chain, links), M[0]))
         twice = twice + (dot(V[k], rigid_times(M, V[k])) + rotor)
-        weight = weight + dot(chain.gravity, first_moment)
+        weight = weight + dot(chain.gravity, mass_com)
         if chain.springs:
             stretch = q[k] - chain.rest(k)
             weight = weight - chain.stiffness(k) * stretch * stretch * 0.5
@@ -40,18 +40,18 @@ def energy(chain: Chain) -> None:
 
 
 def power(chain: Chain) -> None:
-    """The power from q, q̇ and τ that torques and loads feed in, less what friction takes.
+    """Power of torques and loads minus friction, from q, q̇ and τ.
 
     Σ q̇ (τ - loss(q̇)) - Σ V* f0
     """
     qd, tau = chain.given("qd"), chain.given("tau")
 
-    # what the joints feed in
+    # power of the joints
     fed = chain.cell((0.0,))
     for k in chain.tip_to_base():
         fed.value = (fed.value[0] + qd[k] * (tau[k] - friction_loss(chain, k, qd[k])),)
 
-    # what leaves through the loads
+    # power lost to the loads
     if chain.loads:
         links = forward_kinematics(chain)
         V, f0 = velocities(chain, links, qd).V, external_forces(chain, links)

@@ -1,15 +1,15 @@
 """Armature of the translations of multi-DoF joints.
 
 The kinetic energy ½ Σ a(k) q̇(k)² of the translations is that of a mass which moves with the body
-relative to the link p that carries the joint.  Velocities q̇ are in the axes of the body, so that
-a q̈ is not the whole force: the axes turn.  With X = V(body) - V(p) and the unit force
+relative to the link p that carries the joint.  Velocities q̇ are in the axes of the body, which
+rotate, so that a q̈ is not the total force.  With X = V(body) - V(p) and the unit force
 F(k) = [r x h; h] along translation k at the body's origin r,
 
     L    = Σ a(k) q̇(k) F(k)                       momentum relative to p
-    b(j) = H(j) S[X] L = (H*(j) x X)* L           for every freedom j of the joint
+    b(j) = H(j) S[X] L = (H*(j) x X)* L           for every axis j of the joint
 
-which is a ω x v where all translations have the same armature a.  Rotations have no such term if
-their armatures are equal, as those of a ball joint are.
+which is a ω x v if all translations have the same armature a.  Rotations have no such term if
+their armatures are equal, as in a ball joint.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def carried_rotors(chain: Chain, links: Links, qd: Scalars) -> CarriedRotors | N
 
 
 def relative_twists(chain: Chain, links: Links, qd: Scalars) -> Slots:
-    """X(body) = Σ H*(k) q̇(k) over the freedoms of its joint."""
+    """X(body) = Σ H*(k) q̇(k) over the axes of its joint."""
     X = chain.slots(6)
     for k in chain.tip_to_base():
         X[k] = ZERO6
@@ -57,7 +57,7 @@ def relative_twists(chain: Chain, links: Links, qd: Scalars) -> Slots:
 
 
 def unit_force(chain: Chain, links: Links, k: LinkNumber) -> Vector:
-    """F(k): H(j) F(k) is 1 for j = k and 0 for the other freedoms; zero if k is a rotation."""
+    """F(k): H(j) F(k) is 1 for j = k and 0 for the other axes; zero if k is a rotation."""
     h = links.H[k][3:]
     return where(chain.turns(k), ZERO6, cross(links.p[chain.groups.outermost(k)], h) + h)
 
@@ -71,7 +71,7 @@ def gyroscopic_torque(chain: Chain, links: Links, rotors: CarriedRotors, k: Link
 def gyroscopic_change(
     chain: Chain, links: Links, at: CarriedRotors, change: CarriedRotors, k: LinkNumber
 ) -> Scalar:
-    """δb(k) for small changes of the velocities; `change` is what they give by themselves."""
+    """δb(k) for perturbed velocities; `change` holds X and L of the perturbation alone."""
     body, H = chain.groups.outermost(k), links.H[k]
     turned = dot(motion_cross(H, change.X[body]), at.L[body])
     return turned + dot(motion_cross(H, at.X[body]), change.L[body])
@@ -80,7 +80,7 @@ def gyroscopic_change(
 def gyroscopic_slope(
     chain: Chain, links: Links, rotors: CarriedRotors, k: LinkNumber, c: LinkNumber
 ) -> Scalar:
-    """∂b(k)/∂q̇(c) for freedoms k and c of one joint."""
+    """∂b(k)/∂q̇(c) for axes k and c of one joint."""
     body, H = chain.groups.outermost(k), links.H[k]
     turned = dot(motion_cross(H, links.H[c]), rotors.L[body])
     carried = dot(motion_cross(H, rotors.X[body]), unit_force(chain, links, c))
@@ -110,13 +110,13 @@ def add_rotor_coriolis(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None
 
 
 def correct_for_rotors(chain: Chain, links: Links, art: Articulated) -> None:
-    """∂q̈/∂q̇(·,c) -= 𝓜⁻¹ [∂b(k)/∂q̇(c)] over the freedoms k of the joint of c."""
+    """∂q̈/∂q̇(·,c) -= 𝓜⁻¹ [∂b(k)/∂q̇(c)] over the axes k of the joint of c."""
     rotors = carried_rotors(chain, links, chain.given("qd"))
     if rotors is None:
         return
     dqdd_dqd = chain.result("dqdd_dqd")
     for c in chain.tip_to_base():
-        # what a velocity of freedom c takes from the freedoms of its own joint
+        # torque at the axes of the joint for a unit velocity of its axis c
         push = chain.scalars()
         for k in chain.tip_to_base():
             slope = gyroscopic_slope(chain, links, rotors, k, c)

@@ -1,15 +1,15 @@
-"""Joints with several freedoms: one link for each, all axes fixed in the body outermost.
+"""Multi-DoF joints: one virtual link per axis, all axes fixed in the body that the joint carries.
 
-    Ḣ*(k) = V(body) x H*(k)                     the axis as its body carries it along
-    Ṗ*(k) = V(p) x H*(k)                        as the link p that the joint sits on would
+    Ḣ*(k) = V(body) x H*(k)                     rate of the axis fixed in its body
+    Ṗ*(k) = V(p) x H*(k)                        rate if it were fixed in the link p inboard
     P̈*(k) = a(p) x H*(k) + V(p) x Ṗ*(k)
 
-With one freedom Ṗ* = Ḣ* and P̈* = Ḧ*, because an axis does not turn about itself.  With several,
-the linearizations meet Ḣ* + Ṗ* where they would meet 2 Ḣ*, and else Ṗ* and P̈*.
+For a single DoF Ṗ* = Ḣ* and P̈* = Ḧ*, because the rotation about an axis does not change it.  For
+several, the linearizations contain Ḣ* + Ṗ* in place of 2 Ḣ*, and Ṗ* and P̈* elsewhere.
 
-When a freedom c moves, the force that reaches the body turns with it.  Hinges inboard feel that,
-S[H*(c)] f, but the other freedoms of the same joint turn as well and feel nothing of it.  The
-recursions run through them nevertheless, and what they add there is taken back here.
+When axis c of a joint moves, the force on the body rotates with it.  This changes the torque at
+hinges inboard by S[H*(c)] f, but not at the other axes of the same joint, which also rotate.  The
+recursions include these axes too; the functions here subtract the excess.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Rates(NamedTuple):
 
 
 def carried_rates(chain: Chain, links: Links, V: Slots, Hd: Slots, alpha: Slots) -> Rates:
-    """What the linearizations need in place of Ḣ* and Ḧ*."""
+    """Rates that the linearizations use in place of Ḣ* and Ḧ*."""
     mean, Pd, Pdd = chain.slots(6), chain.slots(6), chain.slots(6)
     for k in chain.base_to_tip():
         p, H = chain.groups.carrier(k), links.H[k]
@@ -52,12 +52,12 @@ def carried_rates(chain: Chain, links: Links, V: Slots, Hd: Slots, alpha: Slots)
 
 
 def same_joint_terms(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scalars | None:
-    """H(k) S[Σ H*(c) δq(c)] f for the partners c outboard of k; None if no joint has any."""
+    """H(k) S[Σ H*(c) δq(c)] f, axes c of the same joint outboard of k; None without groups."""
     if not chain.groups:
         return None
     own = chain.scalars()
     for k in chain.tip_to_base():
-        # all that the partners turn the body by, and what that would do to hinge k
+        # rotation of the body by the other axes, and its spurious torque at hinge k
         twist = chain.cell(ZERO6)
         for c in chain.groups.same_joint_outboard(k):
             twist.value = add(twist.value, scale(links.H[c], dq[c]))
@@ -66,12 +66,12 @@ def same_joint_terms(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scala
 
 
 def without_same_joint(own: Scalars | None, k: LinkNumber, torque: Scalar) -> Scalar:
-    """The change of torque at k, less what only its own joint's turning made of it."""
+    """The perturbed torque at k minus the spurious terms of its own joint."""
     return torque if own is None else torque - own[k]
 
 
 def subtract_same_joint(chain: Chain, links: Links, f: Slots, BD: Sink) -> None:
-    """B_D(k,c) -= H(k) S[H*(c)] f, for the partners c outboard of k."""
+    """B_D(k,c) -= H(k) S[H*(c)] f, for axes c of the same joint outboard of k."""
     if chain.groups:
         for k in chain.groups.with_partners():
             for c in chain.groups.same_joint_outboard(k):
@@ -79,17 +79,17 @@ def subtract_same_joint(chain: Chain, links: Links, f: Slots, BD: Sink) -> None:
 
 
 def correct_for_groups(chain: Chain, links: Links, art: Articulated, f: Slots) -> None:
-    """∂q̈/∂q(·,c) += 𝓜⁻¹(·,k) H(k) S[H*(c)] f, for the partners c outboard of k."""
+    """∂q̈/∂q(·,c) += 𝓜⁻¹(·,k) H(k) S[H*(c)] f, for axes c of the same joint outboard of k."""
     if not chain.groups:
         return
     dqdd_dq = chain.result("dqdd_dq")
     for k in chain.groups.with_partners():
-        # how the arm responds to hinge k
+        # response of the arm to a unit torque at hinge k
         push = chain.zeros()
         push[k] = 1.0
         column = apply_inverse_mass(chain, links, art, push)
 
-        # to which every partner did too much
+        # times the spurious torque of each axis of the same joint
         for c in chain.groups.same_joint_outboard(k):
             own = dot(links.H[k], force_cross(links.H[c], f[k]))
             for j in chain.tip_to_base():

@@ -1,16 +1,16 @@
-"""What a joint loses: viscous damping and smoothed Coulomb friction.
+"""Joint friction: viscous damping and smoothed Coulomb friction.
 
     loss(q̇)  = d q̇ + μ t                          t = tanh(q̇ / e)
     slope(q̇) = d + (μ / e) (1 - t²)
 
-Coulomb friction counts only when a smoothing velocity e is given: without one it has no slope.
+Coulomb friction requires a smoothing velocity e; without one it is discontinuous and is omitted.
 
 One-sided friction, μ₊ for q̇ > 0 and μ₋ for q̇ < 0, has μ = (μ₊ + μ₋) / 2 and δ = (μ₊ - μ₋) / 2:
 
     loss(q̇)  = d q̇ + (μ + δ t) t
     slope(q̇) = d + ((μ + 2 δ t) / e) (1 - t²)
 
-It is smooth, 0 at rest, and takes energy always, since |δ| ≤ μ.
+It is smooth, 0 at rest, and always dissipates energy, since |δ| ≤ μ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
     if chain.friction_velocity is None:
         return chain.damping(k)
 
-    # 1 - t² as a product, which keeps its digits where t is almost 1
+    # 1 - t² as a product, which stays accurate where t is almost 1
     t = tanh(qd / chain.friction_velocity)
     mu = chain.friction(k)
     if chain.one_sided_friction:
@@ -42,7 +42,7 @@ def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
 
 
 def friction_slopes(chain: Chain) -> Scalars:
-    """The slope of every joint, for algorithms that need each more than once."""
+    """The friction slope of every joint, for algorithms that use each more than once."""
     qd, slopes = chain.given("qd"), chain.scalars()
     for k in chain.tip_to_base():
         slopes[k] = friction_slope(chain, k, qd[k])

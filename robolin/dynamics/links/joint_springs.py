@@ -1,9 +1,9 @@
-"""Springs of joints, and every other torque of a joint that conserves energy.
+"""Joint springs, and other conservative torques of a joint.
 
     spring(q) = k (q - rest)          potential energy ½ k (q - rest)²          slope k
 
 A joint that mimics another has a spring of its own, which acts on the leader through the ratio.
-Arms without springs pay nothing for them.
+Arms without springs need no extra operations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from robolin.dynamics.links.link_poses import Links
 
 
 def conserving_torques(chain: Chain, links: Links, qd: Scalars) -> Scalars | None:
-    """Torques that springs and rotors of multi-DoF joints need; None if there are neither."""
+    """Torques of springs and of rotors of multi-DoF joints; None if the arm has neither."""
     rotors = carried_rotors(chain, links, qd)
     if rotors is None and not chain.springs:
         return None
@@ -36,7 +36,7 @@ def conserving_torques(chain: Chain, links: Links, qd: Scalars) -> Scalars | Non
 def conserving_changes(
     chain: Chain, links: Links, qd: Scalars, dq: Scalars, dqd: Scalars
 ) -> Scalars | None:
-    """How these torques change with positions and velocities; None if there are none."""
+    """Perturbations of these torques by position and velocity; None without such torques."""
     rotors, change = (carried_rotors(chain, links, rates) for rates in (qd, dqd))
     if rotors is None and not chain.springs:
         return None
@@ -50,14 +50,14 @@ def conserving_changes(
 
 
 def resisting_torque(chain: Chain, needed: Scalars | None, k: LinkNumber, qd: Scalar) -> Scalar:
-    """Torque that joint k needs for friction, and for what `conserving_torques` found."""
+    """Torque of joint k against friction and the torques of `conserving_torques`."""
     loss = friction_loss(chain, k, qd)
     return loss if needed is None else loss + needed[k]
 
 
 def with_stiffness(chain: Chain, j: LinkNumber, entry: Scalar, response: Scalar) -> Scalar:
-    """An entry of ∂τ/∂q or -∂q̈/∂q with the share of the spring of joint j.
+    """Add the spring of joint j to an entry of ∂τ/∂q or -∂q̈/∂q.
 
-    response: what a unit torque at joint j contributes to the entry
+    response: contribution of a unit torque at joint j to the entry
     """
     return entry + response * chain.stiffness(j) if chain.springs else entry

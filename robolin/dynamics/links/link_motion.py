@@ -1,4 +1,4 @@
-"""How the links move: velocities, hinge rates and accelerations in the inertial frame."""
+"""Motion of the links: velocities, hinge rates and accelerations in the inertial frame."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def velocities(chain: Chain, links: Links, qd: Scalars) -> Velocities:
     for k in chain.base_to_tip():
         H = links.H[k]
 
-        # the link inboard, and what the hinge adds
+        # velocity of the link inboard plus that of the hinge
         V[k] = add(V[chain.inboard(k)], scale(H, qd[k]))
         if not chain.groups:
             Hd[k] = motion_cross(V[k], H)
@@ -41,7 +41,7 @@ class Motion(NamedTuple):
 
 
 def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
-    """Velocities as above, and accelerations from a base that falls upward against gravity.
+    """Velocities as above, and accelerations with a base that accelerates by -g for gravity.
 
     a(k) = a(k+1) + H*(k) q̈(k) + Ḣ*(k) q̇(k)
     """
@@ -60,7 +60,7 @@ def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
 
 
 def _motion_of_groups(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
-    """The same in two sweeps: all freedoms of a joint must have moved its body first."""
+    """The same in two sweeps: Ḣ* needs the velocity of the joint's body first."""
     V, Hd = velocities(chain, links, qd)
     alpha = chain.slots(6)
     alpha[chain.base] = base_acceleration(chain)
@@ -72,7 +72,7 @@ def _motion_of_groups(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> 
 
 
 def bias_motion(chain: Chain, links: Links, qd: Scalars) -> Motion:
-    """V, Ḣ* and a of every link without q̈ and weight: a(k) = a(k+1) + Ḣ*(k) q̇(k)."""
+    """V, Ḣ* and a of every link without q̈ and gravity: a(k) = a(k+1) + Ḣ*(k) q̇(k)."""
     moving, a = velocities(chain, links, qd), chain.slots(6)
     a[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -81,5 +81,5 @@ def bias_motion(chain: Chain, links: Links, qd: Scalars) -> Motion:
 
 
 def base_acceleration(chain: Chain) -> Vector:
-    """[0; -g]: weight is felt as if the base accelerated upward."""
+    """[0; -g]: gravity is equivalent to an upward acceleration of the base."""
     return ZERO3 + tuple(-g for g in chain.gravity)

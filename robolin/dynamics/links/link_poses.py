@@ -1,4 +1,4 @@
-"""Where the links are: their poses, hinge maps and inertias in the inertial frame."""
+"""Forward kinematics: poses, hinge maps and inertias of the links in the inertial frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from robolin.dynamics.algebra.vectors import (
 class Links(NamedTuple):
     """Rotation R (9), position p (3), hinge map H* (6) and inertia M (10) of every link.
 
-    away: how far the inertial frame has gone along with links, None if with none ever
+    away: shift of the inertial frame that moves along with links; None if it is fixed
     """
 
     R: Slots
@@ -35,25 +35,25 @@ class Links(NamedTuple):
 
 @counted_phase("kinematics")
 def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
-    """Place every link, from the base outward; joint frames have their axis along z.
+    """Poses of all links, from the base outward; joint frames have their axis along z.
 
-    R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           turning
-    R(k)  = R(k+1) E(k)                        p(k) = p(k+1) + R(k+1) t(k) + h q     sliding
-    H*(k) = [h; p x h]  turning,   [0; h]  sliding,   with h the third column of R(k)
+    R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           revolute
+    R(k)  = R(k+1) E(k)                        p(k) = p(k+1) + R(k+1) t(k) + h q     prismatic
+    H*(k) = [h; p x h]  revolute,   [0; h]  prismatic,   with h the third column of R(k)
 
-    The axes of a joint with several freedoms are those of the body that it carries.
-    Inertias are left out where nobody asks for them.
+    The axes of a multi-DoF joint are those of the body that it carries.
+    Inertias are computed only if `weighed` is true.
     """
     q = chain.given("q")
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
 
-    # sines and cosines wait for nobody, so a sweep of their own is the quickest way to them
+    # sines and cosines depend on no other link, so a separate sweep is the fastest
     turn = chain.slots(2)
     for k in chain.tip_to_base():
         turn[k] = sin_cos(q[k])
 
-    # where the inertial frame goes along with links, it is the base that is away from it
+    # if the inertial frame moves along with links, the base is shifted the other way
     away = frame_shift(chain, turn)
     if away is not None:
         p[chain.base] = sub(ZERO3, away)
@@ -67,11 +67,11 @@ def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
         hinge = add(p[up], rotate(R[up], t))
         h = still[2::3]
 
-        # the link, turned about the joint's axis or slid along it
+        # the link, rotated about the joint's axis or translated along it
         R[k] = where(turns, _turned(still, turn[k]), still)
         p[k] = where(chain.groups.rests(k), hinge, add(hinge, scale(h, q[k])))
 
-        # how the joint moves everything outboard of it, and what link k weighs
+        # hinge map of the joint, and inertia of link k
         if not chain.groups:
             H[k] = where(turns, h + cross(hinge, h), ZERO3 + h)
         if weighed:
@@ -83,10 +83,10 @@ def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
 
 
 def frame_shift(chain: Chain, turn: Slots) -> Vector | None:
-    """How far the inertial frame goes, None where it never does.
+    """Shift of the inertial frame; None if it is fixed.
 
-    Rounding grows with the square of the distance between links and that frame.  Every choice of it
-    gives the same results, so it goes where they are; `turn` is the sine and cosine of every q.
+    Rounding errors grow with the square of the distance between links and that frame.  Results do
+    not depend on it, so it moves along with the links; `turn` is the sine and cosine of every q.
     """
     if chain.seat is not None:
         return seat_position(chain, turn, chain.seat)
@@ -94,7 +94,7 @@ def frame_shift(chain: Chain, turn: Slots) -> Vector | None:
 
 
 def seat_position(chain: Chain, turn: Slots, seat: LinkNumber) -> Vector:
-    """Where a link is: p(k) of all links inboard of it, as they are placed below."""
+    """Position of a link, by the recursion for p(k) in `forward_kinematics`."""
     q, R, p = chain.given("q"), chain.slots(9), chain.slots(3)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
     for k in chain.base_to_tip():
@@ -125,12 +125,12 @@ def prismatic_shift(chain: Chain, turn: Slots, far: float) -> Vector:
 
 
 def frame_origin(chain: Chain, links: Links) -> Vector:
-    """Where the inertial frame is in the root frame of the description."""
+    """Position of the inertial frame in the root frame of the description."""
     return chain.origin if links.away is None else add(chain.origin, links.away)
 
 
 def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
-    """H*(k) = [h; p x h] turning, [0; h] sliding, with h = R d(k), R and p of the joint's body."""
+    """H*(k) = [h; p x h] revolute, [0; h] prismatic; h = R d(k), R and p of the joint's body."""
     for k in chain.base_to_tip():
         body = chain.groups.outermost(k)
         h = rotate(R[body], chain.groups.direction(k))
@@ -138,7 +138,7 @@ def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
 
 
 def _turned(still: Vector, turn: Vector) -> Vector:
-    """The axes, turned about the third of them."""
+    """Rotate the axes about the third of them."""
     s, c = turn
     x, y, h = still[0::3], still[1::3], still[2::3]
     turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))

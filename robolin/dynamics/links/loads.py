@@ -1,17 +1,16 @@
-"""External wrenches: what they are now, and how they change when the arm moves.
+"""External wrenches, and their derivatives when the arm moves.
 
 f0 is the wrench that a link exerts on its surroundings, about the inertial frame.  With N and F
 its moment and force in world axes and r the point they act at,
 
     f0 = [N + r x F; F]
 
-    follower   N and F turn with the link
+    follower   N and F rotate with the link
     dead       N and F keep their direction, r moves with the link
-    world      f0 itself stays as it is
+    world      f0 itself is constant
 
-The recursions let every force of a link turn with it.  Dead and world loads are steady: for them
-this is too much, and when the link moves by a small twist X = [h; …] `nonfollower_correction`
-says by how much.
+The recursions rotate every force of a link with it.  Dead and world loads do not rotate;
+`nonfollower_correction` computes the excess for a small twist X = [h; …] of the link.
 """
 
 from __future__ import annotations
@@ -23,37 +22,37 @@ from robolin.dynamics.links.link_poses import Links
 
 
 def external_forces(chain: Chain, links: Links) -> Slots | None:
-    """f0 of every link, zero where nothing pulls; None if nothing pulls anywhere."""
+    """f0 of every link, zero without a load; None if the arm has no loads."""
     if not chain.loads:
         return None
     f0 = chain.slots(6)
     for k in chain.tip_to_base():
         f0[k] = ZERO6
 
-    # several may pull at one link
+    # a link may have several loads
     for load in chain.loads:
         f0[load.link] = add(f0[load.link], _wrench(load, links))
     return f0
 
 
 def plus_external(f0: Slots | None, k: LinkNumber, force: Vector) -> Vector:
-    """The force on link k with its share of the loads."""
+    """The force on link k plus its external loads."""
     return force if f0 is None else add(force, f0[k])
 
 
 def excess_turns(chain: Chain, links: Links, dq: Scalars) -> Slots | None:
-    """Per link, by how much the recursions over-turn its loads under δq; None if by nothing."""
+    """Excess rotation of each link's loads in the recursions under δq; None if there is none."""
     if all(load.model == "follower" for load in chain.loads):
         return None
 
-    # how far every link moves
+    # twist of every link
     excess, shift = chain.slots(6), chain.slots(6)
     shift[chain.base] = ZERO6
     for k in chain.base_to_tip():
         shift[k] = add(shift[chain.inboard(k)], scale(links.H[k], dq[k]))
         excess[k] = ZERO6
 
-    # and what that turned too much
+    # and its correction of the loads
     for load in chain.loads:
         if load.model != "follower":
             change = nonfollower_correction(load, links, shift[load.link])
@@ -62,23 +61,23 @@ def excess_turns(chain: Chain, links: Links, dq: Scalars) -> Slots | None:
 
 
 def apply_nonfollower_correction(excess: Slots | None, k: LinkNumber, force: Vector) -> Vector:
-    """The change of force on link k, with what its loads turned too much taken back."""
+    """The perturbed force on link k minus the excess rotation of its loads."""
     return force if excess is None else sub(force, excess[k])
 
 
 def nonfollower_correction(load: Load, links: Links, X: Vector) -> Vector:
-    """What a follower would change by under the twist X, less what this load changes by."""
+    """Change of a follower load under the twist X, minus the change of this load."""
     if load.model == "world":
         return force_cross(X, _wrench(load, links))
-    moment, force, r = _at_point(load, links)
+    N, F, r = _at_point(load, links)
     h = X[:3]
-    turned = cross(h, force)
-    return add(cross(h, moment), cross(r, turned)) + turned
+    rotated = cross(h, F)
+    return add(cross(h, N), cross(r, rotated)) + rotated
 
 
 def _wrench(load: Load, links: Links) -> Vector:
-    moment, force, r = _at_point(load, links)
-    return add(moment, cross(r, force)) + force
+    N, F, r = _at_point(load, links)
+    return add(N, cross(r, F)) + F
 
 
 def _at_point(load: Load, links: Links) -> tuple[Vector, Vector, Vector]:

@@ -1,4 +1,4 @@
-"""Centre of mass and momentum of everything that moves, and how joints move them, O(n)."""
+"""Centre of mass and momentum of all moving links, and their Jacobians, O(n)."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ def momentum(chain: Chain) -> None:
     """Centre of mass c, momentum h, and their columns per unit q̇, from q and q̇.
 
     m = Σ m(k)    c = Σ m(k) c(k) / m
-    h = Σ M V     ḣ = Σ M a + S[V] M V,  a = Σ Ḣ* q̇         both brought to c: [N - c x F; F]
-    R(k) = R(k-1) + M(k)                                      all that hinge k carries
-    A(k) = R(k) H*(k) brought to c,  J_c(k) = F(k) / m        so that h = A q̇ and ċ = J_c q̇
+    h = Σ M V     ḣ = Σ M a + S[V] M V,  a = Σ Ḣ* q̇         both referred to c: [N - c x F; F]
+    R(k) = R(k-1) + M(k)                                      composite inertia outboard of hinge k
+    A(k) = R(k) H*(k) referred to c,  J_c(k) = F(k) / m       so that h = A q̇ and ċ = J_c q̇
     """
     links = forward_kinematics(chain)
-    whole = _arm_momentum(chain, links)
-    shrink = 1.0 / whole.mass
-    chain.out("mass", (), whole.mass)
-    _out(chain, "com", add(whole.c, frame_origin(chain, links)))
-    _out(chain, "com_velocity", scale(whole.h[3:], shrink))
-    _out(chain, "com_jacobian_rate_qd", scale(whole.rate[3:], shrink))
-    _out(chain, "momentum", whole.h)
-    _out(chain, "momentum_matrix_rate_qd", whole.rate)
+    total = _arm_momentum(chain, links)
+    shrink = 1.0 / total.mass
+    chain.out("mass", (), total.mass)
+    _out(chain, "com", add(total.c, frame_origin(chain, links)))
+    _out(chain, "com_velocity", scale(total.h[3:], shrink))
+    _out(chain, "com_jacobian_rate_qd", scale(total.rate[3:], shrink))
+    _out(chain, "momentum", total.h)
+    _out(chain, "momentum_matrix_rate_qd", total.rate)
 
-    # what a unit rate of each hinge gives to all that it carries
+    # momentum of everything outboard of each hinge for a unit rate of the hinge
     R = chain.sums(10)
     for k in chain.tip_to_base():
         carried = add(R[k], links.M[k])
         R.add_to_parent(k, carried)
-        A = _about(rigid_times(carried, links.H[k]), whole.c)
+        A = _about(rigid_times(carried, links.H[k]), total.c)
         for i in range(6):
             chain.out("momentum_matrix", (i, k), A[i])
         for i in range(3):
@@ -55,7 +55,7 @@ def momentum(chain: Chain) -> None:
 
 
 def _arm_momentum(chain: Chain, links: Links) -> ArmMomentum:
-    """All links added up."""
+    """Sums over all links."""
     moving = bias_motion(chain, links, chain.given("qd"))
     first, h, rate = chain.cell((0.0,) * 4), chain.cell(ZERO6), chain.cell(ZERO6)
     for k in chain.tip_to_base():
@@ -66,7 +66,7 @@ def _arm_momentum(chain: Chain, links: Links) -> ArmMomentum:
         rate.value = add(rate.value, add(rigid_times(M, moving.alpha[k]), force_cross(V, MV)))
     mass, c = first.value[0], scale(first.value[1:], 1.0 / first.value[0])
 
-    # c moves along its momentum, so that its own motion adds nothing to the rate about it
+    # the velocity of c is parallel to the linear momentum, so it adds nothing to the rate about c
     return ArmMomentum(mass, c, _about(h.value, c), _about(rate.value, c))
 
 

@@ -16,8 +16,8 @@ from robolin.dynamics.links.loads import external_forces, plus_external
 class NominalTerms(NamedTuple):
     """Ḣ* (6), Ṗ* (6), Ḧ* (6), M̂ (12), and the wrench f (6) that reaches each link from inboard.
 
-    Ṗ* is Ḣ* itself unless joints have several freedoms; then Ḣ* stands for ½ (Ḣ* + Ṗ*) and
-    Ḧ* for P̈*, as dynamics/links/groups.py says.
+    Ṗ* is Ḣ* itself without multi-DoF joints; with them, Ḣ* stands for ½ (Ḣ* + Ṗ*) and Ḧ* for P̈*,
+    as explained in dynamics/links/groups.py.
     """
 
     Hd: Slots
@@ -40,11 +40,11 @@ def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
 
-        # how the hinge's axis accelerates
+        # second rate of the hinge's axis
         if not chain.groups:
             Hdd[k] = add(motion_cross(alpha, H), motion_cross(V, moving.Hd[k]))
 
-        # what the link needs for its motion, and everything it carries
+        # force for the motion of the link and of everything outboard of it
         Mhat[k] = gyroscopic(M, V)
         own = add(rigid_times(M, alpha), gyroscopic_times(Mhat[k], angular(V)))
         f[k] = add(handed[k], plus_external(f0, k, own))

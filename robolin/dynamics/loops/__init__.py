@@ -1,1 +1,1 @@
-"""Closures of loops: how far they stand open, what keeps them, and how both change."""
+"""Loop-closure constraints: violations, constraint forces and their derivatives."""

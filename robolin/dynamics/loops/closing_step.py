@@ -1,4 +1,4 @@
-"""The way back onto the closures of loops: the least that closes them to first order, O(n)."""
+"""Projection onto the loop-closure constraints: the minimum-norm first-order step, O(n)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from robolin.dynamics.loops.independent_rows import independent_rows, least_solu
 
 
 def closing_step(chain: Chain) -> None:
-    """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇: taken away, they close the loops."""
-    # how far and how fast the loops stand open
+    """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇; subtracting them closes the loops."""
+    # constraint violation and its rate
     links, qd, count = forward_kinematics(chain, weighed=False), chain.given("qd"), row_count(chain)
     ends, moving = closure_ends(chain, links), bias_motion(chain, links, qd)
     out_gaps(chain, ends)
 
-    # the equations that are independent, and the shortest changes that meet them
+    # the independent equations, and the shortest steps that satisfy them
     L = by_coordinates(chain, closure_columns(chain, links, ends), count)
     basis = independent_rows(chain, L, count)
     dq = least_solution(basis, gaps(ends)[0])

@@ -1,7 +1,7 @@
-"""The equations of closed loops: how far they stand open, how fast, and what would open them.
+"""Loop-closure constraints: violation, its rate, and the constraint Jacobian.
 
-A closure holds a frame of one link on a frame of another.  Its rows are in world axes, first those
-of the points r₁ and r₂, along x, y, z, then, if it is rigid, those of the axes R₁ and R₂.
+A closure connects a frame of one link with a frame of another.  Its rows are in world axes, first
+those of the points r₁ and r₂, along x, y, z, then, if it is rigid, those of the axes R₁ and R₂.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 class Ends(NamedTuple):
-    """A closure and its two frames, where they are now."""
+    """A closure and the current poses of its two frames."""
 
     closure: Closure
     first: TipFrame
@@ -27,21 +27,21 @@ class Ends(NamedTuple):
 def closures(chain: Chain) -> None:
     """Gaps, the Jacobian L, L q̇ and L̇ q̇ from q and q̇.
 
-    φ     = [r₁ - r₂; s]          s the axis of the turn R₁ R₂* times its sine
+    φ     = [r₁ - r₂; s]          s the axis of the rotation R₁ R₂* times its sine
     L q̇   = [v₁ - v₂; w₁ - w₂]
     L̇ q̇   = [r̈₁ - r̈₂; ẇ₁ - ẇ₂]    for q̈ = 0
     """
-    # how far the loops stand open where the links are now
+    # constraint violation in this state
     links, qd = forward_kinematics(chain, weighed=False), chain.given("qd")
     ends = closure_ends(chain, links)
     out_gaps(chain, ends)
 
-    # how fast they open, and how that changes while nothing accelerates
+    # its rate, and its acceleration for q̈ = 0
     moving = bias_motion(chain, links, qd)
     out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
     out_rows(chain, "closure_jacobian_rate_qd", closure_acceleration(chain, ends, moving))
 
-    # what every joint opens of them
+    # column of every joint
     L = closure_columns(chain, links, ends)
     for k in chain.tip_to_base():
         for row, entry in enumerate(L[k]):
@@ -63,7 +63,7 @@ def closure_columns(chain: Chain, links: Links, ends: list[Ends]) -> Slots:
     for k in chain.tip_to_base():
         L[k] = (0.0,) * count
 
-    # joints inboard of the first frame move it away, those of the second go after it
+    # joints inboard of the first frame count positive, those of the second negative
     for closure, first, second in ends:
         for k in chain.path_of(first.link):
             L[k] = added_to_rows(L[k], closure, at_point(links.H[k], first.r))
@@ -74,7 +74,7 @@ def closure_columns(chain: Chain, links: Links, ends: list[Ends]) -> Slots:
 
 
 def by_coordinates(chain: Chain, L: Slots, count: int) -> Slots:
-    """Columns of the links' joints as columns of the coordinates that move them."""
+    """Sum the columns of the links into columns of the independent coordinates."""
     columns, reduced = [chain.column() for _ in range(count)], chain.slots(count)
     for k in chain.tip_to_base():
         for column, entry in zip(columns, L[k], strict=True):
@@ -94,7 +94,7 @@ def closure_velocity(chain: Chain, ends: list[Ends], moving: Motion) -> Vector:
 
 
 def closure_acceleration(chain: Chain, ends: list[Ends], moving: Motion) -> Vector:
-    """L q̈ + L̇ q̇ in the order of the rows, for the q̈ that the motion has."""
+    """L q̈ + L̇ q̇ in the order of the rows, with q̈ of the motion."""
     rows: Vector = ()
     for closure, *frames in ends:
         seen = (
@@ -110,7 +110,7 @@ def gaps(ends: list[Ends]) -> tuple[Vector, list[Vector]]:
     phi: Vector = ()
     turns: list[Vector] = []
     for closure, first, second in ends:
-        # R₁ R₂*, the turn that is left from one frame to the other, and its sine
+        # R₁ R₂*, the remaining rotation between the frames, and its sine
         x, y, z = second.R[0::3], second.R[1::3], second.R[2::3]
         turn = rotate_rotation(first.R, x + y + z)
         sine = (turn[7] - turn[5], turn[2] - turn[6], turn[3] - turn[1])
@@ -122,7 +122,7 @@ def gaps(ends: list[Ends]) -> tuple[Vector, list[Vector]]:
 
 
 def out_gaps(chain: Chain, ends: list[Ends]) -> None:
-    """φ, and the turns that tell an angle from its sine."""
+    """Write φ and the rotations R₁ R₂*, which resolve the ambiguity of the sine."""
     phi, turns = gaps(ends)
     out_rows(chain, "closure_gap", phi)
     for row, entries in enumerate(turns):
@@ -131,7 +131,7 @@ def out_gaps(chain: Chain, ends: list[Ends]) -> None:
 
 
 def out_rows(chain: Chain, name: str, values: Vector) -> None:
-    """One number per row as a result."""
+    """Write one number per row."""
     for row, value in enumerate(values):
         chain.out(name, (row,), value)
 
@@ -146,7 +146,7 @@ def in_rows(closure: Closure, X: Vector) -> Vector:
 
 
 def added_to_rows(rows: Vector, closure: Closure, X: Vector) -> Vector:
-    """All rows, X added to those of one closure."""
+    """Add X to the rows of one closure and return all rows."""
     own = in_rows(closure, X)
     first, stop = closure.row, closure.row + len(own)
     return rows[:first] + add(rows[first:stop], own) + rows[stop:]

@@ -1,9 +1,9 @@
-"""Forward dynamics with closed loops: accelerations, and the forces that keep the closures, O(n³).
+"""Forward dynamics with closed loops: accelerations and constraint forces, O(n³).
 
     𝓜 q̈ + C = τ + L* λ          L q̈ = -L̇ q̇
 
-The motions that the closures leave free come first, without a basis for them: with Q the
-directions that closures are made of, P = 1 - Q* Q leaves only free motion.
+The free motion is computed first, without a basis of the null space: with Q an orthonormal basis
+of the rows of L, P = 1 - Q* Q projects onto the free motion.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from robolin.dynamics.loops.independent_rows import (
 from robolin.dynamics.mass_matrix.elimination import eliminate_with, solve, to_coordinates
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
 
-# inertia against free motion below this share of the trace of 𝓜 is left to LAPACK
+# if the inertia of the free motion is below this fraction of the trace of 𝓜, LAPACK solves
 SMALL_INERTIA = 1e-8
 
-# by how much rows left out may miss, beside their terms, and beside rounding of the torques
+# tolerated residual of omitted rows, relative to their terms and to rounding of the torques
 AGREE_FOR_SURE_WITHIN, ROUNDING_OF_TORQUES = 1e-8, 1e-11
 
 
 def forward_closed(chain: Chain) -> None:
-    """q̈ and λ from q, q̇ and τ, which rows are kept, and how far the closures stand open.
+    """q̈ and λ from q, q̇ and τ, the rows kept, and the constraint violation.
 
-    x₀    = Q* y,  R y = -L̇ q̇                          the least motion that keeps the closures
+    x₀    = Q* y,  R y = -L̇ q̇                          minimum-norm q̈ on the constraints
     q̈     = x₀ + P A⁻¹ P (τ - C - 𝓜 x₀)                A = P 𝓜 P + tr(𝓜) Q* Q
     λ     from (L* λ) · q(s) = (𝓜 q̈ + C - τ) · q(s)
     """
@@ -56,13 +56,13 @@ def forward_closed(chain: Chain) -> None:
     out_gaps(chain, ends)
     out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
 
-    # the closures, and the directions that they are made of
+    # the closures, and an orthonormal basis of their rows
     c = tuple(-x for x in closure_acceleration(chain, ends, moving))
     L = by_coordinates(chain, closure_columns(chain, links, ends), count)
     basis = independent_rows(chain, L, count)
     y = least_solution(basis, c)
 
-    # the tree, and its motion along the closures
+    # the tree, and its motion on the constraints
     top, mass = _driving(chain, links)
     free = _free_inertia(chain, basis, mass, count)
     qdd = _accelerations(chain, basis, free, y, top)
@@ -90,7 +90,7 @@ def _driving(chain: Chain, links: Links) -> tuple[Scalars, Table]:
 
 
 class FreeInertia(NamedTuple):
-    """A, which took the place of 𝓜, U = 𝓜 Q* per coordinate, and tr 𝓜."""
+    """A, which overwrites 𝓜, U = 𝓜 Q* per coordinate, and tr 𝓜."""
 
     A: Table
     U: Slots
@@ -146,9 +146,9 @@ def project_to_nullspace(chain: Chain, Q: Slots, x: Slots, count: int) -> None:
 
 
 def check_consistency(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: Scalar) -> None:
-    """Rows that were left out ask for no other accelerations than those kept allow, or hardly.
+    """Check that q̈ also satisfies the omitted rows, within a tolerance.
 
-    driven: the square of what drives the arm, which its rounding follows
+    driven: squared norm of the driving torques, which scales the rounding error
     """
     moved = summed(chain, len(c), lambda j: scale(L[j], qdd[j]))
     size = summed(chain, 1, lambda j: (added_up(_squares(scale(L[j], qdd[j]))),))[0]

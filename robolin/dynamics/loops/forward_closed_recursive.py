@@ -1,9 +1,9 @@
-"""Forward dynamics with closed loops: forces of the closures first, by recursions, O(n r² + r³).
+"""Forward dynamics with closed loops: constraint forces first, by recursions, O(n r² + r³).
 
     L 𝓜⁻¹ L* λ = c - L 𝓜⁻¹ (τ - C)          q̈ = 𝓜⁻¹ (τ - C + L* λ)
 
-No mass matrix is formed: 𝓜⁻¹ times a vector is two sweeps through articulated bodies.  In place of
-the rows of L stand the directions Q that they are made of, as many as there are rows.
+No mass matrix is formed: 𝓜⁻¹ times a vector is two sweeps through articulated bodies.  An
+orthonormal basis Q of the rows of L replaces the rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from robolin.dynamics.loops.independent_rows import (
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 
-# how little closures may give way, beside all they do, before that is rounding
+# compliance of a constraint, relative to the sum over all, below which it is numerically zero
 SMALL_COMPLIANCE = 1e-12
 
 
@@ -42,7 +42,7 @@ def forward_closed_recursive(chain: Chain) -> None:
     """q̈ and λ from q, q̇ and τ.
 
     u(s)  = 𝓜⁻¹ q(s)                                   two sweeps for each direction
-    S     = Q 𝓜⁻¹ Q*,  S μ = y - Q q̈₀                  q̈₀ as it would be with the loops open
+    S     = Q 𝓜⁻¹ Q*,  S μ = y - Q q̈₀                  q̈₀ of the open tree
     q̈     = q̈₀ + Σ u(s) μ(s)                           λ from (L* λ) · q(s) = μ(s)
     """
     links, count = forward_kinematics(chain), row_count(chain)
@@ -51,20 +51,20 @@ def forward_closed_recursive(chain: Chain) -> None:
     L = by_coordinates(chain, closure_columns(chain, links, ends), count)
     basis = independent_rows(chain, L, count)
 
-    # the tree by itself, and how it answers to each direction
+    # the open tree, and its response to each direction
     art = articulated_bodies(chain, links)
     free = hinge_accelerations(chain, links, art)
-    answers = [_answer(chain, links, art, basis, s) for s in range(count)]
+    responses = [_response(chain, links, art, basis, s) for s in range(count)]
 
-    # what keeps the closures
+    # constraint forces
     along = _along(chain, basis, free, count)
-    wanted = tuple(a - b for a, b in zip(least_solution(basis, c), along, strict=True))
-    S = _compliance(chain, basis, answers)
+    gap = tuple(a - b for a, b in zip(least_solution(basis, c), along, strict=True))
+    S = _compliance(chain, basis, responses)
     least = added_up(tuple(S[s][s] for s in range(count))) * SMALL_COMPLIANCE
-    mu = solved_symmetric(factored(S, lambda _, pivot: chain.regular("qdd", pivot, least)), wanted)
+    mu = solved_symmetric(factored(S, lambda _, pivot: chain.regular("qdd", pivot, least)), gap)
     qdd, out = chain.scalars(), chain.result("qdd")
     for j in chain.coordinates():
-        qdd[j] = free[j] + dot(tuple(answer[j] for answer in answers), mu)
+        qdd[j] = free[j] + dot(tuple(response[j] for response in responses), mu)
         out[j] = qdd[j]
     for row, force in enumerate(forces(basis, mu)):
         chain.out("lam", (row,), force)
@@ -72,7 +72,7 @@ def forward_closed_recursive(chain: Chain) -> None:
     check_consistency(chain, L, qdd, c, driven)
 
 
-def _answer(chain: Chain, links: Links, art: Articulated, basis: Basis, s: int) -> Scalars:
+def _response(chain: Chain, links: Links, art: Articulated, basis: Basis, s: int) -> Scalars:
     """𝓜⁻¹ q(s)."""
     push = chain.scalars()
     for j in chain.coordinates():
@@ -80,16 +80,16 @@ def _answer(chain: Chain, links: Links, art: Articulated, basis: Basis, s: int) 
     return apply_inverse_mass(chain, links, art, push)
 
 
-def _compliance(chain: Chain, basis: Basis, answers: list[Scalars]) -> list[Vector]:
-    """Rows of Q 𝓜⁻¹ Q*, with 1 on the diagonal where no direction was found."""
-    count = len(answers)
-    rows = [_along(chain, basis, answer, count) for answer in answers]
+def _compliance(chain: Chain, basis: Basis, responses: list[Scalars]) -> list[Vector]:
+    """Rows of Q 𝓜⁻¹ Q*, with 1 on the diagonal of missing directions."""
+    count = len(responses)
+    rows = [_along(chain, basis, response, count) for response in responses]
     return [
         (*row[:s], row[s] + (1.0 - added_up(basis.picks[s])), *row[s + 1 :])
         for s, row in enumerate(rows)
     ]
 
 
-def _along(chain: Chain, basis: Basis, answer: Scalars, count: int) -> Vector:
-    """Q times an answer."""
-    return summed(chain, count, lambda j: scale(basis.Q[j], answer[j]))
+def _along(chain: Chain, basis: Basis, response: Scalars, count: int) -> Vector:
+    """Q times a response."""
+    return summed(chain, count, lambda j: scale(basis.Q[j], response[j]))

@@ -1,9 +1,9 @@
-"""Which equations of the closures are independent, and directions that they are made of.
+"""Independent rows of the loop-closure constraints, and an orthonormal basis of them.
 
-Gram–Schmidt with pivoting, as `robolin.evaluation.loops.solve` has it: of what is left of the
-rows the longest is taken next, until less is left than 1e-9 of the longest row.  Which row that
-is may differ from state to state, and an algorithm takes no branches; so a choice is a row of ones
-and zeros that all rows are multiplied by.  Everything is over independent coordinates.
+Gram–Schmidt with pivoting, as in `robolin.evaluation.loops.solve`: the longest remainder is taken
+next, until all are shorter than 1e-9 of the longest row.  The choice depends on the state, and an
+algorithm has no branches, so a choice is a vector of ones and zeros that multiplies all rows.  All
+loops run over independent coordinates.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
 from robolin.dynamics.algebra.vectors import add, dot, scale, sub
 
-# a row whose part independent of the others is this small beside the largest row adds nothing
+# a row is dependent if its remainder, relative to the largest row, is below this
 DEPENDENT_WITHIN = 1e-9
 
-# parts between these, beside the largest row, are neither rounding nor plainly there
+# remainders between these, relative to the largest row, are ambiguous
 DOUBTFUL = (1e-13, 1e-6)
 
 
 class Basis(NamedTuple):
-    """L, its rows in the order they were taken, is R Q on the rows kept.
+    """Factors of L = R Q on the rows kept, in the order of selection.
 
     Q:       the orthonormal directions, one entry of each per coordinate
-    R:       R(s) (s + 1 entries), what the row taken s-th has of the directions up to its own
-    picks:   for each turn, 1 at the row taken and 0 elsewhere; all 0 if none was
+    R:       R(s) (s + 1 entries), components of the s-th selected row along directions 1 … s
+    picks:   for each step, 1 at the selected row and 0 elsewhere; all 0 if none
     """
 
     Q: Slots
@@ -37,12 +37,12 @@ class Basis(NamedTuple):
 
     @property
     def kept(self) -> Vector:
-        """1 for every row that was taken."""
+        """1 for every selected row, 0 for the others."""
         return tuple(added_up(marks) for marks in zip(*self.picks, strict=True))
 
 
 def independent_rows(chain: Chain, L: Slots, count: int) -> Basis:
-    """Take the longest remainder, make it a direction, and take that out of all remainders.
+    """Normalize the longest remainder, project it out of all remainders, and repeat.
 
     q(s)   = rest(p) / |rest(p)|,  made orthogonal to q(1) … q(s-1) once more against rounding
     rest   = rest - (rest · q(s)) q(s)
@@ -62,7 +62,7 @@ def independent_rows(chain: Chain, L: Slots, count: int) -> Basis:
 
 
 def _take(chain: Chain, L: Slots, rest: Slots, basis: Basis, pick: Vector) -> None:
-    """One more direction, and remainders without it; nothing changes where none was picked."""
+    """Add one direction and project it out; no effect if no row was selected."""
     Q, s, count = basis.Q, len(basis.R), len(pick)
     row = chain.scalars()
     for j in chain.coordinates():
@@ -82,30 +82,30 @@ def _take(chain: Chain, L: Slots, rest: Slots, basis: Basis, pick: Vector) -> No
 
 
 def _picked(chain: Chain, sizes: Vector, basis: Basis, largest: Scalar) -> Vector:
-    """1 at the longest row not taken yet, if it is long enough; the first of equals."""
+    """1 at the longest remaining row if it is long enough; the first one of equal length."""
     taken = basis.kept if basis.picks else (0.0,) * len(sizes)
     left = tuple(if_less(0.5, mark, 0.0, size) for mark, size in zip(taken, sizes, strict=True))
-    place, longest = _longest(left)
+    index, longest = _longest(left)
     found = if_less(DEPENDENT_WITHIN**2 * largest, longest, 1.0, 0.0)
     low, high = (edge * edge * largest for edge in DOUBTFUL)
     doubtful = if_less(low, longest, if_less(longest, high, 1.0, 0.0), 0.0)
     chain.regular("closure_basis", 0.5 - doubtful, 0.0)
-    away = ((place - i) * (place - i) for i in range(len(sizes)))
+    away = ((index - i) * (index - i) for i in range(len(sizes)))
     return tuple(if_less(each, 0.5, found, 0.0) for each in away)
 
 
 def _longest(sizes: Vector) -> tuple[Scalar, Scalar]:
-    """The place of the largest entry, and the entry."""
-    place: Scalar = 0.0
+    """The index of the largest entry, and the entry."""
+    index: Scalar = 0.0
     longest = sizes[0]
     for i, size in enumerate(sizes[1:], start=1):
-        place = if_less(longest, size, float(i), place)
+        index = if_less(longest, size, float(i), index)
         longest = if_less(longest, size, size, longest)
-    return place, longest
+    return index, longest
 
 
 def least_solution(basis: Basis, rows: Vector) -> Vector:
-    """y with R y = rows where they are kept: Q* y is the shortest x with L x = rows."""
+    """y with R y = rows on the rows kept: Q* y is the shortest x with L x = rows."""
     y: list[Scalar] = []
     for pick, R in zip(basis.picks, basis.R, strict=True):
         known = added_up(tuple(a * b for a, b in zip(R, y, strict=False)))
@@ -114,7 +114,7 @@ def least_solution(basis: Basis, rows: Vector) -> Vector:
 
 
 def forces(basis: Basis, along: Vector) -> Vector:
-    """λ with (L* λ) · q(s) = along(s), zero in the rows that were left out."""
+    """λ with (L* λ) · q(s) = along(s), zero in the omitted rows."""
     lam: Vector = (0.0,) * len(along)
     taken: list[Scalar] = [0.0] * len(along)
     for s in reversed(range(len(along))):
@@ -125,12 +125,12 @@ def forces(basis: Basis, along: Vector) -> Vector:
 
 
 def _pivot(pick: Vector, R: Vector) -> Scalar:
-    """What to divide by: the row's part along its own direction, or 1 where there is no row."""
+    """The divisor: the row's component along its own direction, or 1 if no row was selected."""
     return R[-1] + (1.0 - added_up(pick))
 
 
 def summed(chain: Chain, size: int, term: Callable[[LinkNumber], Vector]) -> Vector:
-    """A vector per coordinate, added up over all coordinates."""
+    """Sum a vector per coordinate over all coordinates."""
     so_far = chain.cell((0.0,) * size)
     for j in chain.coordinates():
         so_far.value = add(so_far.value, term(j))

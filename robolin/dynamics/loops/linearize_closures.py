@@ -1,4 +1,4 @@
-"""How the closures of loops change with the state: all that their linearization needs, O(n²)."""
+"""Derivatives of the loop-closure constraints by the state, for their linearization, O(n²)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ RESULTS = ("dclosure_velocity_dq", "dclosure_acceleration_dqd", "dclosure_accele
 def linearize_closures(chain: Chain) -> None:
     """∂(L q̇)/∂q, ∂(L q̈ + L̇ q̇)/∂q̇ and ∂/∂q, and ∂L/∂q, from q, q̇ and q̈.
 
-    The first three are differences of what the two frames of a closure do, as their points move
-    along; the last, contracted with λ, is ∂(L* λ)/∂q for forces that keep their direction.
+    The first three are differences between the two frames of a closure, at their moving points; the
+    last, contracted with λ, is ∂(L* λ)/∂q for forces of constant direction.
     """
     links = forward_kinematics(chain, weighed=False)
     ends = closure_ends(chain, links)
     _motion_changes(chain, links, ends)
 
-    # what joints have nothing to do with is zero, and both frames may depend on a joint
+    # entries are zero for unrelated joints, and both frames may depend on one joint
     for row in range(row_count(chain)):
         for j in chain.tip_to_base():
             for c in chain.tip_to_base():
@@ -35,7 +35,7 @@ def linearize_closures(chain: Chain) -> None:
 
 
 def _motion_changes(chain: Chain, links: Links, ends: list[Ends]) -> None:
-    """Derivatives of velocity and acceleration, added up in a slot per joint."""
+    """Derivatives of velocity and acceleration, summed in a slot per joint."""
     moving, count = motion_without_gravity(chain, links), row_count(chain)
     totals = [chain.slots(count) for _ in RESULTS]
     for k in chain.tip_to_base():
@@ -61,7 +61,7 @@ def _jacobian_changes(
 ) -> None:
     """∂J(j)/∂q(c) of one frame, [h; dr] its column of joint j, for c inboard of j or j itself.
 
-    A joint c turns everything outboard of it, columns of joints there included:
+    A joint c rotates everything outboard of it, including the columns of joints there:
 
         ∂dr(j)/∂q(c) = ∂dr(c)/∂q(j) = h(c) x dr(j)        ∂h(j)/∂q(c) = h(c) x h(j)
     """

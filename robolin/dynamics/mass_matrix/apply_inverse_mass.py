@@ -9,12 +9,12 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
 def apply_inverse_mass(chain: Chain, links: Links, art: Articulated, push: Scalars) -> Scalars:
-    """The accelerations that the torques `push` alone cause, from rest and without weight."""
+    """Accelerations caused by the torques `push` alone, from rest and without gravity."""
     return response(chain, links, art, push)[0]
 
 
 def response(chain: Chain, links: Links, art: Articulated, push: Scalars) -> tuple[Scalars, Slots]:
-    """The same, and λ, how the links accelerate with their hinges.
+    """The same, with λ, the accelerations of the links.
 
     tip to base   ε(k) = x(k) - H z⁺(k-1)          z⁺(k) = z⁺(k-1) + G ε
     base to tip   y(k) = ε/D - G* λ(k+1)            λ(k) = λ(k+1) + H* y

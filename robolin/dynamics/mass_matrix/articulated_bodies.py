@@ -23,35 +23,35 @@ class Articulated(NamedTuple):
 
 
 def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None) -> Articulated:
-    """What a link and all it carries weigh when the hinges outboard are free.
+    """Inertia of each link with everything outboard of it, with free hinges outboard.
 
     P(k) = P⁺(k-1) + M(k)
     D(k) = H(k) P(k) H*(k) + armature
     G(k) = P(k) H*(k) / D(k)
     P⁺(k) = P(k) - G(k) [P(k) H*(k)]*      = τ̄(k) P(k),  the hinge k now free as well
 
-    A hinge that is `driven`, 1 in place of 0, is not free: its G and 1/D are 0, and P⁺ is P.
+    A driven hinge, with `driven` 1 instead of 0, is not free: its G and 1/D are 0, and P⁺ is P.
     """
     P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
     D, Dinv = chain.scalars(), chain.scalars()
     P_plus, R = chain.sums(21), chain.sums(10)
 
     for k in chain.tip_to_base():
-        # what comes through free hinges outboard, and the link itself
+        # inertia transmitted through free hinges outboard, plus the link itself
         H = links.H[k]
         P[k] = add(P_plus[k], articulated_from(links.M[k]))
         PH[k] = articulated_times(P[k], H)
 
-        # inertia about the hinge itself; without any, a torque would accelerate it without bound
+        # inertia about the hinge itself; if it is zero, the acceleration is unbounded
         frozen = add(R[k], links.M[k])
         R.add_to_parent(k, frozen)
         about_hinge = dot(H, PH[k]) + chain.armature(k)
         if driven is not None:
-            # needs none to move as it is told
+            # prescribed motion needs no inertia
             about_hinge = about_hinge + driven[k] * driven[k]
         D[k] = chain.positive(k, about_hinge, partial(pivot_scale, frozen, H))
 
-        # free the hinge: what it gives way by is felt no further inboard
+        # free the hinge: inertia along its axis is not transmitted inboard
         Dinv[k] = 1.0 / D[k] if driven is None else (1.0 - driven[k]) / D[k]
         G[k] = scale(PH[k], Dinv[k])
         P_plus.add_to_parent(k, sub(P[k], rank_one(G[k], PH[k])))
@@ -60,9 +60,9 @@ def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None
 
 
 def pivot_scale(frozen: Vector, H: Vector) -> Scalar:
-    """The size D would have if the hinges outboard were frozen and nothing cancelled.
+    """The magnitude of D with the hinges outboard frozen and without cancellation.
 
-    Everything that D is computed from has this size, so rounding leaves errors in proportion.
+    All terms of D have at most this magnitude, so its rounding error is proportional to it.
     """
     m, J = frozen[0], frozen[4:]
     return dot(tuple(h * h for h in H), (J[0], J[3], J[5], m, m, m))

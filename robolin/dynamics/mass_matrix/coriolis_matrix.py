@@ -1,8 +1,8 @@
-"""The Coriolis matrix that fits ∂𝓜/∂q, with 𝓜̇ - 2 C skew-symmetric, O(n · depth).
+"""The Coriolis matrix C consistent with ∂𝓜/∂q: 𝓜̇ - 2 C is skew-symmetric, O(n · depth).
 
-With one freedom to each joint it is ½ A_D without damping.  Where joints have several, Ḣ* is the
-axis as its body carries it along and A_D is another matrix; 𝓜̇ - 2 C is skew all the same, since
-Ḣ* is the rate of what 𝓜 is made of.
+With single-DoF joints it is ½ A_D without damping.  With multi-DoF joints, Ḣ* is the rate of the
+axis fixed in its body, and A_D is a different matrix.  𝓜̇ - 2 C is still skew-symmetric, since Ḣ* is
+the rate of the hinge maps in 𝓜.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
         XC = add(rigid_times(composite, moving.Hd[k]), gyroscopic_times(gyro, angular(H)))
         C.put((k, k), dot(H, XC))
 
-        # what hinges inboard feel of hinge k, and it of them
+        # effect of hinge k on hinges inboard, and of them on hinge k
         for j in chain.inboard_of(k):
             C.put((j, k), dot(links.H[j], XC))
             back = dot(X, moving.Hd[j]) + dot(Xhat, angular(links.H[j]))

@@ -1,8 +1,8 @@
-"""Solving with the mass matrix itself: 𝓜 = L D L*, eliminated from the tip to the base.
+"""Solution with the dense mass matrix: 𝓜 = L D L*, eliminated from the tip to the base.
 
-Taken in this order, L is the papers' factor I + HφK and D their D: no square roots, and a pivot
-that is not positive names its joint.  Everything here runs over independent coordinates, so it is
-also how arms with mimic joints are solved.
+In this order, L is the papers' factor I + HφK and D their D: no square roots, and a pivot that is
+not positive identifies its joint.  All loops run over independent coordinates, so arms with mimic
+joints are supported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from robolin.dynamics.algebra.vectors import add, scale, sub
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import pivot_scale
 
-# columns that are solved at once: so many keep a processor busy
+# columns per block of right-hand sides: enough to use all vector units
 AT_ONCE = 4
 
 
@@ -45,16 +45,16 @@ def eliminate(chain: Chain, links: Links, mass: Table) -> EliminationFactors:
 def eliminate_with(
     chain: Chain, A: Table, checked: Callable[[LinkNumber, Scalar], Scalar]
 ) -> EliminationFactors:
-    """The same, every D(j) looked at by `checked` before it is divided by."""
+    """The same; `checked` receives every D(j) before the division."""
     Dinv, pivot = chain.scalars(), chain.scalars()
 
     for j in chain.coordinates():
-        # the pivot, and the column below it as it is before it is divided
+        # the pivot, and the column below it before the division
         Dinv[j] = 1.0 / checked(j, A[j, j])
         for r in chain.coordinates(after=j):
             pivot[r] = A[r, j]
 
-        # take its share out of everything below and to the right
+        # update everything below and to the right
         for r in chain.coordinates(after=j):
             factor = pivot[r] * Dinv[j]
             A[r, j] = factor
@@ -64,7 +64,7 @@ def eliminate_with(
 
 
 def _sizes(chain: Chain, links: Links) -> Column:
-    """What the diagonal of 𝓜 would be if nothing cancelled: the yardstick for its rounding."""
+    """Magnitude of the diagonal of 𝓜 without cancellation, the scale of its rounding error."""
     sizes, R = chain.column(), chain.sums(10)
     for k in chain.tip_to_base():
         frozen = add(R[k], links.M[k])
@@ -74,7 +74,7 @@ def _sizes(chain: Chain, links: Links) -> Column:
 
 
 def solve(chain: Chain, factors: EliminationFactors, x: Slots) -> None:
-    """Overwrite x with 𝓜⁻¹ x; each x(j) is a row of as many right-hand sides as there are."""
+    """Overwrite x with 𝓜⁻¹ x; each x(j) is a row with one entry per right-hand side."""
     L, Dinv = factors
     # x = L⁻¹ x
     for r in chain.coordinates():
@@ -104,11 +104,11 @@ def solve_difference(chain: Chain, factors: EliminationFactors, a: Column, b: Co
 def solve_matrices(
     chain: Chain, factors: EliminationFactors, inverse: Sink, pairs: Sequence[tuple[Table, Sink]]
 ) -> None:
-    """𝓜⁻¹ itself, and -𝓜⁻¹ A for every matrix A, each with the place it goes to."""
+    """Write 𝓜⁻¹, and -𝓜⁻¹ A for every pair of a matrix A and its output."""
     width = 1 + len(pairs)
     x = chain.slots(AT_ONCE * width)
     for columns in chain.coordinates_by(AT_ONCE):
-        # some columns of I and of every A as right-hand sides beside each other
+        # a block of columns of I and of every A as adjacent right-hand sides
         for r in chain.coordinates():
             x[r] = tuple(entry for c in columns for entry in (0.0, *(A[r, c] for A, _ in pairs)))
         for i, c in enumerate(columns):
@@ -117,8 +117,8 @@ def solve_matrices(
 
         for r in chain.coordinates():
             for i, c in enumerate(columns):
-                for place, (_, out) in enumerate(pairs, start=width * i + 1):
-                    out[r, c] = -x[r][place]
+                for column, (_, out) in enumerate(pairs, start=width * i + 1):
+                    out[r, c] = -x[r][column]
         # 𝓜⁻¹ is symmetric, and stays so to the last bit
         for i, c in enumerate(columns):
             inverse[c, c] = x[c][width * i]
@@ -127,7 +127,7 @@ def solve_matrices(
 
 
 def invert(chain: Chain, factors: EliminationFactors, inverse: Sink) -> None:
-    """𝓜⁻¹ alone, of which only one half is worked out."""
+    """Write 𝓜⁻¹; only one half is computed, the other follows by symmetry."""
     for c in chain.coordinates():
         x = _inverse_column(chain, factors, c)
         inverse[c, c] = x[c]
@@ -156,7 +156,7 @@ def _inverse_column(chain: Chain, factors: EliminationFactors, c: LinkNumber) ->
 
 
 def to_coordinates(chain: Chain, values: Scalars) -> Column:
-    """What the joints of all links have, as what the independent coordinates have."""
+    """Sum the values of all links' joints into independent coordinates."""
     column = chain.column()
     for k in chain.tip_to_base():
         column.put((k,), values[k])

@@ -23,7 +23,7 @@ def innovations_factors(chain: Chain) -> None:
         chain.out("factor", (j, j), 1.0)
         chain.out("factor_inverse", (j, j), 1.0)
 
-        # what hinge j does to hinges inboard: held fast in the factor, free in its inverse
+        # effect of hinge j on hinges inboard: locked in the factor, free in its inverse
         x = chain.cell(art.G[j])
         for k in chain.inboard_of(j):
             chain.out("factor", (k, j), dot(links.H[k], art.G[j]))
@@ -33,7 +33,7 @@ def innovations_factors(chain: Chain) -> None:
 
 
 def inverse_by_factors(chain: Chain) -> None:
-    """𝓜⁻¹ = (I - HψK)* D⁻¹ (I - HψK), a unit torque at each hinge in turn, O(n²)."""
+    """𝓜⁻¹ = (I - HψK)* D⁻¹ (I - HψK), a unit torque at one hinge at a time, O(n²)."""
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
     for c in chain.tip_to_base():

@@ -1,7 +1,7 @@
 """The inverse of the mass matrix, one half of it by recursions from the base outward, O(n²).
 
-A unit torque at hinge k moves link j by X(j), and hinge j by 𝓜⁻¹(k,j).  Λ(k), the diagonal of
-Ω = ψ* H* D⁻¹ H ψ, is how much link k gives way to a force; it leads to X(k) without a sweep inward.
+A unit torque at hinge k accelerates link j by X(j), and hinge j by 𝓜⁻¹(k,j).  Λ(k), the diagonal of
+Ω = ψ* H* D⁻¹ H ψ, is the response of link k to a force; it gives X(k) without a sweep inward.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
 class HingeResponse(NamedTuple):
-    """A unit torque at a hinge: its own acceleration L (1), that of its link U (6), and Λ (21)."""
+    """Response to a unit torque: acceleration L (1) of the hinge, U (6) of its link, and Λ (21)."""
 
     L: Scalar
     U: Vector
@@ -25,7 +25,7 @@ class HingeResponse(NamedTuple):
 
 
 def hinge_response(Lam: Vector, H: Vector, G: Vector, Dinv: Scalar) -> HingeResponse:
-    """What follows for hinge and link k from Λ of the link inboard.
+    """Response of hinge and link k, from Λ of the link inboard.
 
     Z = Λ(k+1) G        L = 1/D + G* Z = 𝓜⁻¹(k,k)         U = L H - Z*
     Λ(k) = Λ(k+1) + H* U - Z H
@@ -71,7 +71,7 @@ def inverse_mass_matrix(chain: Chain) -> None:
 
 
 def inverse_mass_matrix_tree(chain: Chain) -> None:
-    """𝓜⁻¹ of a tree: branches beside k move with the links inboard of k that carry them.
+    """𝓜⁻¹ of a tree: branches next to k move with the links inboard of k that carry them.
 
     X(j) = X(inboard of j) + 𝓜⁻¹(k,j) H(j), base to tip
         links before k       𝓜⁻¹(k,j) = 𝓜⁻¹(j,k), known already
@@ -89,11 +89,11 @@ def inverse_mass_matrix_tree(chain: Chain) -> None:
         Lam[k], X[k] = here.Lam, here.U
         chain.out("mass_matrix_inverse", (k, k), here.L)
 
-        # links that carry k, and by the way others that were done before
+        # links that carry k, and other links that are already complete
         for j in chain.coordinates(after=k, step=-1):
             X[j] = add(X[chain.inboard(j)], scale(links.H[j], Minv[j, k]))
 
-        # links outboard of k, and of branches that are still to come
+        # links outboard of k, and links of the remaining branches
         for j in chain.coordinates(before=k, step=-1):
             inboard = X[chain.inboard(j)]
             entry = -dot(inboard, art.G[j])

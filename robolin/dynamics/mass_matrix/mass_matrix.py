@@ -1,4 +1,4 @@
-"""Mass matrix from composite-body inertias, O(n · depth)."""
+"""Mass matrix from composite-body inertias (CRBA), O(n · depth)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def mass_matrix(chain: Chain) -> None:
 
 
 def composite_bodies(chain: Chain, links: Links, mass: Sink) -> None:
-    """Everything outboard of a hinge, frozen into one body, projected on the hinges that feel it.
+    """Project the composite inertia outboard of each hinge on all hinges inboard.
 
     R(k)   = R(k-1) + M(k)
     x(k)   = R(k) H*(k)
@@ -28,7 +28,7 @@ def composite_bodies(chain: Chain, links: Links, mass: Sink) -> None:
         R.add_to_parent(k, composite)
         x = rigid_times(composite, links.H[k])
 
-        # the force that unit acceleration of k needs, on every hinge that feels it
+        # the force for a unit acceleration of k, projected on k and every hinge inboard
         mass.put((k, k), dot(links.H[k], x) + chain.armature(k))
         for j in chain.inboard_of(k):
             entry = dot(links.H[j], x)

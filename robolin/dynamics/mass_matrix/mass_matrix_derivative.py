@@ -10,14 +10,14 @@ from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 
 def mass_matrix_derivative(chain: Chain) -> None:
-    """How 𝓜(j,k) = H(j) R(k) H*(k) changes when hinge i moves, for j inboard of k or k itself.
+    """∂𝓜(j,k)/∂q(i) with 𝓜(j,k) = H(j) R(k) H*(k), for j inboard of k or k itself.
 
     i outboard of k, or k:        -[H*(i) x H*(j)] · R(i) H*(k) - [H*(i) x H*(k)] · R(i) H*(j)
     i between j and k:            -[H*(i) x H*(j)] · R(k) H*(k)
     any other i:                  0, since H(j), R(k) and H(k) then move as one body
 
-    A joint with several freedoms moves along the twist of its body, which carries all of its axes
-    along: H*(i) x H*(j) = 0 for two of them.
+    A multi-DoF joint moves along the twist of its body, in which all of its axes are fixed:
+    H*(i) x H*(j) = 0 for two axes of one joint.
     """
     links = forward_kinematics(chain)
     R, handed = chain.slots(10), chain.sums(10)
@@ -27,7 +27,7 @@ def mass_matrix_derivative(chain: Chain) -> None:
 
     H = links.H
     for k in chain.tip_to_base():
-        # the diagonal entry sees only hinges that move a part of the composite body
+        # the diagonal entry depends only on hinges that move a part of the composite body
         for i in chain.subtree_of(k):
             seen = dot(_turned(chain, links, i, k), rigid_times(R[i], H[k]))
             chain.out("dmass_matrix_dq", (k, k, i), -(seen + seen))

@@ -12,9 +12,9 @@ Pairs = tuple[tuple[LinkNumber, LinkNumber], ...]
 
 
 def mass_matrix_second_derivative(chain: Chain) -> None:
-    """How 𝓜(j,k) = H(j) R(k) H*(k) changes with hinges i and o, for i inboard of o or o itself.
+    """∂²𝓜(j,k)/∂q(i)∂q(o), 𝓜(j,k) = H(j) R(k) H*(k), for i inboard of o or o itself.
 
-    To an outboard body, hinge j, for short j = H*(j), changes when hinges between them move:
+    Relative to an outboard body, j = H*(j) changes when hinges between them move:
         j,i = -H*(i) x j       j,io = H*(o) x [H*(i) x j]      i outboard of j, else both are 0
 
     For j inboard of k or k itself, k counting as between the two:
@@ -23,9 +23,9 @@ def mass_matrix_second_derivative(chain: Chain) -> None:
         i and o between j and k               j,io·R(k)k
         any other i and o                     0
 
-    With several freedoms this is ∂²𝓜(q ⊕ δ)/∂δ², δ a twist of the body that takes all axes of its
-    joint along: j,i and j,io are 0 for i and j of one joint, and j,io of i and o of one joint is
-    the mean of both orders, which differ.
+    For multi-DoF joints this is ∂²𝓜(q ⊕ δ)/∂δ², with δ a twist of the body, in which all axes of
+    its joint are fixed: j,i and j,io are 0 for i and j of one joint, and j,io of i and o of one
+    joint is the mean of both orders, which differ.
     """
     links = forward_kinematics(chain)
     R, handed = chain.slots(10), chain.sums(10)

@@ -1,6 +1,6 @@
-"""Solving and multiplying with the factor L of 𝓜 = L D L*, by coordinates; its diagonal is 1.
+"""Solution and multiplication with the unit lower triangular factor L of 𝓜 = L D L*.
 
-What is multiplied are columns, which the values of joints are brought into first.
+Operands are columns by independent coordinate; `of_leaders` converts values of joints.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from robolin.dynamics.algebra.chain import Chain, Column, Scalars, Table
 
 
 def of_leaders(chain: Chain, values: Scalars) -> Column:
-    """The values of the joints that follow none, by coordinate."""
+    """The values of the independent (not mimic) joints, by coordinate."""
     column = chain.column()
     for j in chain.coordinates():
         column[j] = values[chain.leader(j)]
@@ -41,7 +41,7 @@ def times(chain: Chain, L: Table, x: Column) -> Column:
 def solved(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻¹ x."""
     found = chain.column()
-    # from the first coordinate on, each without what those before it account for
+    # forward substitution from the first coordinate
     for r in chain.coordinates():
         entry = chain.cell((x[r],))
         for j in chain.coordinates(before=r):
@@ -53,7 +53,7 @@ def solved(chain: Chain, L: Table, x: Column) -> Column:
 def solved_transposed(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻* x, from the base outward."""
     found = chain.column()
-    # from the last coordinate back, each without what those after it account for
+    # back substitution from the last coordinate
     for j in chain.coordinates(step=-1):
         entry = chain.cell((x[j],))
         for r in chain.coordinates(after=j):
