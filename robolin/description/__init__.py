@@ -1,1 +1,1 @@
-"""Robot files as arms: every problem of the text located, and options applied."""
+"""Readers of robot files: text to a description with located findings, then to an arm."""

@@ -1,4 +1,4 @@
-"""What two arms have in different figures, in words: of their descriptions, and as loaded."""
+"""Text for the differences between two arms: in their descriptions and load options."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any, NamedTuple
 from robolin.core.arm import Arm
 from robolin.description.model import with_gravity
 
-# lines of the contract that tell how an arm was loaded, beyond the figures of its description
+# contract keys for the load options, which the description does not contain
 LOADED = (
     *("gravity", "base", "tip", "locked", "mimic"),
     *("damping", "springs", "friction", "armature", "payload", "wrench"),
 )
-# what of an arm decides how it moves, for arms that were changed after they were loaded
+# attributes that affect the dynamics, for arms that were changed after loading
 MOVING = (
     *("links_tip_to_base", "joint_names", "groups", "floating_base", "locked_joints", "gravity"),
     *("damping", "springs", "friction_velocity", "wrenches", "loops"),
 )
-# of many differences, so many are told
-TOLD = 3
+# number of differences in a message
+MAX_DIFFERENCES = 3
 
 
 class DescribedArm(NamedTuple):
-    """What is known of an arm: its contract, and the figures of its description or None."""
+    """An arm's contract, and the parameters of its description or None."""
 
     contract: Mapping[str, Any]
     figures: Mapping[str, Any] | None
 
 
 def differences(here: DescribedArm, there: DescribedArm) -> list[str]:
-    """What differs between the arm here and the one there."""
-    told = [
+    """Differences between this arm and the other one, one text each."""
+    changed_options = [
         f"{key}: {there.contract[key]} there, {here.contract[key]} here"
         for key in LOADED
         if key in here.contract
@@ -39,12 +39,13 @@ def differences(here: DescribedArm, there: DescribedArm) -> list[str]:
         and here.contract[key] != there.contract[key]
     ]
     if here.figures is None or there.figures is None:
-        return told
-    return [*_changed("", with_gravity(here.figures), with_gravity(there.figures)), *told]
+        return changed_options
+    changed = _changed("", with_gravity(here.figures), with_gravity(there.figures))
+    return [*changed, *changed_options]
 
 
 def moving_differences(here: Arm, there: Arm) -> list[str]:
-    """What differs between two arms that does not move alike; nothing if they do."""
+    """Differences between two arms if their dynamics differ, else an empty list."""
     names = [name for name in MOVING if getattr(here, name) != getattr(there, name)]
     if not names:
         return []
@@ -53,20 +54,20 @@ def moving_differences(here: Arm, there: Arm) -> list[str]:
 
 
 def in_words(differ: Sequence[str]) -> str:
-    """The first few differences, and how many more there are."""
-    more = f"; and {len(differ) - TOLD} more" if len(differ) > TOLD else ""
-    return f"{'; '.join(differ[:TOLD])}{more}"
+    """The first differences, and the number of the others."""
+    more = f"; and {len(differ) - MAX_DIFFERENCES} more" if len(differ) > MAX_DIFFERENCES else ""
+    return f"{'; '.join(differ[:MAX_DIFFERENCES])}{more}"
 
 
-def _changed(place: str, here: Any, there: Any) -> Iterator[str]:
-    """Every figure that differs, by where it stands; names and motors do not change the motion."""
+def _changed(path: str, here: Any, there: Any) -> Iterator[str]:
+    """Every parameter that differs, by its path of keys; ignores the arm's name and motors."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         for key in dict.fromkeys([*there, *here]):
-            where = f"{place} {key}".strip()
+            where = f"{path} {key}".strip()
             if where != "arm name" and key != "actuated":
                 yield from _changed(where, here.get(key), there.get(key))
     elif here != there:
-        yield f"{place}: {_shown(there)} there, {_shown(here)} here"
+        yield f"{path}: {_shown(there)} there, {_shown(here)} here"
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Every finding id a reader can produce, with its level and what it means; docs list them."""
+"""All finding ids of the readers, with level and meaning; the docs list them."""
 
 from __future__ import annotations
 
@@ -154,5 +154,5 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
 
 
 def finding(what: str, place: SourceLocation, message: str, hint: str = "") -> Finding:
-    """A finding at the level its id always has."""
+    """A finding with the level of its id."""
     return Finding(what, VALIDATION_IDS[what][0], place, message, hint)

@@ -1,4 +1,4 @@
-"""An arm laid open: its tree, joints, masses and contract, as plain data and as lines."""
+"""Data of `robolin inspect`: tree, joints, masses and contract of an arm."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Row = dict[str, Any]
 
 
 def inspection(reading: Reading, arm: Arm) -> Row:
-    """Everything `robolin inspect` shows, ready for JSON; `arm` was built from the reading.
+    """The output of `robolin inspect` as JSON data; `arm` was built from the reading.
 
-    Masses are in kg: what moves includes payloads, what stands is merged into the base.
+    Masses are in kg: the moving mass includes payloads, the fixed mass is merged into the base.
     """
     raise_all([found.error() for found in reading.findings if found.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
@@ -46,7 +46,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
 
 
 def joint_table(description: Description, arm: Arm) -> list[Row]:
-    """The moving joints, followers included, from base to tip; freedoms as users count them."""
+    """The moving joints with mimic joints, from base to tip; coordinates in public order."""
     entries = {joint.name: joint for joint in description.joints}
     freedoms = {
         group.body: [group.freedoms[part] for part in PUBLIC_PARTS[group.kind]]
@@ -92,7 +92,7 @@ def _mimic_row(mimic: Mimic) -> Row:
 
 
 def link_table(arm: Arm) -> list[Row]:
-    """The moving links from base to tip, each with all that is merged into it.
+    """The moving links from base to tip, each with the links merged into it.
 
     `com` is in the link's own axes from its joint, `inertia` about that point.
     """
@@ -111,7 +111,7 @@ def link_table(arm: Arm) -> list[Row]:
 
 
 def loop_table(arm: Arm) -> list[Row]:
-    """The closures: what they hold together, and how many equations that is."""
+    """The loop closures: the two frames of each and the number of equations."""
     return [
         {
             "name": loop.name,
@@ -125,20 +125,20 @@ def loop_table(arm: Arm) -> list[Row]:
 
 
 def _base_mass(description: Description, arm: Arm) -> float:
-    """What the description puts on the base, which no torque depends on."""
+    """Mass of the links fixed to the base, which has no effect on torques."""
     on_base = (link for link in description.links if arm.frames[link.name].link == arm.base)
     return float_sum(link.inertia.mass for link in on_base if link.inertia)
 
 
 def tree_lines(description: Description, arm: Arm) -> list[str]:
-    """The description as an indented tree: every link, what it hangs on, and its own mass."""
+    """The description as an indented tree: every link with its joint and its own mass."""
     links = {link.name: link for link in description.links}
     below: dict[str, list[JointEntry]] = {}
     for joint in tree_of(description).joints:
         below.setdefault(joint.parent, []).append(joint)
     moving = {arm.joint_of(k): link.joint for k, link in enumerate(arm.links_tip_to_base, start=1)}
     lines = [f"{description.root}{_mass(links[description.root])}"]
-    # a stack of joints still to show, each with what stands left of it
+    # a stack of remaining joints, each with the text left of it
     waiting = list(_branches(below.get(description.root, []), ""))[::-1]
     while waiting:
         joint, left, branch, onward = waiting.pop()
@@ -149,7 +149,7 @@ def tree_lines(description: Description, arm: Arm) -> list[str]:
 
 
 def _branches(joints: list[JointEntry], left: str) -> Iterator[tuple[JointEntry, str, str, str]]:
-    """Sibling joints with the strokes that lead to each and go on beside what hangs on it."""
+    """Sibling joints with the tree lines before each and before its descendants."""
     for joint in joints:
         last = joint is joints[-1]
         yield joint, left, "└─ " if last else "├─ ", "   " if last else "│  "
@@ -164,14 +164,14 @@ def _row(axis: Vector3) -> str:
 
 
 def _motion(entry: JointEntry, joint: Joint | None) -> str:
-    """How a link moves against the one before it."""
+    """Text for the motion of a link relative to its parent."""
     if joint is None:
         return "(fixed)" if entry.kind == "fixed" else f"({entry.name}: {entry.kind}, rigid here)"
     if group_kind(entry):
         normal = f" across {_row(entry.axis)}" if entry.kind == "planar" else ""
         return f"({entry.name}: {entry.kind}{normal}{'' if joint.actuated else ', passive'})"
-    how = "about" if joint.turns else "along"
+    preposition = "about" if joint.turns else "along"
     axis = _row(joint.axis)
     follows = f", follows {joint.mimic.leader}" if joint.mimic else ""
     passive = "" if joint.actuated else ", passive"
-    return f"({entry.name}: {joint.kind} {how} {axis}{follows}{passive})"
+    return f"({entry.name}: {joint.kind} {preposition} {axis}{follows}{passive})"

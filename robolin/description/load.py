@@ -1,4 +1,4 @@
-"""From a path, standard input or a bundled name to an arm."""
+"""Load an arm from a path, standard input or a bundled name."""
 
 from __future__ import annotations
 
@@ -46,41 +46,41 @@ def load(
     packages: Mapping[str, str | PathLike[str]] | None = None,
     **unknown: Never,
 ) -> Arm:
-    """The arm in a file or of a bundled name, under the given options.
+    """Load the arm of a file or of a bundled name.
 
     Args:
         source: a path to a .urdf, .xacro, .mjcf or .yaml file, `-` for standard input, a name such
             as "panda" or "robot_descriptions:ur10", or the text itself: XML or YAML as str or
             bytes, or an open file
-        gravity: (3,) in m/s² in the root link's axes, or its size alone, in the direction of the
-            file's own (else -z); None takes the file's, else 9.81
-        base, tip: links between which joints move; everything else is rigid
-        lock: joint -> position at which it stands still, in rad or m
+        gravity: (3,) in m/s² in the root link's axes, or a magnitude in the direction of the
+            file's gravity (else -z); None for the file's gravity, else 9.81
+        base, tip: links between which joints move; all other joints are locked
+        lock: joint -> fixed position in rad or m
         payload: (link, mass), (link, mass, position) or a list of them: point masses added, in kg
             and m
         wrench: link -> (fx, fy, fz, tx, ty, tz) applied to the arm, in N and N·m
-        wrench_frame: "follower", "dead" or "world": what those six numbers are fixed to
-        damping: False leaves out the description's damping
-        springs: False leaves out the description's joint springs
+        wrench_frame: frame of the wrenches: "follower", "dead" or "world"
+        damping: False ignores the description's damping
+        springs: False ignores the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
             None for no friction
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
-        joints: order of inputs and outputs alike; None takes the description's
-        floating_base: True puts a joint 'base' with six freedoms between world and base link
-        base_joint: "planar" or "spherical" for one with fewer freedoms there, or "floating"
-        open_loops: True leaves out the closures of loops: the arm is its tree of joints
-        strict: True refuses what `robolin validate` warns about
+        joints: order of joints in inputs and outputs; None for the description's order
+        floating_base: True adds a 6-DoF joint 'base' between world and base link
+        base_joint: type of a joint 'base' there: "planar", "spherical" or "floating"
+        open_loops: True ignores loop closures: the arm is its tree of joints
+        strict: True turns warnings of `robolin validate` into errors
         xacro_args: values for the arguments of a xacro file, by name
-        packages: folders of the packages that `$(find NAME)` means in a xacro file, by name
-        unknown: any other keyword is refused, with the option that was probably meant
+        packages: folders of packages for `$(find NAME)` in a xacro file, by name
+        unknown: any other keyword is an error, with the closest option as a hint
 
     Returns:
         an `Arm` of n joints
 
     Raises:
-        RobolinError: everything that is wrong with the file, with its lines
-        UsageError: an option that does not exist, or a value it cannot have
-        FileError: a file that is not there or cannot be read
+        RobolinError: all errors in the file, with their lines
+        UsageError: an unknown option or an invalid value
+        FileError: a missing or unreadable file
 
     Example:
         >>> arm = robolin.load("two-link", payload=("tip", 0.5), lock={"elbow": 0.3})
@@ -114,7 +114,7 @@ def load(
 
 
 def load_with(source: Source, options: ModelOptions) -> Arm:
-    """The arm in a file or of a bundled name, the options given as one object."""
+    """Load the arm of a file or of a bundled name, with the options as one object."""
     name, texts = name_of(source), texts_of_options(options)
     again = texts is not None and name != GIVEN_TEXT
     loaded_with = {"arm": name, **(texts or {})} if again else None
@@ -142,36 +142,36 @@ def from_urdfpy(
     strict: bool = False,
     **unknown: Never,
 ) -> Arm:
-    """The arm in an object that urdfpy or urchin loaded, under the same options as `load`.
+    """Load the arm of a urdfpy or urchin object, with the same options as `load`.
 
     Args:
-        urdf: what `urdfpy.URDF.load` or `urchin.URDF.load` gave
-        gravity: (3,) in m/s² in the root link's axes, or its size alone, in the direction of the
-            file's own (else -z); None takes the file's, else 9.81
-        base, tip: links between which joints move; everything else is rigid
-        lock: joint -> position at which it stands still, in rad or m
+        urdf: result of `urdfpy.URDF.load` or `urchin.URDF.load`
+        gravity: (3,) in m/s² in the root link's axes, or a magnitude in the direction of the
+            file's gravity (else -z); None for the file's gravity, else 9.81
+        base, tip: links between which joints move; all other joints are locked
+        lock: joint -> fixed position in rad or m
         payload: (link, mass), (link, mass, position) or a list of them: point masses added, in kg
             and m
         wrench: link -> (fx, fy, fz, tx, ty, tz) applied to the arm, in N and N·m
-        wrench_frame: "follower", "dead" or "world": what those six numbers are fixed to
-        damping: False leaves out the description's damping
-        springs: False leaves out the description's joint springs
+        wrench_frame: frame of the wrenches: "follower", "dead" or "world"
+        damping: False ignores the description's damping
+        springs: False ignores the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
             None for no friction
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
-        joints: order of inputs and outputs alike; None takes the description's
-        floating_base: True puts a joint 'base' with six freedoms between world and base link
-        base_joint: "planar" or "spherical" for one with fewer freedoms there, or "floating"
-        open_loops: True leaves out the closures of loops: the arm is its tree of joints
-        strict: True refuses what `robolin validate` warns about
-        unknown: any other keyword is refused, with the option that was probably meant
+        joints: order of joints in inputs and outputs; None for the description's order
+        floating_base: True adds a 6-DoF joint 'base' between world and base link
+        base_joint: type of a joint 'base' there: "planar", "spherical" or "floating"
+        open_loops: True ignores loop closures: the arm is its tree of joints
+        strict: True turns warnings of `robolin validate` into errors
+        unknown: any other keyword is an error, with the closest option as a hint
 
     Returns:
         an `Arm` of n joints
 
     Raises:
-        RobolinError: everything that is wrong with the robot
-        UsageError: an option that does not exist, or a value it cannot have
+        RobolinError: all errors in the robot
+        UsageError: an unknown option or an invalid value
 
     Example:
         >>> from urchin import URDF
@@ -211,8 +211,8 @@ def arm_of(
 ) -> Arm:
     """The arm in a reading; its errors, and warnings if strict, are raised together.
 
-    source:      what the arm was asked for by, where that is not the name of the file
-    loaded_with: what asks for it again
+    source:      name of the source, if it differs from the name of the file
+    loaded_with: arguments that load the same arm again
     """
     description = _sound(reading)
     plain = plain_arm(description, source, loaded_with)
@@ -222,13 +222,13 @@ def arm_of(
     notes = [_note(warnings)] if warnings else []
     if plain is None or replace(options, strict=False) != DEFAULTS:
         return build(description, options, source, notes, loaded_with)
-    # nobody has seen this arm yet: it is the one, and lacks only what was found by it
+    # the options are the defaults, so this arm is the result; only the notes are missing
     plain.contract["notes"].extend(notes)
     return plain
 
 
 def _warnings(reading: Reading, plain: Arm | None) -> list[Finding]:
-    """What `validate` would warn about, by line."""
+    """The warnings of `validate`, by line."""
     assert reading.description is not None, "a sound reading has a description"
     findings = [*reading.findings, *physical_findings(reading.description, plain)]
     warnings = [found for found in findings if found.level == "warning"]
@@ -243,18 +243,18 @@ def _sound(reading: Reading) -> Description:
 
 
 def _note(warnings: list[Finding]) -> str:
-    """What the contract says about what `validate` would warn about."""
+    """The contract's note on the warnings of `validate`."""
     ids = ", ".join(dict.fromkeys(found.id for found in warnings))
     return f"{pluralize(len(warnings), 'warning')} by `robolin validate`: {ids}"
 
 
 def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
-    """Every figure of the description in a file or of a bundled name."""
+    """All parameters of the description in a file or of a bundled name."""
     return figures_of(_sound(read(source, options)))
 
 
 def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
-    """What a path, '-' for standard input, a bundled name or a text holds, errors included."""
+    """Read a path, '-' for standard input, a bundled name or a text; errors become findings."""
     found = robot_text(source)
     reading = _read(found, options)
     if not found.origin or reading.description is None:

@@ -1,8 +1,8 @@
-"""What a robot file says, before anyone asks how it moves; as data, and as plain figures.
+"""The description of a robot as its file contains it, as data and as plain numbers.
 
-Both readers, URDF and YAML, end here.  Values are kept as written (an axis is not yet unit
-length, an inertia not yet judged), each with the place it came from, so that every later
-complaint can point at a line.
+All readers return it.  Values are stored as written (an axis may not have unit length, an
+inertia is not checked), each with its location in the file, so that every later finding can
+name a line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from robolin.core.arm import (
 from robolin.core.text import printable
 from robolin.errors import RobolinError
 
-# of an arm whose file says nothing of gravity
+# gravity of an arm whose file does not specify it
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 Level = Literal["error", "warning", "note"]
 EntryKind = Literal[
@@ -44,7 +44,7 @@ EntryKind = Literal[
 ]
 
 MOST_OF_A_KIND = 200
-# of what is ignored; a file with more of them is not written by hand
+# kinds of ignored elements that are listed; a file with more is not written by hand
 MOST_KINDS = 1000
 
 Figures = Mapping[str, Any]
@@ -52,7 +52,7 @@ Figures = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """Where in which file; column only where the reader knows it."""
+    """File, line and column; the column only if the reader provides it."""
 
     file: str
     line: int = 0
@@ -64,9 +64,9 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing noticed in a description; `id` is stable and listed in docs/findings.md.
+    """An error, warning or note about a description; docs/findings.md lists the stable ids.
 
-    Message and hint repeat what the file says, so both are made printable here, once for all.
+    Message and hint may quote the file, so control characters are removed here.
     """
 
     id: str
@@ -85,9 +85,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LinkEntry:
-    """A link as written; the inertia is None where the file gives none.
+    """A link as written; the inertia is None if the file has none.
 
-    The inertia is already in the link's own axes (the inertial frame's turn applied).
+    The inertia is already in the link's own axes (the inertial frame's rotation is applied).
     """
 
     name: str
@@ -97,11 +97,11 @@ class LinkEntry:
     places: Mapping[str, SourceLocation] = field(default_factory=dict)
 
     def at(self, part: str) -> SourceLocation:
-        """Where a part of the body ('mass', 'com', 'inertia') stands."""
+        """Location of a part of the body: 'mass', 'com' or 'inertia'."""
         return self.places.get(part, self.inertia_place or self.place)
 
 
-# stands for an axis that a reader has complained about: nothing is concluded from it
+# placeholder for an invalid axis that a reader has reported: no further checks
 UNREAD: Vector3 = (0.0, 0.0, 0.0)
 
 
@@ -136,13 +136,13 @@ class JointEntry:
         return self.friction, self.friction if negative is None else negative
 
     def at(self, part: str) -> SourceLocation:
-        """Where a part of the joint ('axis', 'limit', 'dynamics', 'mimic') stands."""
+        """Location of a part of the joint: 'axis', 'limit', 'dynamics' or 'mimic'."""
         return self.places.get(part, self.place)
 
 
 @dataclass(frozen=True, slots=True)
 class LoopEnd:
-    """A frame that a closure holds on to: a link, and where on it."""
+    """One frame of a loop closure: a link and a pose on it."""
 
     link: str
     place: SourceLocation
@@ -151,7 +151,7 @@ class LoopEnd:
 
 @dataclass(frozen=True, slots=True)
 class LoopEntry:
-    """A closure as written."""
+    """A loop closure as written."""
 
     name: str
     kind: LoopKind
@@ -162,7 +162,7 @@ class LoopEntry:
 
 @dataclass(frozen=True)
 class Description:
-    """A whole file: links and joints in the order written, and what was not understood."""
+    """The content of a file: links and joints in file order, and the ignored elements."""
 
     name: str
     links: tuple[LinkEntry, ...]
@@ -179,14 +179,14 @@ class Description:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader returns: the description if one could be made, and all it noticed."""
+    """The result of a reader: the description, None after an error, and all findings."""
 
     description: Description | None
     findings: Sequence[Finding]
 
 
 def limit_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """The first findings of each id, and one more for each that has more than can be read."""
+    """The first findings of each id, and one that counts the omitted ones."""
     counts = Counter(found.id for found in findings)
     if not counts or max(counts.values()) <= MOST_OF_A_KIND:
         return list(findings)
@@ -215,10 +215,10 @@ def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def figures_of(description: Description) -> dict[str, Any]:
-    """What a description says in plain numbers: enough to tell two models apart, part by part.
+    """All parameters of a description as plain data, to compare two models part by part.
 
-    What is left out is 0, or not there at all, but for gravity, which then is the standard one;
-    names of files and lines are no figures.
+    Omitted values are 0 or absent; omitted gravity is the standard one.  Names of files and line
+    numbers are not included.
     """
     arm: dict[str, Any] = {"name": description.name, "root": description.root}
     if description.gravity is not None:
@@ -232,7 +232,7 @@ def figures_of(description: Description) -> dict[str, Any]:
 
 
 def with_gravity(figures: Figures) -> dict[str, Any]:
-    """The figures with the gravity that an arm has where its description says nothing of it."""
+    """The parameters, with standard gravity if the description does not specify it."""
     arm = figures.get("arm", {})
     return {**figures, "arm": {**arm, "gravity": arm.get("gravity", list(STANDARD_GRAVITY))}}
 
@@ -270,7 +270,7 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
     }
     if joint.friction_negative is not None:
         bounds["negative friction"] = joint.friction_negative
-    # a limit of 0 is not the same as none
+    # a limit of 0 differs from no limit
     given = {key: value for key, value in bounds.items() if value is not None}
     return _given_figures(figures) | given | ({} if joint.actuated else {"actuated": 0})
 
@@ -293,7 +293,7 @@ def _pose(pose: Pose, which: str) -> dict[str, Any]:
 
 
 def _given_figures(figures: Figures) -> dict[str, Any]:
-    """Without what is 0, empty or absent."""
+    """Remove entries that are 0, empty or absent."""
     return {
         key: value
         for key, value in figures.items()

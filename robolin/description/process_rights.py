@@ -1,6 +1,6 @@
-"""Rights that a process gives up for good, where the system offers it.
+"""Sandbox for a worker process: permanently drop its rights, if the system supports it.
 
-On Linux, Landlock leaves the process nothing but reading below given folders, and a seccomp filter
+On Linux, Landlock restricts the process to reading below given folders, and a seccomp filter
 denies sockets, new processes and access to other processes.  Both need no privileges and no
 package.  Elsewhere, and on kernels without them, only the resource limits remain.
 """
@@ -17,7 +17,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
-# how many kinds of access to files each version of Landlock knows
+# number of file access rights in each version of Landlock
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _TCP_SINCE, _TCP = 4, 0b11
 _SCOPES_SINCE, _SCOPES = 6, 0b11
@@ -25,7 +25,7 @@ _SCOPES_SINCE, _SCOPES = 6, 0b11
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 _NOT_PERMITTED = 0x0005_0001
 _ALLOW = 0x7FFF_0000
-# the other numbering of calls that an x86-64 kernel may offer
+# flag of the x32 system calls, which an x86-64 kernel may support
 _X32 = 0x4000_0000
 
 # numbers of: socket, socketpair; clone, fork, vfork, execve, execveat, clone3; kill, tkill, tgkill,
@@ -43,9 +43,9 @@ _DENIED = {
 
 
 def give_up_rights(readable: Iterable[str]) -> tuple[str, ...]:
-    """Keep only the right to read below some folders; return the names of what took effect.
+    """Keep only the right to read below some folders; return the names of the active measures.
 
-    Open files stay open: standard output and what was imported are not affected.
+    Open files stay open: standard output and imported modules are not affected.
     """
     held = []
     if _limit_resources():
@@ -68,7 +68,7 @@ def give_up_rights(readable: Iterable[str]) -> tuple[str, ...]:
 
 
 def _limit_resources() -> bool:
-    """No file grows, no core is written, and users other than root start no process."""
+    """Set limits: no file writes, no core dumps and, except for root, no new processes."""
     try:
         import resource
     except ImportError:
@@ -125,7 +125,7 @@ def _allow_reading(call: Callable[..., int], ruleset: int, folder: str) -> None:
 
 
 def _seccomp(prctl: Callable[..., int]) -> bool:
-    """Deny calls by number; calls numbered for another architecture are denied altogether."""
+    """Deny system calls by number, and all calls of another architecture."""
     import ctypes
 
     machine = os.uname().machine
@@ -140,7 +140,7 @@ def _seccomp(prctl: Callable[..., int]) -> bool:
 
 
 def _filter(architecture: int, numbers: tuple[int, ...]) -> bytes:
-    """A program of the kernel's packet filter: load, compare, return."""
+    """A BPF program of load, compare and return instructions."""
     load, equal, at_least, result = 0x20, 0x15, 0x35, 0x06
     # (code, jump if true, jump if false, operand)
     lines = [(load, 0, 0, 4), (equal, 1, 0, architecture), (result, 0, 0, _NOT_PERMITTED)]

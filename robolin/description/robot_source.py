@@ -1,4 +1,4 @@
-"""Where the text of a robot comes from: a path, standard input, or the arms that are bundled."""
+"""Sources of robot texts: a path, standard input, a bundled arm or robot_descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robolin.errors import FileError, RobolinError, UsageError
 BUNDLED_SUFFIXES = (".urdf", ".yaml")
 HEADER_KEYS = ("title", "source", "licence", "options", "notes")
 
-# enough for any header; the figures below it are not needed to tell what the file is
+# enough for any header; the format is detected without the data below it
 _HEADER_BYTES = 16_384
 
 
@@ -42,20 +42,20 @@ ROBOT_FORMATS = {
     ".yml": "yaml",
 }
 
-# MuJoCo's models end in .xml too: their outermost element tells them
+# MuJoCo's models also end in .xml: their root element identifies them
 _MUJOCO = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<mujoco[\s>/]", re.DOTALL)
 
-# what messages call the file that '-' stands for
+# name of standard input in messages
 STANDARD_INPUT = "<stdin>"
-# and what they call a text that came without a file
+# name of a text without a file in messages
 GIVEN_TEXT = "<text>"
 
-# no robot file comes near; it keeps an endless stream from filling the memory
+# larger than any robot file; limits the memory that an endless stream can use
 LARGEST_FILE = 64 * 1024 * 1024
 
 
 class RobotText(NamedTuple):
-    """What a source holds: its bytes, what messages call it, the format it is in, and its file."""
+    """The text of a source: its bytes, its name in messages, its format and its file."""
 
     text: bytes
     shown: str
@@ -65,7 +65,7 @@ class RobotText(NamedTuple):
 
 
 def robot_text(source: Source) -> RobotText:
-    """The text that a path, '-' for standard input, or a bundled name stands for."""
+    """Read the text of a path, '-' for standard input, or a bundled name."""
     given = _text_itself(source)
     if given is not None:
         return RobotText(_bounded(given, GIVEN_TEXT), GIVEN_TEXT, _sniffed(given))
@@ -84,14 +84,14 @@ def robot_text(source: Source) -> RobotText:
 
 
 def _is_text(source: object) -> bool:
-    """Whether a source is the text itself: bytes, an open file, or XML and YAML in a str."""
+    """Return True if a source is the text itself: bytes, an open file, or XML or YAML in a str."""
     if isinstance(source, str):
         return "\n" in source or source.lstrip()[:1] == "<"
     return isinstance(source, bytes | bytearray) or hasattr(source, "read")
 
 
 def _text_itself(source: Any) -> bytes | None:
-    """The text that was given in place of its name, None where a name was given."""
+    """The text if the source is the text itself, None if it is a name."""
     if not _is_text(source):
         return None
     text = source.read(LARGEST_FILE + 1) if hasattr(source, "read") else source
@@ -99,7 +99,7 @@ def _text_itself(source: Any) -> bytes | None:
 
 
 def name_of(source: object) -> str:
-    """The source as it was named; what is no name of anything is refused."""
+    """The name of a source; reject objects that are not a name or a path."""
     if _is_text(source):
         return GIVEN_TEXT
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
@@ -110,7 +110,7 @@ def name_of(source: object) -> str:
 
 
 def _found(name: str) -> Path:
-    """The file that a name stands for: a path that exists, or else a bundled arm."""
+    """The file of a name: an existing path, or else a bundled arm."""
     if not name:
         raise UsageError("no arm given", hint="a URDF, Xacro, MJCF or YAML file, or a bundled name")
     if "\0" in name:
@@ -132,7 +132,7 @@ def _found(name: str) -> Path:
 
 
 def _missing(path: Path, bare: bool) -> FileError:
-    """The error for a file that is not there, with the name that was probably meant."""
+    """The error for a missing file, with the closest existing name."""
     names = bundled_names()
     if bare:
         meant = did_you_mean(path.name.lower(), names, f"bundled are {quote_list(names)}")
@@ -149,7 +149,7 @@ def _missing(path: Path, bare: bool) -> FileError:
 
 
 def _stems_beside(path: Path) -> dict[str, str]:
-    """The robot files in the folder where a path was looked for, by name without extension."""
+    """The robot files in the folder of a path, by name without extension."""
     try:
         return {
             other.stem: other.name
@@ -193,7 +193,7 @@ def _unreadable(name: str, error: OSError) -> FileError:
 
 
 def _format(path: Path, text: bytes) -> str:
-    """By the extension; a path without one, such as a pipe, by its first character."""
+    """The format by the extension; without one, as for a pipe, by the first character."""
     suffix = path.suffix.lower()
     if suffix == ".xml" and _MUJOCO.match(text):
         return "mjcf"
@@ -211,7 +211,7 @@ def _sniffed(text: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a bundled file says of itself in its header comment; '' where it says nothing."""
+    """The fields of a bundled file's header comment; '' if absent."""
 
     name: str
     title: str = ""
@@ -227,12 +227,12 @@ def bundled_names() -> tuple[str, ...]:
 
 
 def bundled_path(name: str) -> Path | None:
-    """The file of a bundled arm, None if there is none of that name."""
+    """The file of a bundled arm, None if the name is unknown."""
     return _files_in(_folder()).get(name)
 
 
 def bundled_about(path: Path) -> About:
-    """The header of a bundled file: `key: value` lines, a line without a key goes on the last."""
+    """The header of a bundled file: `key: value` lines; a line without a key continues the last."""
     entries: dict[str, list[str]] = {}
     key = ""
     for line in _header(path):
@@ -250,7 +250,7 @@ def _files_in(folder: Path) -> dict[str, Path]:
 
 
 def _folder() -> Path:
-    """Beside the package's modules once installed, at the top of a source checkout otherwise."""
+    """The folder of models: next to the installed modules, or at the top of a source checkout."""
     package = Path(__file__).parents[1]
     installed = package / "models"
     return installed if installed.is_dir() else package.parent / "models"
@@ -269,19 +269,19 @@ def _header(path: Path) -> list[str]:
 
 PREFIX = "robot_descriptions:"
 _ENDING = "_description"
-# what a description may offer, the most direct first
+# attributes of a robot_descriptions module, in order of preference
 _PATHS = ("URDF_PATH", "XACRO_PATH", "MJCF_PATH")
 
 
 class FoundDescription(NamedTuple):
-    """The file of a named robot, and which version of which repository it is from."""
+    """The file of a named robot, with the repository and version it comes from."""
 
     path: Path
     origin: str
 
 
 def fetched_description(name: str) -> FoundDescription:
-    """The robot file that `robot_descriptions:NAME` stands for, fetched if it is not there yet."""
+    """The robot file of `robot_descriptions:NAME`, downloaded on first use."""
     robot = name.removeprefix(PREFIX)
     if find_spec("robot_descriptions") is None:
         hint = "pip install 'robolin[descriptions]'"
@@ -309,19 +309,19 @@ def _known() -> Iterator[str]:
 
 
 def _fetched(name: str, module: str) -> Any:
-    """The module of a robot; importing it fetches its repository."""
+    """The module of a robot; its import downloads the repository."""
     try:
-        # it tells its progress on standard output, where only answers belong
+        # it prints progress on standard output, which is reserved for results
         with redirect_stdout(sys.stderr):
             return import_module(f"robot_descriptions.{module}")
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200]
         hint = "it is fetched from the network the first time, with git"
-        raise FileError(f"could not be fetched: {told}", where=name, hint=hint) from error
+        raise FileError(f"could not be fetched: {reason}", where=name, hint=hint) from error
 
 
 def _origin(module: Any) -> str:
-    """Which repository at which commit the file is from, as far as it is told."""
+    """Repository and commit of the file, if known."""
     folder = Path(str(getattr(module, "REPOSITORY_PATH", "")))
     head = folder / ".git" / "HEAD"
     commit = head.read_text().strip() if head.is_file() else "an unknown commit"

@@ -1,7 +1,6 @@
-"""Whether named links and joints make one tree, and followers have leaders; for every reader.
+"""Checks for all readers: links and joints form one tree, and mimic joints have leaders.
 
-A name left empty is one the reader has complained about already: it is never complained about
-twice, and nothing is concluded from it.
+An empty name marks an error that the reader has already reported; the checks skip it.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ ONE_NUMBER = ("revolute", "continuous", "prismatic")
 def check_structure(
     links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
 ) -> tuple[str | None, list[Finding]]:
-    """The root link, or None where there is no single one, and all that is wrong with the tree.
+    """The root link, None unless it is unique, and all errors in the tree.
 
-    `place` stands for the robot as a whole.
+    place: location of the robot in its file
     """
     findings = [
         *_names_to_show("link", links),
@@ -41,7 +40,7 @@ def check_structure(
 def _names_to_show(
     what: str, entries: Sequence[LinkEntry] | Sequence[JointEntry]
 ) -> Iterator[Finding]:
-    """Names become columns of tables, which a line of their own would break or a terminal obey."""
+    """Names with control characters, which would break tables or control the terminal."""
     for entry in entries:
         if not entry.name.isprintable():
             message = f"{what} '{entry.name}': the name has characters that cannot be shown"
@@ -65,7 +64,7 @@ def _duplicates(
 
 
 def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
-    """Joints that are called what one freedom of another joint is called."""
+    """Joints whose name is also a coordinate of another joint."""
     several = [joint for joint in joints if group_kind(joint)]
     owners = {name: joint.name for joint in several for name in coordinate_names(joint)}
     for joint in joints:
@@ -82,7 +81,7 @@ def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
 def _misplaced_joints(
     links: Sequence[LinkEntry], joints: Sequence[JointEntry]
 ) -> Iterator[Finding]:
-    """Joints that name links which are not there, or one link at both ends."""
+    """Joints with an unknown link, or with the same link at both ends."""
     known = {link.name: None for link in links if link.name}
     for joint in joints:
         for end, name in (("parent", joint.parent), ("child", joint.child)):
@@ -118,14 +117,14 @@ def _root(
     ]
     above, findings = _joints_above(sound)
     roots = [name for name in names if name not in above]
-    # a joint that is wrong elsewhere leaves links hanging: that is one mistake, not two
+    # an invalid joint also disconnects links: report one error, not two
     if len(roots) > 1 and len(sound) == len(joints) and not findings:
         findings.append(_several_roots(roots, links))
     return (roots[0] if len(roots) == 1 else None), findings
 
 
 def _joints_above(joints: Sequence[JointEntry]) -> tuple[dict[str, JointEntry], list[Finding]]:
-    """For every child link the first joint that carries it, and complaints about the others."""
+    """For every child link its first joint, and findings for further joints."""
     above: dict[str, JointEntry] = {}
     others: list[JointEntry] = []
     for joint in joints:
@@ -144,7 +143,7 @@ def _joints_above(joints: Sequence[JointEntry]) -> tuple[dict[str, JointEntry], 
 
 
 def _way(start: str, onward: Mapping[str, str]) -> dict[str, None]:
-    """The names met from a start on, each once, to the end or to the first one met again."""
+    """The names on the path from a start to its end, or to the first repeated name."""
     way = {start: None}
     while (start := onward.get(start, "")) and start not in way:
         way[start] = None
@@ -152,7 +151,7 @@ def _way(start: str, onward: Mapping[str, str]) -> dict[str, None]:
 
 
 def _loops(onward: Mapping[str, str]) -> Iterator[list[str]]:
-    """Every closed loop of a map from name to name, in the order of its arrows."""
+    """Every cycle of a map from name to name, in its order."""
     cleared: set[str] = set()
     for name in onward:
         way: dict[str, None] = {}
@@ -166,7 +165,7 @@ def _loops(onward: Mapping[str, str]) -> Iterator[list[str]]:
 
 
 def _cycle(closing: JointEntry, links: Sequence[str]) -> Finding:
-    """The loop of links from parent to child that a joint closes."""
+    """The finding for a joint that closes a cycle of parents and children."""
     start = links.index(closing.child)
     loop = [*links[start:], *links[:start], closing.child]
     return Finding(
@@ -202,7 +201,7 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
 
 def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
     by_name = {joint.name: joint for joint in joints if joint.name}
-    # the freedoms of a universal or cylindrical joint can be followed one by one
+    # mimic rules may name single coordinates of a universal or cylindrical joint
     pairs = [joint for joint in by_name.values() if joint.kind in PAIR_PARTS]
     by_name |= {part.name: part for joint in pairs for part in split_pair(joint)}
     for joint in joints:
@@ -223,7 +222,7 @@ def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
 def _leader_findings(
     joint: JointEntry, leader: str, by_name: Mapping[str, JointEntry]
 ) -> Iterator[Finding]:
-    """What is wrong with the one joint that this joint follows."""
+    """Errors in the leader of a mimic joint."""
     place = joint.at("mimic")
     if joint.kind not in ONE_NUMBER and joint.kind not in PAIR_PARTS:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader}'"
@@ -250,7 +249,7 @@ def _leader_findings(
 
 
 def _body_with_freedom(name: str, by_name: Mapping[str, JointEntry]) -> JointEntry | None:
-    """The spherical, planar or floating joint of which this is the name of one freedom."""
+    """The spherical, planar or floating joint with a coordinate of this name."""
     owner = by_name.get(name.rpartition(":")[0])
     if owner is None or group_kind(owner) is None:
         return None
@@ -265,7 +264,7 @@ def _nothing_to_follow(joint: JointEntry, why: str, hint: str = "") -> Finding:
 
 
 def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
-    """What is in the way of following freedom by freedom."""
+    """Errors of a mimic rule between two joints with a pair of coordinates each."""
     place = joint.at("mimic")
     if leader.kind != joint.kind:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader.name}', which is not"
@@ -276,18 +275,18 @@ def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
         yield Finding("mimic-fixed", "error", place, message, "leave the offset out")
 
 
-# the freedoms of each, from the inner joint outward
+# the two coordinates of each type, from the inner joint outward
 PAIR_PARTS: Mapping[str, tuple[str, str]] = {
     "universal": ("axis", "axis2"),
     "cylindrical": ("slide", "turn"),
 }
 
-# squared sine of the angle between the axes of a universal joint up to which they are one
+# squared sine of the angle between two axes below which they count as parallel
 PARALLEL = 1e-12
 
 
 def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
-    """Universal joints whose axes are one, about which one freedom too many would turn."""
+    """Universal joints with parallel axes, whose two coordinates would be redundant."""
     for joint in joints:
         if joint.kind == "universal":
             if without_direction(joint.axis) or without_direction(joint.axis2):
@@ -302,7 +301,7 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
 
 
 def split_joint_pairs(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[JointEntry]]:
-    """The frames in between, and all joints with one in place of every pair's two."""
+    """The virtual links, and all joints with universal and cylindrical ones split in two."""
     frames, every = [], []
     for joint in joints:
         if joint.kind not in PAIR_PARTS:
@@ -319,7 +318,7 @@ def split_joint_pairs(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], li
 
 
 def split_pair(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
-    """The two joints that a universal or cylindrical one is; each follows its like, if any."""
+    """Split a universal or cylindrical joint in two; each part mimics its counterpart, if any."""
     first, second = (_named(joint, part) for part in PAIR_PARTS[joint.kind])
     turning: EntryKind = "continuous" if joint.limits.lower is None else "revolute"
     if joint.kind == "universal":

@@ -1,7 +1,7 @@
-"""A description as a tree of joints: their order, who follows whom, how each moves or stands.
+"""A description as a tree of joints: their order, mimic rules and poses.
 
-The tree is walked depth first from its root, which is the order of everything public; joints with
-several freedoms are taken apart into one joint for each, and a base that floats is a joint too.
+The public order is depth first from the root.  Multi-DoF joints are split into one joint per
+coordinate, and a floating base is a joint too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robolin.errors import RobolinError, UsageError
 FLOATING_BASE = "base"
 WORLD = "world"
 
-# the order in which users count the freedoms: turns before slides where all are there
+# public order of the coordinates; in a floating joint rotations come before translations
 PUBLIC_PARTS: Mapping[GroupKind, tuple[str, ...]] = {
     "floating": ("rx", "ry", "rz", "x", "y", "z"),
     "planar": ("x", "y", "rz"),
@@ -51,12 +51,12 @@ class Tree:
 
     @cached_property
     def coordinates(self) -> frozenset[str]:
-        """The names of all that can move: joints, and the freedoms of those that have several."""
+        """The names of all coordinates: single-DoF joints, and the parts of multi-DoF joints."""
         return frozenset(name for joint in self.joints for name in coordinate_names(joint))
 
     @cached_property
     def above(self) -> Mapping[str, JointEntry]:
-        """For every link but the root, the joint it hangs on."""
+        """For every link except the root, its parent joint."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
@@ -65,7 +65,7 @@ class Tree:
 
     @cached_property
     def mimic(self) -> Mapping[str, Mimic]:
-        """For every follower, the independent joint it follows in the end."""
+        """For every mimic joint, the rule with respect to its independent leader."""
         return composed_mimic(self.joints)
 
     def inboard(self, link: str) -> Iterator[JointEntry]:
@@ -76,7 +76,7 @@ class Tree:
 
 
 def tree_of(description: Description) -> Tree:
-    """The description's joints in the order of a walk; a stack, because arms may be deep."""
+    """The joints of a description in depth-first order; uses a stack, since trees may be deep."""
     below: dict[str, list[JointEntry]] = {}
     for joint in description.joints:
         below.setdefault(joint.parent, []).append(joint)
@@ -90,7 +90,7 @@ def tree_of(description: Description) -> Tree:
 
 
 def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
-    """For every joint that follows another, the independent joint at the end of the chain.
+    """For every mimic joint, the rule with respect to the leader at the end of its chain.
 
     q = r₁ (r₂ q(leader) + o₂) + o₁ = r₁r₂ q(leader) + (r₁o₂ + o₁); the joints have passed
     `check_structure`, so every chain ends.
@@ -106,13 +106,13 @@ def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
 
 
 def group_kind(joint: JointEntry) -> GroupKind | None:
-    """Which kind of several freedoms a joint has, if it has several."""
+    """The type of a multi-DoF joint, None for a single-DoF joint."""
     kind = joint.kind
     return kind if kind == "floating" or kind == "planar" or kind == "spherical" else None
 
 
 def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
-    """The names of what moves: the joint itself, or its freedoms in public order."""
+    """The names of a joint's coordinates in public order: for a single-DoF joint, its own name."""
     kind = group_kind(joint)
     return tuple(f"{joint.name}:{part}" for part in PUBLIC_PARTS[kind]) if kind else (joint.name,)
 
@@ -120,7 +120,7 @@ def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
 def joints_of_freedoms(
     joint: JointEntry, kind: GroupKind, pose: Pose, armature: Mapping[str, float]
 ) -> Iterator[Joint]:
-    """One joint for each freedom, from the innermost outward; only the first is placed."""
+    """One joint per coordinate, from the innermost outward; only the first has an offset."""
     axes = _axes(joint, kind)
     for part in GROUP_FREEDOMS[kind]:
         name = f"{joint.name}:{part}"
@@ -141,7 +141,7 @@ def joints_of_freedoms(
 
 
 def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
-    """x, y and z as they are; of a planar joint, turned the short way from z to its axis."""
+    """The axes x, y and z; for a planar joint, rotated so that z is its normal."""
     if kind != "planar":
         return {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     a, b, c = normal = unit(joint.axis)
@@ -154,9 +154,9 @@ def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
 
 
 def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupKind:
-    """What the joint under the base is: floating unless another kind is named.
+    """The type of the base joint: floating by default.
 
-    floating: the option that asks for all six freedoms, if it was given
+    floating: the option that requests a floating base, if set
     """
     if floating is not None and kind in GROUP_FREEDOMS and kind != "floating":
         message = f"{kind!r} cannot go together with {floating}"
@@ -172,7 +172,7 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
 
 
 def with_base_joint(description: Description, kind: GroupKind = "floating") -> Description:
-    """The description with a joint of this kind between the world and what was its root."""
+    """The description with a joint of this type between the world and its former root."""
     place = description.places.get("robot", SourceLocation(description.source))
     names = {link.name for link in description.links}
     world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
@@ -186,7 +186,7 @@ def with_base_joint(description: Description, kind: GroupKind = "floating") -> D
 
 
 def floating_problems(description: Description) -> Iterator[RobolinError]:
-    """A joint of the description that is called what the floating base, or part of it, would be."""
+    """Errors for joints with the name of the floating base or of one of its coordinates."""
     taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in GROUP_FREEDOMS["floating"])}
     for joint in description.joints:
         if joint.name in taken:
@@ -198,7 +198,7 @@ def floating_problems(description: Description) -> Iterator[RobolinError]:
 
 
 def turn_about(axis: Vector3, angle: float) -> Matrix3:
-    """The turn by an angle about a unit axis (Rodrigues)."""
+    """The rotation by an angle about a unit axis (Rodrigues)."""
     x, y, z = axis
     c, s = cos(angle), sin(angle)
     v = 1.0 - c
@@ -210,7 +210,7 @@ def turn_about(axis: Vector3, angle: float) -> Matrix3:
 
 
 def standing_pose(joint: JointEntry, position: float) -> Pose:
-    """The child link seen from the parent link while the joint stands at a position."""
+    """The pose of the child link in the parent link for a joint position."""
     if position == 0.0:
         return joint.pose
     x, y, z = axis = unit(joint.axis)

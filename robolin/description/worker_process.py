@@ -1,4 +1,4 @@
-"""Readers that run other people's programs do so in a process of its own, with bounds."""
+"""Separate process with resource limits for readers that execute third-party content."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-# the longest that is waited, where a disk is slow or the system knows no bounds
-_PATIENCE = 60
+# timeout in seconds, for slow disks and for systems without CPU limits
+_TIMEOUT = 60
 
-# how it ends where the system denies it memory, threads or files
+# exit code if the system denies memory, threads or files
 _NO_ROOM = 75
 
-# what the process starts with: its own folders are not known before the request is read
+# start code of the process: sys.path is part of the request
 _START = (
     "import json, sys; request = json.load(sys.stdin); sys.path[:] = request['path']; "
     f"from {__name__} import reply_on_stdout; reply_on_stdout(request)"
@@ -24,59 +24,59 @@ _START = (
 
 
 class ProcessBounds(NamedTuple):
-    """What a process may take: seconds of work, and bytes of memory."""
+    """Limits of a process: CPU time in seconds and memory in bytes."""
 
     seconds: int
     memory: int
 
 
 class OutOfBoundsError(Exception):
-    """The process used up its time or its memory, or broke down."""
+    """The process exceeded its time or memory, or crashed."""
 
 
 def run_in_separate_process(
     module: str, request: Mapping[str, Any], bounds: ProcessBounds
 ) -> dict[str, Any]:
-    """What the function `reply` of a module gives for a request, both plain data."""
-    places = [os.path.abspath(place) for place in sys.path]
-    whole = {"module": module, "request": request, "path": places, "bounds": bounds}
+    """Call the function `reply` of a module in a new process; request and result are JSON data."""
+    folders = [os.path.abspath(folder) for folder in sys.path]
+    message = {"module": module, "request": request, "path": folders, "bounds": bounds}
     command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START]
     try:
         done = subprocess.run(
-            command, input=json.dumps(whole).encode(), capture_output=True, timeout=_PATIENCE
+            command, input=json.dumps(message).encode(), capture_output=True, timeout=_TIMEOUT
         )
     except subprocess.TimeoutExpired:
         raise OutOfBoundsError from None
     if done.returncode < 0 or done.returncode == _NO_ROOM:
-        # ended by the system, or left without what it needs
+        # killed by the system, or without memory, threads or files
         raise OutOfBoundsError
     if done.returncode:
         raise AssertionError(done.stderr.decode(errors="replace"))
-    answered: dict[str, Any] = json.loads(done.stdout)
-    return answered
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def reply_on_stdout(request: Mapping[str, Any]) -> None:
-    """Answer a request on standard output, inside the process."""
-    answers, sys.stdout = sys.stdout, sys.stderr
+    """Write the reply to a request on standard output, inside the process."""
+    output, sys.stdout = sys.stdout, sys.stderr
     try:
         module: Any = import_module(request["module"])
         module.prepare()
         bound_this_process(*request["bounds"])
-        json.dump(module.reply(request["request"]), answers)
-        answers.flush()
+        json.dump(module.reply(request["request"]), output)
+        output.flush()
     except (MemoryError, ImportError, OSError):
         os._exit(_NO_ROOM)
-    # nothing that was read runs any more
+    # exit immediately, without running code of the content
     os._exit(0)
 
 
 def bound_this_process(seconds: int, memory: int) -> None:
-    """Hold this process to so much work and memory, or to less where the system says so."""
+    """Limit CPU time and memory of this process, unless the system's limits are lower."""
     try:
         import resource
     except ImportError:
-        # there is no such thing on Windows: the caller's patience is the only bound
+        # Windows has no such limits: only the caller's timeout applies
         return
     for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
         _, hard = resource.getrlimit(kind)

@@ -1,6 +1,6 @@
-"""XML text to a tree of elements that know their line; hostile or broken text to a finding.
+"""XML parser with line numbers; malicious or malformed text becomes a finding.
 
-Any DOCTYPE is refused, so no entity is ever defined and nothing outside the file is read.
+Any DOCTYPE is rejected, so no entity is defined and nothing outside the file is read.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Element:
 
 
 class _RefusedError(Exception):
-    """The text is stopped at a place, for a stated reason."""
+    """Parsing stopped with a finding."""
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
 
 
 class _Builder:
-    """Grows the tree as expat reports tags; `open` is the way from the root to the present."""
+    """Builds the tree from expat's events; `open` is the path from the root to the current tag."""
 
     def __init__(self, source: str, lines_before: int) -> None:
         self.source, self.lines_before = source, lines_before
@@ -65,7 +65,7 @@ class _Builder:
 
     @property
     def line(self) -> int:
-        """The line of the file that has been reached."""
+        """The current line of the file."""
         return self.lines_before + self.parser.CurrentLineNumber
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -103,7 +103,7 @@ class _Builder:
 
 
 def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
-    """The root element and notes, or None and the one reason why the text is not readable XML."""
+    """The root element and notes, or None and the error in the XML."""
     if refusal := _not_even_text(data, source):
         return None, [refusal]
     text, notes = _from_declaration(data, source)
@@ -169,7 +169,7 @@ def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Findi
 
 
 def _stray_byte(data: bytes, builder: _Builder) -> int | None:
-    """The byte at which expat stopped, if it is where the text stops being UTF-8."""
+    """The offset of the first byte that is not UTF-8, if expat stopped there."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from robolin.description.validate.validate import (
     decimal_point_repairs,
     positive,
     possible_inertia,
-    principal_moments,
+    principal_inertias,
     radius_of_gyration,
     triangle_shortfall,
     validate,
@@ -54,13 +54,13 @@ def test_principal_moments_are_eigenvalues(seed):
     scale = 10.0 ** rng.randint(-12, 6)
     xx, xy, xz, yy, yz, zz = entries = tuple(scale * rng.uniform(-1, 1) for _ in range(6))
     expected = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    np.testing.assert_allclose(principal_moments(entries), expected, rtol=0, atol=4e-15 * scale)
+    np.testing.assert_allclose(principal_inertias(entries), expected, rtol=0, atol=4e-15 * scale)
 
 
 def test_small_moments_keep_their_digits():
     """A rod's vanishing moment is not drowned by the large ones when the figures are clean."""
-    assert principal_moments(rotary(1e-12, 1.0, 1.0)) == (1e-12, 1.0, 1.0)
-    assert principal_moments(rotary(0.0, 0.0, 0.0)) == (0.0, 0.0, 0.0)
+    assert principal_inertias(rotary(1e-12, 1.0, 1.0)) == (1e-12, 1.0, 1.0)
+    assert principal_inertias(rotary(0.0, 0.0, 0.0)) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -1,1 +1,1 @@
-"""A description and a choice of options become an arm."""
+"""Construction of an arm from a description and model options."""

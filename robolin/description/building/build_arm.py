@@ -1,7 +1,7 @@
-"""A description and a choice of options become an arm.
+"""Construction of an arm from a description and model options.
 
-Fixed and locked joints disappear: their links are merged into the moving link that carries
-them and live on as frames.  The moving links are numbered against the public walk, so that
+Fixed and locked joints are removed: their links are merged into the moving link that carries
+them and become frames.  The moving links are numbered in reverse depth-first order, so that
 children come before parents and every subtree is a contiguous range.
 """
 
@@ -80,11 +80,11 @@ def build(
     notes: Sequence[str] = (),
     loaded_with: Mapping[str, Any] | None = None,
 ) -> Arm:
-    """The arm that a description is under the given options.
+    """Build the arm of a description with model options.
 
-    source:      what the arm was asked for by, where that is not the name of the file
-    notes:       what its contract says beside what the description and the options do
-    loaded_with: what asks for it again
+    source:      name of the source, if it differs from the name of the file
+    notes:       additional notes for the contract
+    loaded_with: arguments that load the same arm again
     """
     if options.floating_base:
         raise_all([*floating_problems(description)])
@@ -116,13 +116,13 @@ def build(
         source=description.source if source is None else source,
         digest=description.digest,
     )
-    # the contract tells about the arm, so the arm has to be there first
+    # the contract describes the arm, so it needs a complete arm
     contract |= contract_of(tree, selection, options, arm, notes)
     return with_load_options(arm, loaded_with)
 
 
 def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, ...]]:
-    """What moves and what stands still, and the independent joints in public order."""
+    """The moving and locked joints, and the independent joints in public order."""
     raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
     selection = select(tree, options)
     joint_names, order_problems = public_order(tree, selection, options.joints)
@@ -134,23 +134,23 @@ def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, 
 def _loops(
     tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
 ) -> tuple[Loop, ...]:
-    """The closures that move, unless they are to be left out."""
+    """The moving loop closures; none with the option to open loops."""
     if options.open_loops or not tree.description.loops:
         return ()
     raise_all(list(loop_problems(tree, selection, frames)))
     return loops_of(tree, frames)[0]
 
 
-def _gravity(wanted: Vector3 | float | None, own: Vector3) -> Vector3:
-    """The gravity asked for; a size alone is along the description's own, or along -z."""
-    if wanted is None or isinstance(wanted, tuple):
-        return own if wanted is None else wanted
+def _gravity(value: Vector3 | float | None, own: Vector3) -> Vector3:
+    """The requested gravity; a magnitude has the direction of the description's own, or -z."""
+    if value is None or isinstance(value, tuple):
+        return own if value is None else value
     x, y, z = unit(STANDARD_GRAVITY if without_direction(own) else own)
-    return (x * wanted, y * wanted, z * wanted) if wanted else ORIGIN
+    return (x * value, y * value, z * value) if value else ORIGIN
 
 
 def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:
-    """The frame chosen as the tip, or the only moving link that nothing hangs on."""
+    """The frame chosen as the tip, or the only moving link without children."""
     if options.tip:
         return frames[options.tip]
     parents, root = {joint.parent for joint in tree.joints}, frames[tree.description.root]
@@ -168,7 +168,7 @@ def _still(tree: Tree, selection: Selection) -> tuple[str, ...]:
 
 
 def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
-    """Every link of the description on the moving link, or the base, that carries it."""
+    """Every link of the description as a frame on the moving link, or the base, it is fixed to."""
     last = sum(len(coordinate_names(joint)) for joint in selection.moving)
     number, k = {}, last + 1
     for joint in selection.moving:
@@ -187,7 +187,7 @@ def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
 
 
 def _seen_from(base: str, frames: Mapping[str, Frame]) -> dict[str, Frame]:
-    """The frames with those on the floating body placed from the link chosen as its base."""
+    """The frames, with those on the floating body relative to the link chosen as its base."""
     body, back = frames[base].link, inverse_rotation(frames[base].pose)
     moved = {
         name: Frame(name, body, compose(back, frame.pose)) if frame.link == body else frame
@@ -199,7 +199,7 @@ def _seen_from(base: str, frames: Mapping[str, Frame]) -> dict[str, Frame]:
 def _links(
     tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
 ) -> tuple[Link, ...]:
-    """The moving links from tip to base, each with all it carries."""
+    """The moving links from tip to base, each with the bodies merged into it."""
     bodies = _bodies(tree, frames, options)
     carried: dict[int, list[str]] = {}
     for frame in frames.values():
@@ -224,14 +224,14 @@ def _links(
 
 
 def _weightless(inner: Sequence[Joint], body: int, inboard: int) -> Iterator[Link]:
-    """The links that stand for all but the outermost freedom of a joint, outermost first."""
+    """The massless virtual links of a multi-DoF joint without its body, outermost first."""
     for k, joint in enumerate(reversed(inner), start=body + 1):
         innermost = k == body + len(inner)
         yield Link(joint.name, joint, inboard if innermost else k + 1, NO_BODY)
 
 
 def _groups(selection: Selection, frames: Mapping[str, Frame]) -> tuple[Group, ...]:
-    """The joints with several freedoms, in public order, with the links that stand for them."""
+    """The multi-DoF joints, in public order, with their virtual links."""
     groups = []
     for joint in selection.moving:
         if kind := group_kind(joint):
@@ -244,7 +244,7 @@ def _groups(selection: Selection, frames: Mapping[str, Frame]) -> tuple[Group, .
 def _bodies(
     tree: Tree, frames: Mapping[str, Frame], options: ModelOptions
 ) -> dict[int, list[Inertia]]:
-    """What each numbered link is made of, in that link's frame: own, merged and payload."""
+    """The bodies of each numbered link, in that link's frame: own, merged and payload."""
     bodies: dict[int, list[Inertia]] = {}
     for entry in tree.description.links:
         if entry.inertia is not None:
@@ -269,7 +269,7 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
 def _joints(
     tree: Tree, joint: JointEntry, carrier: Pose, armature: Mapping[str, float]
 ) -> Iterator[Joint]:
-    """A joint placed on the moving link that carries its parent, as one or several that move."""
+    """Place a joint on the moving link that carries its parent; one joint per coordinate."""
     pose = compose(carrier, joint.pose)
     if kind := group_kind(joint):
         yield from joints_of_freedoms(joint, kind, pose, armature)
@@ -291,14 +291,14 @@ def _joints(
     )
 
 
-# metres, or radians of a small turn, by which a loop without any moving joint may stand open
+# tolerated violation, in m or rad, of a closure whose joints are all locked
 CLOSED_WITHIN = 1e-6
 
 OPEN_LOOPS = "--open-loops (open_loops=True) leaves the closures out"
 
 
 def loops_of(tree: Tree, frames: Mapping[str, Frame]) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
-    """The loops that move, and those closed once and for all by joints that stand still."""
+    """The loops with moving joints, and the loops whose joints are all locked."""
     loops = [_loop(entry, frames) for entry in tree.description.loops]
     moving = tuple(loop for loop in loops if loop.first.link != loop.second.link)
     return moving, tuple(loop for loop in loops if loop not in moving)
@@ -316,7 +316,7 @@ def _end(end: LoopEnd, frames: Mapping[str, Frame]) -> Frame:
 def loop_problems(
     tree: Tree, selection: Selection, frames: Mapping[str, Frame]
 ) -> Iterator[RobolinError]:
-    """Loops cut by base or tip, and loops that joints standing still hold open for good."""
+    """Loops cut by base or tip, and open loops whose joints are all locked."""
     for joint in selection.moving:
         if joint.kind not in ONE_NUMBER:
             message = f"joint '{joint.name}' is {joint.kind}, and the arm has closed loops"
@@ -343,7 +343,7 @@ def loop_problems(
 
 
 def _loop_frames_joints(tree: Tree, entry: LoopEntry) -> list[str]:
-    """The joints around a loop: on the way from one end to the other."""
+    """The joints around a loop, from one end to the other."""
     first, second = (
         [joint.name for joint in tree.inboard(end.link)] for end in (entry.first, entry.second)
     )
@@ -351,7 +351,7 @@ def _loop_frames_joints(tree: Tree, entry: LoopEntry) -> list[str]:
 
 
 def _gap(loop: Loop) -> float:
-    """How far two frames of one link are apart, in metres and, if rigid, in radians if small."""
+    """Distance between two frames of one link, in m; if rigid, also their small angle in rad."""
     one, other = loop.first.pose, loop.second.pose
     distance = hypot(*(a - b for a, b in zip(one.translation, other.translation, strict=True)))
     return max(distance, _turn(one, other)) if loop.kind == "rigid" else distance

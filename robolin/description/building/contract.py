@@ -1,4 +1,4 @@
-"""What an arm includes and leaves out, in words: the contract that every result carries."""
+"""The contract of an arm: its model assumptions as text, stored with every result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WRENCH_MODELS = {
 def contract_of(
     tree: Tree, selection: Selection, options: ModelOptions, arm: Arm, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The contract in the order it is printed; every value is text or a list of texts."""
+    """The contract in print order; every value is a text or a list of texts."""
     joints = [link.joint for link in arm.links]
     root, file = tree.description.root, tree.description.source
     return {
@@ -58,12 +58,12 @@ def contract_of(
 
 
 def repr_number(value: float) -> str:
-    """A number in as few digits as bring it back exactly."""
+    """The shortest decimal text that converts back to the same number."""
     return repr(value + 0.0).removesuffix(".0")
 
 
 def group_by_value(values: Mapping[str, float]) -> str:
-    """The values that are not zero, joints of one value together; '' when all are zero."""
+    """Text of the nonzero values, grouped by value; '' if all are zero."""
     groups: dict[float, list[str]] = {}
     for name, value in values.items():
         if value:
@@ -109,11 +109,11 @@ def _base(options: ModelOptions, root: str) -> str:
 
 
 def _locked(tree: Tree, selection: Selection) -> str:
-    """Where the joints stand that could move, the ones off the chain at zero together."""
+    """Positions of the locked joints; joints off the chain at zero are one entry."""
     standing = selection.standing
     at_zero = [name for name in selection.off_chain if standing[name] == 0.0]
-    told = [name for name in standing if name not in at_zero]
-    texts = [_standing(tree.by_name[name], standing[name], tree.mimic) for name in told]
+    others = [name for name in standing if name not in at_zero]
+    texts = [_standing(tree.by_name[name], standing[name], tree.mimic) for name in others]
     if at_zero:
         texts.append(f"off the chain, at 0: {', '.join(at_zero)}")
     return ", ".join(texts) or "none"
@@ -147,7 +147,7 @@ def _damping(joints: Sequence[Joint], applied: bool) -> str:
 
 
 def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
-    """A line for arms whose joints have springs, none for the others."""
+    """An entry for arms with joint springs, empty for the others."""
     sprung = [joint for joint in joints if joint.stiffness]
     if not sprung:
         return {}
@@ -183,7 +183,7 @@ def _friction_sides(joint: Joint) -> str:
 
 
 def _passive(arm: Arm) -> dict[str, str]:
-    """A line for descriptions that have joints without a motor, none for the others."""
+    """An entry for descriptions with passive joints, empty for the others."""
     names = arm.passive_joints
     if not names:
         return {}
@@ -205,7 +205,7 @@ def _wrench(wrench: Wrench, arm: Arm) -> str:
 
 
 def _loops(tree: Tree, options: ModelOptions, arm: Arm) -> dict[str, str]:
-    """A line for descriptions that have loops, none for the others."""
+    """An entry for descriptions with closed loops, empty for the others."""
     if not tree.description.loops:
         return {}
     moving = {loop.name for loop in arm.loops}
@@ -219,7 +219,7 @@ def _loops(tree: Tree, options: ModelOptions, arm: Arm) -> dict[str, str]:
 
 
 def _stands(link: str, arm: Arm) -> bool:
-    """Whether no moving joint carries the link."""
+    """Return True if the link is fixed to the base."""
     return arm.frames[link].link == arm.base
 
 
@@ -231,19 +231,19 @@ _POSITIONS = {
 
 
 def _freedoms(arm: Arm) -> dict[str, str]:
-    """A line for arms whose joints have several freedoms, none for the others."""
-    told = [
+    """An entry for arms with multi-DoF joints, empty for the others."""
+    texts = [
         f"{group.name} is {group.kind}: positions "
         + _POSITIONS[group.kind]
         + f" from its joint frame; velocities, accelerations, efforts and changes"
         f" in the axes of link '{arm.link(group.body).name}'"
         for group in arm.groups
     ]
-    return {"freedoms": "; ".join(told)} if told else {}
+    return {"freedoms": "; ".join(texts)} if texts else {}
 
 
 def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
-    """What the world is, and about which point the numbers are computed."""
+    """The world frame, and the reference point of the computation."""
     on_base = [
         k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.parent == arm.base
     ]
@@ -261,7 +261,7 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
 
 
 def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) -> Iterator[str]:
-    """What a careful reader of the options would want to be told."""
+    """Notes on side effects of the options."""
     moving = {joint.name for joint in selection.moving}
     for name, position in options.lock.items():
         limits = tree.by_name[name].limits

@@ -1,4 +1,4 @@
-"""The keywords of `robolin.load` as model options: numbers, arrays and tuples made exact."""
+"""Conversion of the keywords of `robolin.load` to model options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME_HINT = "names are texts, written as in the robot file"
 
 
 class Keywords(TypedDict, total=False):
-    """What `load` takes beside the source."""
+    """Keyword arguments of `load`, without the source."""
 
     gravity: Sequence[float] | float | None
     base: str | None
@@ -43,7 +43,7 @@ class Keywords(TypedDict, total=False):
 
 
 def model_options(keywords: Keywords) -> ModelOptions:
-    """The options that the keywords stand for."""
+    """Convert keywords to model options."""
     velocity, kind = keywords.get("friction_velocity"), keywords.get("base_joint")
     floats = _switch("floating_base", keywords.get("floating_base", False))
     return ModelOptions(
@@ -88,7 +88,7 @@ def _folder(path: Any) -> str:
 
 
 def require_known_keywords(names: Iterable[str]) -> None:
-    """Refuse keywords that `load` does not take, each with the one that was probably meant."""
+    """Reject unknown keywords of `load`, each with the closest known one."""
     known = list(Keywords.__annotations__)
     raise_all(
         [
@@ -189,12 +189,12 @@ def _switch(option: str, value: Any) -> bool:
 
 
 def _is_truth(value: Any) -> bool:
-    """Whether a value is True or False, Python's or NumPy's."""
+    """Return True for booleans of Python or NumPy."""
     return type(value).__name__ in ("bool", "bool_")
 
 
 def _is_row(value: Any) -> bool:
-    """Whether a value is a sequence or an array of at least one axis, not a text."""
+    """Return True for a sequence or an array with at least one axis, but not for a text."""
     indexed = hasattr(value, "__len__") and hasattr(value, "__getitem__")
     flat = getattr(value, "ndim", 1) == 0
     return indexed and not flat and not isinstance(value, str | bytes | Mapping)

@@ -1,4 +1,4 @@
-"""Model options as the text of their flags, in both directions."""
+"""Conversion between model options and the texts of their command-line flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robolin.errors import UsageError
 
 
 def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
-    """The options that flags stand for, each by its name without dashes."""
+    """Parse model options from flag texts, by flag name without dashes."""
     velocity, floats = texts.get("friction-velocity"), bool(texts.get("floating-base"))
     joints = texts.get("joints")
     model = texts.get("wrench-frame", "follower")
@@ -52,12 +52,12 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
 
 
 def locked_in_degrees(texts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The joints whose lock was typed in degrees."""
+    """The joints with a lock position in degrees."""
     return tuple(name for name, (_, degrees) in _entries("lock", texts).items() if degrees)
 
 
 def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
-    """The flags that stand for these options, None where no text brings them back."""
+    """Format options as flag texts; None if the texts would not parse back to the same options."""
     plain: dict[str, Any] = {
         "gravity": None if options.gravity is None else text_of(options.gravity),
         "base": options.base,
@@ -121,7 +121,7 @@ def _entries(label: str, texts: Mapping[str, Any]) -> dict[str, ParsedNumber]:
 
 
 def _pairs(label: str, between: str, texts: Mapping[str, Any]) -> dict[str, str]:
-    """NAME and VALUE from a repeatable flag, whatever the value is made of."""
+    """NAME and VALUE texts from a repeatable flag."""
     pairs: dict[str, str] = {}
     listed: Sequence[str] = texts.get(label, ())
     for text in listed:
@@ -164,7 +164,7 @@ def _wrench(typed: FlagText, model: Any) -> Wrench:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A point mass fixed to a frame; it adds to what is there and never replaces it."""
+    """A point mass fixed to a frame, added to the link's own mass."""
 
     frame: str
     mass: float
@@ -173,9 +173,9 @@ class Payload:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Everything `robolin.load` and the model flags can ask for.
+    """All options of `robolin.load` and of the model flags.
 
-    gravity: one number is its size, in the direction that the description's own has
+    gravity: a single number is a magnitude in the direction of the description's own gravity
     """
 
     gravity: Vector3 | float | None = None

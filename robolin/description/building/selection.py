@@ -1,4 +1,4 @@
-"""Which joints move and where the others stand; and what options say that makes no sense."""
+"""Selection of moving and locked joints, and errors in the model options."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from robolin.errors import RobolinError, UsageError
 
 @dataclass(frozen=True)
 class Selection:
-    """The moving joints, depth first, and where every other joint with a position stands.
+    """The moving joints, depth first, and the positions of all locked joints.
 
-    Base and tip keep still, no lock having said where, the joints in `off_chain` and, with the
-    joints they follow, the ones in `stranded`, which are on the chain themselves.
+    Base and tip lock the joints in `off_chain`, without an explicit position.  Joints in `stranded`
+    are on the chain but mimic a joint that base and tip lock.
     """
 
     moving: tuple[JointEntry, ...]
@@ -32,7 +32,7 @@ class Selection:
 
 
 def select(tree: Tree, options: ModelOptions) -> Selection:
-    """The moving joints; a follower stands still where a leader that stands still puts it."""
+    """Select the moving joints; a mimic joint of a locked joint is locked too."""
     chain = _chain(tree, options)
     moving: list[JointEntry] = []
     standing: dict[str, float] = {}
@@ -54,13 +54,13 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
 
 
 def why_locked(tree: Tree, name: str) -> str:
-    """Why a joint on the chain stands still although nobody locked it."""
+    """Reason why a joint on the chain is locked without a lock option."""
     leader = tree.mimic[name].leader
     return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
 
 
 def _chain(tree: Tree, options: ModelOptions) -> set[str]:
-    """The joints that base and tip leave free: outboard of one, inboard of the other."""
+    """The joints between base and tip: outboard of the base, inboard of the tip."""
     base = options.base or tree.description.root
     free = {FLOATING_BASE} if options.floating_base else set()
     if options.tip is not None:
@@ -75,7 +75,7 @@ def _chain(tree: Tree, options: ModelOptions) -> set[str]:
 
 
 def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
-    """What cannot be locked, and what cannot be base or tip."""
+    """Errors in the options lock, base and tip."""
     for name, position in options.lock.items():
         yield from _lock_problems(tree, name, position, options.floating_base)
     unknown = False
@@ -118,7 +118,7 @@ def _lock_problems(
 def movement_problems(
     tree: Tree, selection: Selection, options: ModelOptions
 ) -> Iterator[RobolinError]:
-    """Nothing that moves at all."""
+    """The error for an arm without moving joints."""
     if not selection.moving:
         yield _nothing_moves(tree, selection, options)
 
@@ -151,30 +151,30 @@ def _start_at(joint: JointEntry, floating: bool) -> str:
 
 
 def public_order(
-    tree: Tree, selection: Selection, asked: Sequence[str] | None
+    tree: Tree, selection: Selection, order: Sequence[str] | None
 ) -> tuple[tuple[str, ...], list[RobolinError]]:
-    """The independent joints in the order asked for, or else depth first."""
+    """The independent joints in the requested order, by default depth first."""
     names = {j.name: coordinate_names(j) for j in selection.moving if j.name not in tree.mimic}
     independent = tuple(name for several in names.values() for name in several)
-    if asked is None:
+    if order is None:
         return independent, []
-    # a joint with several freedoms may be named as one
-    asked = [name for given in asked for name in names.get(given, (given,))]
+    # the name of a multi-DoF joint stands for all of its coordinates
+    order = [name for entry in order for name in names.get(entry, (entry,))]
     source = tree.description.source
     problems = [
         _not_independent(tree, name, independent)
-        for name in dict.fromkeys(asked)
+        for name in dict.fromkeys(order)
         if name not in independent
     ]
-    if twice := [name for name in dict.fromkeys(asked) if list(asked).count(name) > 1]:
+    if twice := [name for name in dict.fromkeys(order) if list(order).count(name) > 1]:
         hint = "name every joint once"
         message = f"joints: {quote_list(twice)} more than once"
         problems.append(UsageError(message, where=source, hint=hint))
-    if missing := [name for name in independent if name not in asked]:
+    if missing := [name for name in independent if name not in order]:
         message = f"joints: {quote_list(missing)} missing"
         hint = "name every moving joint; one that should stand still is for lock"
         problems.append(UsageError(message, where=source, hint=hint))
-    return tuple(asked), problems
+    return tuple(order), problems
 
 
 def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> RobolinError:
@@ -190,14 +190,14 @@ def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> Robol
 def unknown_joint(
     tree: Tree, option: str, name: str, known: Sequence[str] | None = None
 ) -> RobolinError:
-    """A joint named by an option that the description does not have."""
-    whole = tree.by_name.get(name.rpartition(":")[0])
+    """The error for an option with an unknown joint."""
+    owner = tree.by_name.get(name.rpartition(":")[0])
     message, hint = f"{option}: there is no joint '{name}'", ""
     if parts := [each for each in tree.by_name if each.startswith(f"{name}:")]:
         message = f"{option}: joint '{name}' has several freedoms"
         hint = f"name them one by one: {quote_list(parts)}"
-    elif whole and name in coordinate_names(whole):
-        hint = f"'{name}' is a freedom of joint '{whole.name}', which moves as a whole"
+    elif owner and name in coordinate_names(owner):
+        hint = f"'{name}' is a freedom of joint '{owner.name}', which moves as a whole"
     elif name in tree.links:
         joint = tree.above.get(name)
         hint = f"'{name}' is a link"
@@ -208,7 +208,7 @@ def unknown_joint(
 
 
 def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
-    """A link named by an option that the description does not have."""
+    """The error for an option with an unknown link."""
     if joint := tree.by_name.get(name):
         hint = f"'{name}' is a joint; the link it carries is '{joint.child}'"
     else:
@@ -218,7 +218,7 @@ def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
 
 
 def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
-    """Everything wrong with the numbers and names of gravity, loads, friction and armature."""
+    """Errors in the options for gravity, loads, friction and armature."""
     gravity = options.gravity
     components = gravity if isinstance(gravity, tuple) else (gravity or 0.0,)
     if not all(map(isfinite, components)):
@@ -244,7 +244,7 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
 
 
 def spring_problems(selection: Selection, options: ModelOptions) -> Iterator[RobolinError]:
-    """Springs of moving joints that have no single position."""
+    """Errors for springs in multi-DoF joints."""
     for joint in selection.moving:
         if options.springs and joint.stiffness and group_kind(joint):
             message, hint = spring_of_several(joint)

@@ -1,1 +1,1 @@
-"""MJCF: MuJoCo's models, compiled by MuJoCo itself."""
+"""Reader of MJCF, MuJoCo's model format; MuJoCo itself compiles the models."""

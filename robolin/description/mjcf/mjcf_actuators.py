@@ -1,4 +1,4 @@
-"""Inertia and damping of MuJoCo's actuators, which act on the joints that these drive."""
+"""Armature and damping of MuJoCo's actuators, added to the joints that they drive."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from robolin.core.text import pluralize
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import Finding
 
-# MuJoCo's numbers of transmission types: on a joint, in the frame of its child or its parent
+# MuJoCo's codes of transmission types: on a joint, in the frame of its child or its parent
 _ON_JOINTS = (0, 1)
-# the degrees of freedom of free, ball, slide and hinge joints
+# number of DoF of free, ball, slide and hinge joints
 _FREEDOMS = (6, 3, 1, 1)
 _QUANTITIES = ("armature", "damping")
 

@@ -1,8 +1,8 @@
-"""The files an MJCF model consists of, and the lines its bodies and joints stand on.
+"""The files of an MJCF model, and the lines of its bodies and joints.
 
-MuJoCo opens whatever an attribute `file…` of any element names.  Each such name is resolved here
-as MuJoCo resolves it, before MuJoCo sees the model: a file outside the package of the model is
-refused, and every file is part of the digest.
+MuJoCo opens every file in an attribute `file…` of any element.  This module resolves each such name
+as MuJoCo does, before MuJoCo compiles the model: files outside the package of the model are
+rejected, and every file is part of the hash.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from robolin.description.xacro.ros_packages import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
 
-# MuJoCo looks for the files of these elements in a folder that <compiler> names
+# MuJoCo reads the files of these elements from a folder set by <compiler>
 _FOLDERS = {
     **dict.fromkeys(("mesh", "hfield", "skin", "flexcomp"), ("meshdir",)),
     "texture": ("texturedir",),
     **dict.fromkeys(("include", "model"), ()),
 }
-# names that start with a scheme, as http: or package://, are no paths
+# names with a scheme, such as http: or package://, are not paths
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|.+:/")
 _MOST_FILES = 2000
 _DEEPEST_ELEMENT = 256
 _DEEPEST_MODEL = 16
-# elements that stand for many, and how many bodies and geoms may come of a file: MuJoCo's time
-# grows with their square
+# elements that expand to many, and the maximum number of bodies and geoms: MuJoCo's time grows
+# with their square
 _COPYING = ("replicate", "composite", "flexcomp")
 _MOST_PARTS = 8000
 
 
 @dataclass
 class ModelFiles:
-    """Every file of a model by its path relative to the main one, and where its parts stand."""
+    """Every file of a model by its path relative to the main one, and the lines of its parts."""
 
     main: Path
     shown: str
@@ -58,17 +58,17 @@ class ModelFiles:
 
     @property
     def digest(self) -> str:
-        """The same wherever the files lie, another if any of them changes."""
+        """SHA-256 of all files, independent of their folder."""
         listed = "\n".join(f"{name} {self.digests[name]}" for name in sorted(self.digests))
         return sha256(listed.encode()).hexdigest()
 
     def at(self, tag: str, name: str) -> SourceLocation:
-        """Where a part stands; the file alone where it has no name there."""
+        """Location of a part; only the file if the part has no name."""
         return self.places.get((tag, name), SourceLocation(self.shown))
 
 
 class _Origin(NamedTuple):
-    """The file that an element stands in: its folder, and its name in messages."""
+    """The file of an element: its folder, and its name in messages."""
 
     folder: str
     shown: str
@@ -88,7 +88,7 @@ def model_files(path: Path, text: bytes, shown: str, folders: Iterable[str]) -> 
     """The files that an MJCF file includes and refers to.
 
     The package of the file (the nearest folder with a `package.xml` or a repository), or its
-    folder, and `folders` may be read; everything else is refused.
+    folder, and `folders` may be read; everything else is rejected.
     """
     folder = os.path.realpath(path.absolute().parent)
     package = package_or_repository(path.absolute())
@@ -99,7 +99,7 @@ def model_files(path: Path, text: bytes, shown: str, folders: Iterable[str]) -> 
 
 
 def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth: int) -> None:
-    """Note the files of one model, and those of the models it attaches."""
+    """Record the files of one model, and those of the models it attaches."""
     root = _parsed(files, text, origin, key)
     if root is None:
         return
@@ -127,7 +127,7 @@ def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth
             tried = [os.path.join(directories.get(each, ""), short) for each in inside]
             paths = [(model.folder, each) for each in tried]
             if where is not origin and (not strip or tag == "model"):
-                # where MuJoCo looks next for what an included file names
+                # MuJoCo also searches the folder of the included file
                 paths.append((where.folder, name))
             for path in _existing(files, name, paths, part, where):
                 _take(files, path, name, part, where, model.depth)
@@ -156,7 +156,7 @@ def _included(files: ModelFiles, model: _Model, include: Element, origin: _Origi
             raise files.missing[name]
         key = _key(files, found[0])
         if key in model.included:
-            # MuJoCo refuses it
+            # MuJoCo reports the error
             continue
         model.included.add(key)
         inner = _Origin(os.path.dirname(found[0]), key)
@@ -189,12 +189,12 @@ def _parts(part: Element) -> float:
     if part.tag not in _COPYING:
         return inside
     counts = part.attributes.get("count", "1").split()
-    # what is no number is refused by MuJoCo
+    # MuJoCo rejects a count that is not a number
     return inside * prod(float(count) if count.isdecimal() else 1.0 for count in counts)
 
 
 def _settings(parts: Iterable[Element]) -> tuple[dict[str, str], bool]:
-    """The folders of meshes and textures, and whether names lose theirs: the last value holds."""
+    """The folders of meshes and textures, and the `strippath` setting: the last value counts."""
     directories, strip = {"meshdir": "", "texturedir": ""}, False
     for part in parts:
         if part.tag.lower() == "compiler":
@@ -220,12 +220,12 @@ def _existing(
     part: Element,
     origin: _Origin,
 ) -> list[str]:
-    """Those of the paths, each in a folder, that exist; none may lie outside the package."""
+    """The existing paths among the candidates; a path outside the package is an error."""
     where, tried = f"{origin.shown}:{part.line}", []
     for folder, path in paths:
         if _SCHEME.match(os.path.splitdrive(path)[1]):
             raise RobolinError(f"'{path}' is not a path", where=where, hint="name a file")
-        # to MuJoCo a backslash separates folders, and .. takes back the folder before it
+        # MuJoCo accepts backslashes as separators, and resolves .. textually
         plain = os.path.join(folder, path.replace("\\", "/"))
         tried += [os.path.normpath(plain), plain]
     found = {os.path.realpath(path): path for path in reversed(tried) if os.path.exists(path)}
@@ -245,7 +245,7 @@ def _inside(files: ModelFiles, real: str) -> bool:
 def _take(
     files: ModelFiles, path: str, name: str, part: Element, origin: _Origin, depth: int
 ) -> None:
-    """Note a file that an element refers to, and the files of an attached model."""
+    """Record a file that an element refers to, and the files of an attached model."""
     key = _key(files, path)
     if part.tag.lower() != "model":
         if key not in files.digests:
@@ -280,7 +280,7 @@ def _digest(files: ModelFiles, path: str, name: str, part: Element, origin: _Ori
 
 
 def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Origin) -> None:
-    """Refuse the file after too many, and what is no regular file and might never end."""
+    """Reject too many files, and files that are not regular and may be endless."""
     files.opened += 1
     if files.opened > _MOST_FILES:
         raise RobolinError(f"more than {_MOST_FILES} files", where=f"{origin.shown}:{part.line}")
@@ -293,7 +293,7 @@ def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -
     return FileError(f"'{name}' could not be read: {reason}", where=where)
 
 
-# MuJoCo's numbers of equality types
+# MuJoCo's codes of equality types
 _CONNECT, _WELD, _JOINT, _TENDON = range(4)
 _NAMES = {_WELD: "weld", _TENDON: "tendon"}
 _TAGS = {_CONNECT: "connect", _WELD: "weld", _JOINT: "joint", _TENDON: "tendon"}
@@ -303,7 +303,7 @@ _BODY = 1
 def followers(
     model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
 ) -> dict[str, Mimic]:
-    """Joints that follow another one along a straight line, by name; others are refused."""
+    """Mimic rules by joint name; equalities that are not linear are rejected."""
     rules: dict[str, Mimic] = {}
     for equality in _active(model, _JOINT):
         first, second = equality["obj1id"], equality["obj2id"]
@@ -314,7 +314,7 @@ def followers(
             hint = "--lock holds a joint still" if second < 0 else "only straight lines are known"
             found.append(_refused(files, equality, f"joint '{name}' {what}", hint))
             continue
-        # MuJoCo counts both positions from where the model starts
+        # MuJoCo measures both positions from the initial pose of the model
         start, leads = (model["qpos0"][model["joint"][k]["qposadr"]] for k in (first, second))
         leader = model["joint"][second]["name"]
         rules[name] = Mimic(leader, ratio, start + offset - ratio * leads)
@@ -324,7 +324,7 @@ def followers(
 def equality_closures(
     model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
 ) -> Iterator[LoopEntry]:
-    """Points of two bodies held together; whatever else closes a loop is refused by name."""
+    """Point closures between two bodies; other equalities that close a loop are rejected."""
     for equality in _active(model, None):
         kind, place = equality["type"], files.at("connect", equality["name"])
         if kind == _CONNECT and equality["objtype"] == _BODY:
@@ -358,7 +358,7 @@ _OF_FREEDOM = ("damping", "frictionloss", "armature")
 
 
 def not_finite(model: Row, files: ModelFiles) -> Iterator[Finding]:
-    """A finding for every figure that is NaN or infinite."""
+    """A finding for every value that is NaN or infinite."""
     hint = "every figure has to be a finite number"
     for tag, name, figure, value in _figures(model):
         wrong = [x for x in (value if isinstance(value, list) else [value]) if not isfinite(x)]
@@ -369,7 +369,7 @@ def not_finite(model: Row, files: ModelFiles) -> Iterator[Finding]:
 
 
 def _figures(model: Row) -> Iterator[tuple[str, str, str, Any]]:
-    """The tag and the name of what has a figure, what that is called, and its value."""
+    """Tag and name of an element, and name and value of each of its numbers."""
     yield "option", "", "gravity", model["gravity"]
     for body in model["body"]:
         for figure in _OF_BODY:

@@ -1,7 +1,7 @@
-"""An MJCF file to a description: bodies as links, from the figures MuJoCo compiles.
+"""Reader of MJCF files: bodies as links, from the values that MuJoCo compiles.
 
-A body with several joints becomes a link for each of them.  A link sits where its joint turns;
-where that is not the body's own frame, the body is one more link, fixed to it.
+A body with several joints becomes one link per joint.  The origin of a link is at its joint; if
+this is not the body's own frame, the body is an additional link, fixed to it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from robolin.errors import RobolinError, UsageError
 
 Row = Mapping[str, Any]
 
-# MuJoCo's numbers of joint types
+# MuJoCo's codes of joint types
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 _KINDS: dict[int, EntryKind] = {
     _FREE: "floating",
@@ -83,7 +83,7 @@ class _Part(NamedTuple):
 def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     """The description of an MJCF file, None if there is any error, and all findings.
 
-    folders: what may be read besides the package of the file
+    folders: further readable folders, in addition to the package of the file
     """
     if found.path is None:
         hint = "give the file itself: it may include others"
@@ -115,17 +115,17 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
         message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=found.shown) from None
     if "error" in model:
-        told = " ".join(str(model["error"]).split())
-        # MuJoCo names the file alone, without its line
+        reason = " ".join(str(model["error"]).split())
+        # MuJoCo reports the file without its line
         for name, error in files.missing.items():
-            if os.path.basename(name) in told:
+            if os.path.basename(name) in reason:
                 raise error
-        raise RobolinError(f"MuJoCo refuses it: {told}", where=found.shown)
+        raise RobolinError(f"MuJoCo refuses it: {reason}", where=found.shown)
     return _switched_off(with_actuators(_named(model)))
 
 
 def _switched_off(model: dict[str, Any]) -> Row:
-    """The model without what its own flags disable."""
+    """The model without the features that its flags disable."""
     disabled = set(model["disabled"])
     if "gravity" in disabled:
         model["gravity"] = [0.0, 0.0, 0.0]
@@ -141,7 +141,7 @@ def _switched_off(model: dict[str, Any]) -> Row:
 
 
 def _named(model: dict[str, Any]) -> dict[str, Any]:
-    """The model, with a name for everything that has none."""
+    """The model, with generated names for unnamed objects."""
     for kind in ("body", "joint", "equality"):
         for k, row in enumerate(model[kind]):
             row["name"] = row["name"] or f"{kind}{k}"
@@ -149,7 +149,7 @@ def _named(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
-    """What acts on the model and an arm has no place for."""
+    """Findings for forces and constraints that an arm does not support."""
     for text in dict.fromkeys(model["warned"]):
         yield Finding("mjcf-warning", "warning", files.at("mujoco", ""), " ".join(text.split()))
     for what in model["left_out"]:
@@ -172,12 +172,12 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
 
 
 def _of_several_freedoms(model: Row, joint: Row, place: SourceLocation) -> Iterator[Finding]:
-    """What a ball or a free joint has that a joint with several freedoms has not."""
+    """Findings for properties that multi-DoF joints do not support."""
     if joint["type"] == _BALL and joint["limited"]:
         what = "turns no further than its range, which is left out"
         yield Finding("mjcf-left-out", "warning", place, f"joint '{joint['name']}' {what}")
     if joint["type"] == _FREE and model["dof"][joint["dofadr"]]["frictionloss"]:
-        # MuJoCo applies it along the world's axes, where an arm has the body's own
+        # MuJoCo applies it in world axes, an arm in body axes
         message = f"joint '{joint['name']}' is free: its frictionloss is left out"
         yield Finding("mjcf-left-out", "warning", place, message)
 
@@ -231,7 +231,7 @@ def _actuated(model: Row, rules: Mapping[str, Mimic]) -> set[str]:
 
 
 def _parts(model: Row, k: int, files: ModelFiles) -> Iterator[_Part]:
-    """The links of body k, from the one nearest to its parent to the body itself."""
+    """The links of body k, from its parent outward to the body itself."""
     body = model["body"][k]
     joints = [joint for joint in model["joint"] if joint["bodyid"] == k]
     place = files.at("body", body["name"])
@@ -259,7 +259,7 @@ def _parts(model: Row, k: int, files: ModelFiles) -> Iterator[_Part]:
 def _joint(
     model: Row, joint: Row, parent: str, child: str, pose: Pose, files: ModelFiles
 ) -> JointEntry:
-    """One joint; where MuJoCo counts its position from `ref`, the link is turned back by it."""
+    """One joint; the pose of its link compensates MuJoCo's position offset `ref`."""
     kind, dof = _KINDS[joint["type"]], model["dof"][joint["dofadr"]]
     place = files.at("joint", joint["name"])
     if kind in ("floating", "spherical"):
@@ -307,7 +307,7 @@ def _limits(joint: Row) -> Limits:
 
 
 def _body_link(body: Row, files: ModelFiles) -> LinkEntry:
-    """The body with its inertia, turned from its principal axes into the body's own."""
+    """The body with its inertia, rotated from principal axes to body axes."""
     place = files.at("body", body["name"])
     if not body["mass"]:
         return LinkEntry(body["name"], place)

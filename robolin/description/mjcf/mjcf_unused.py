@@ -81,7 +81,7 @@ _INSIDE: Mapping[str, Mapping[str, str]] = {
 }
 # elements whose content is listed by section
 _SECTIONS = ("asset", "default", "equality", "option")
-# settings of <compiler> that make attributes of geoms choose what has mass
+# settings of <compiler> that let attributes of geoms affect the mass
 _CHOOSING = ("inertiagrouprange", "discardvisual")
 _CHOSEN_BY = ("contype", "conaffinity", "group")
 
@@ -89,7 +89,7 @@ _Used = Mapping[str, tuple[str, ...]]
 
 
 def unused_parts(trees: Iterable[Element]) -> Counter[str]:
-    """How often each element or attribute without effect on an arm occurs in a model."""
+    """The number of each element or attribute of a model without effect on an arm."""
     counts: Counter[str] = Counter()
     for root in trees:
         counts.update(_unused(root, "mujoco", {**_USED, **_used_together(root)}))
@@ -97,7 +97,7 @@ def unused_parts(trees: Iterable[Element]) -> Counter[str]:
 
 
 def _used_together(root: Element) -> _Used:
-    """Attributes that are used where others stand: groups of geoms, and gears of actuators."""
+    """Attributes used only together with others: groups of geoms, and gears of actuators."""
     geom, drive = _USED["geom"], _USED["drive"]
     for part in _everything(root):
         if part.tag == "compiler" and any(key in part.attributes for key in _CHOOSING):

@@ -1,4 +1,4 @@
-"""What compiles an MJCF file, in a process of its own: the model's figures, or what is wrong."""
+"""Worker process that compiles an MJCF file: returns the values of the model, or an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from robolin.description.worker_process import ProcessBounds
 
-# meshes take their time
+# compilation of meshes is slow
 BOUNDS = ProcessBounds(seconds=10, memory=4 << 30)
 
 _PER_BODY = ("parentid", "pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "jntadr")
@@ -23,15 +23,15 @@ _PER_EQUALITY = ("type", "obj1id", "obj2id", "objtype", "active0", "data")
 
 
 def prepare() -> None:
-    """Import MuJoCo before memory is bounded."""
+    """Import MuJoCo before memory is limited."""
     import_module("mujoco")
 
 
 def reply(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of the model in a file, as MuJoCo compiles them."""
+    """The values of the model in a file, as MuJoCo compiles them."""
     mujoco: Any = import_module("mujoco")
     warned: list[str] = []
-    # it would write them into a file where the user is
+    # MuJoCo would write its warnings to a file in the current folder
     mujoco.set_mju_user_warning(warned.append)
     try:
         model = mujoco.MjModel.from_xml_path(request["file"])
@@ -61,13 +61,13 @@ def _acting(model: Any) -> int:
 
 
 def _switches(mujoco: Any) -> Iterator[tuple[str, int]]:
-    """What a model can switch off, by MuJoCo's names in small letters."""
+    """The disable flags of a model: MuJoCo's names in lower case, and bits."""
     for name, member in mujoco.mjtDisableBit.__members__.items():
         yield name.removeprefix("mjDSBL_").lower(), int(member)
 
 
 def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Iterator[Any]:
-    """One mapping per object: its name where it has one, and its quantities."""
+    """One mapping per object: its name, if any, and its quantities."""
     named = {
         "body": model.body,
         "jnt": model.joint,
@@ -80,7 +80,7 @@ def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Ite
 
 
 def _left_out(model: Any) -> Iterator[str]:
-    """What acts on the model and has no place in an arm."""
+    """Names of forces and constraints that an arm does not support."""
     options = model.opt
     if options.density or options.viscosity:
         yield "drag of the medium (option density or viscosity)"
@@ -107,7 +107,7 @@ def _left_out(model: Any) -> Iterator[str]:
 
 
 def _from_outside(model: Any) -> Iterator[str]:
-    """What exerts forces on the model that are given to an arm from outside."""
+    """Names of elements whose forces an arm receives as inputs."""
     if model.nu:
         yield f"actuators ({model.nu})"
     if model.geom_contype.any() and model.geom_conaffinity.any():
@@ -115,10 +115,10 @@ def _from_outside(model: Any) -> Iterator[str]:
 
 
 def _actuated_joints(mujoco: Any, model: Any) -> list[int] | None:
-    """The numbers of the joints that actuators drive, None where the model does not say.
+    """The indices of the actuated joints, None if the model does not specify them.
 
-    A joint or a fixed tendon names its joints.  Sites, spatial tendons and cranks drive whatever
-    joints are on the way, in a measure that changes with the pose: they say nothing of a joint.
+    Transmissions on a joint or a fixed tendon name their joints.  Sites, spatial tendons and cranks
+    act on several joints with a pose-dependent gear, so they do not mark a joint as actuated.
     """
     names = {int(kind): name for name, kind in mujoco.mjtTrn.__members__.items()}
     driven: set[int] = set()

@@ -1,1 +1,1 @@
-"""URDF text, and objects that urdfpy or urchin loaded, as descriptions."""
+"""Readers of URDF text and of objects loaded by urdfpy or urchin."""

@@ -26,7 +26,7 @@ _LEFT_OUT_HINT = "--armature JOINT=VALUE sets gear_ratio² · rotor_inertia"
 
 @dataclass
 class Drives:
-    """Joints with the armature from transmissions, and what the contract states about these."""
+    """Joints with the armature from transmissions, and their entries in the contract."""
 
     joints: list[JointEntry]
     ignored: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def read_transmissions(
 
 
 def _driven(transmissions: Sequence[Element], joints: Mapping[str, JointEntry]) -> set[str]:
-    """The joints that transmissions name; one on a mimic joint drives the joint it follows."""
+    """The joints in transmissions; a transmission on a mimic joint actuates its leader."""
     names = {
         part.attributes.get("name", "")
         for part in _descendants(transmissions)
@@ -73,9 +73,9 @@ def _driven(transmissions: Sequence[Element], joints: Mapping[str, JointEntry]) 
 
 
 def _with_motor(joint: JointEntry, driven: set[str]) -> JointEntry:
-    """A joint without a transmission is passive, unless its effort limit says it has a motor.
+    """A joint without a transmission is passive, unless it has an effort limit.
 
-    Files of several robots often have transmissions of one of them alone.
+    Files with several robots often have transmissions for only one of them.
     """
     pushes = joint.limits.effort is not None and joint.limits.effort > 0.0
     if not driven or joint.name in driven or joint.kind == "fixed" or joint.mimic or pushes:
@@ -93,7 +93,7 @@ def _with_armature(joint: JointEntry, rotors: _Rotors, notes: Notes) -> JointEnt
 def _read_rotor(
     transmission: Element, joints: dict[str, JointEntry], rotors: _Rotors, notes: Notes
 ) -> None:
-    """Add the rotor of one transmission; a rotor that is left out is warned about."""
+    """Add the rotor of one transmission, or warn that it is ignored."""
     _check_spelling(transmission, notes)
     written = list(_inside(transmission, (_ROTOR,)))
     if not written:
@@ -156,7 +156,7 @@ def _motor(transmission: Element, joints: dict[str, JointEntry]) -> _Motor | str
 
 
 def _reflected(motor: _Motor, notes: Notes) -> float:
-    """The inertia of the rotor as the joint feels it, 0 after an error."""
+    """The reflected inertia of the rotor, 0 after an error."""
     owner = f"transmission of joint {shown(motor.joint.name)}"
     inertia = number_attribute(motor.inertia, "value", owner, notes, required=True)
     ratio: float | None = 1.0
@@ -193,7 +193,7 @@ def _listed(transmissions: Sequence[Element], used: set[int]) -> tuple[str, ...]
 
 
 def _unread(element: Element, used: set[int]) -> Iterator[str]:
-    """What is not read of an element: attributes but for names, and what is inside."""
+    """The unread attributes, except names, and unread children of an element."""
     known = {"name", "value"} if element.tag in (_ROTOR, _RATIO) else {"name"}
     if element.tag == "transmission" and id(element) in used:
         known.add("type")
@@ -209,7 +209,7 @@ def _unread(element: Element, used: set[int]) -> Iterator[str]:
 
 
 def _reductions(transmissions: Sequence[Element], used: set[int]) -> Iterator[str]:
-    """Notes on all reductions but those of 1, which change nothing."""
+    """Notes on the reductions that are not 1."""
     for geared in (False, True):
         listed = _reductions_of([x for x in transmissions if _is_geared(x, used) is geared])
         if listed:

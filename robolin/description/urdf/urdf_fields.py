@@ -1,7 +1,7 @@
-"""Single attributes and children of URDF elements, with every complaint written down.
+"""Access to attributes and children of URDF elements, with a finding for every problem.
 
-A value that cannot be read is complained about and replaced by its default, so that reading goes
-on to the next one; a description with an error in it is never used.
+An invalid value becomes a finding and is replaced by its default, so that one pass reports all
+problems; a description with an error is never used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEAVES = (
     *("origin", "mass", "inertia", "axis", "axis2", "limit", "dynamics", "mimic"),
     *("parent", "child"),
 )
-# elements and attributes that change the dynamics and are not read, and what they do
+# elements and attributes that affect the dynamics but are not read, and their effect
 _CHANGES_DYNAMICS = {
     "loop_joint": "it closes a loop",
     "force_element": "it applies forces",
@@ -59,7 +59,7 @@ XACRO_HINT = "expand it first: xacro file.xacro > file.urdf"
 
 
 class Notes:
-    """What is noticed while reading one file."""
+    """Findings and ignored elements of one file."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -82,7 +82,7 @@ class Notes:
 def children(
     element: Element, owner: str, known: Sequence[str], notes: Notes
 ) -> dict[str, Element]:
-    """The known children by tag, each of which may stand once; the others are ignored aloud."""
+    """The known children by tag, at most one each; unknown children are listed as ignored."""
     found: dict[str, Element] = {}
     for child in element.children:
         if child.tag not in known:
@@ -101,7 +101,7 @@ def children(
 
 
 def _same_element(one: Element, other: Element) -> bool:
-    """Whether two elements have the same attributes and children, however they are spaced."""
+    """Return True if two elements have equal attributes and children, ignoring white space."""
     return (
         one.tag == other.tag
         and len(one.children) == len(other.children)
@@ -115,7 +115,7 @@ def _words(element: Element) -> dict[str, list[str]]:
 
 
 def check_attributes(element: Element, owner: str, known: Sequence[str], notes: Notes) -> None:
-    """Attributes nobody reads are listed as ignored, likely misspellings are warned about."""
+    """List unknown attributes as ignored, and warn about likely misspellings."""
     for name in element.attributes:
         if name not in known:
             where = f"{element.tag} attribute {name}"
@@ -127,7 +127,7 @@ def check_attributes(element: Element, owner: str, known: Sequence[str], notes: 
 def note_unknown(
     element: Element, name: str, what: str, known: Sequence[str], notes: Notes, listed: str = ""
 ) -> None:
-    """Count something unread; warn where it looks like a known name misspelt."""
+    """Count an unread element or attribute; warn if it looks like a misspelt known name."""
     notes.ignore(listed or name)
     if len(notes.ignored) > MOST_KINDS:
         return
@@ -173,7 +173,7 @@ def _is_zero(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _misspelt(name: str, word: str) -> bool:
-    """Whether a name is a word with letters swapped, in the wrong case, added or left out."""
+    """Return True if a name is a word in another case or with swapped, added or missing letters."""
     name, word = name.lower(), word.lower()
     if abs(len(name) - len(word)) > len(word) // 2:
         return False
@@ -181,7 +181,7 @@ def _misspelt(name: str, word: str) -> bool:
 
 
 def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name") -> str:
-    """A name that is there and not empty; '' after complaining."""
+    """A name that is not empty; '' after reporting an error."""
     name = element.attributes.get(attribute)
     what = f"{owner} has no {attribute}" if name is None else f"{owner} has an empty {attribute}"
     hint = f'write <{element.tag} {attribute}="…">'
@@ -199,7 +199,7 @@ def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name")
 def number_attribute(
     element: Element, attribute: str, owner: str, notes: Notes, *, required: bool = False
 ) -> float | None:
-    """One finite number; None where the attribute is absent or unreadable."""
+    """A finite number; None if the attribute is absent or invalid."""
     text = element.attributes.get(attribute)
     what = f"{owner}: {element.tag} {attribute}"
     if text is None:
@@ -213,7 +213,7 @@ def number_attribute(
 def vector(
     element: Element | None, attribute: str, owner: str, notes: Notes, default: Vector3
 ) -> Vector3:
-    """Three finite numbers; the default where element or attribute is absent."""
+    """Three finite numbers; the default if the element or attribute is absent."""
     text = element.attributes.get(attribute) if element else None
     if element is None or text is None:
         return default
@@ -265,7 +265,7 @@ def _unexpanded(element: Element, what: str, notes: Notes) -> None:
 
 
 def shown(text: str, longest: int = 60) -> str:
-    """A value as it can be printed: in quotes, shortened, control characters spelt out."""
+    """A value for messages: quoted, shortened, with control characters escaped."""
     if not text.isprintable():
         text = text.encode("unicode_escape").decode("ascii")
     return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}…'"

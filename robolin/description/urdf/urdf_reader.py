@@ -1,8 +1,8 @@
-"""URDF text to a description; meshes are never opened.
+"""Reader of URDF text; meshes are never opened.
 
-All problems of a file are found in one reading, each at its line.  What the dynamics have no use
-for is counted in `Description.ignored`, rotor inertia of transmissions is armature, gear
-reductions are noted, nothing is invented.
+One pass reports all problems of a file, each with its line.  `Description.ignored` counts elements
+without effect on the dynamics.  The rotor inertia of transmissions becomes armature, and gear
+reductions become notes.  No missing value is invented.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ URDF_KINDS: dict[str, EntryKind] = {
     **{kind: kind for kind in get_args(EntryKind)},
     "ball": "spherical",
 }
-# what a joint of a kind has no use for
+# elements without meaning for a joint type
 USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
 USELESS["spherical"] = USELESS["floating"]
 USELESS["cylindrical"] = ("limit",)
-# what a link's <inertial> says of the body by another name
+# names in a description for children of <inertial>
 BODY_PARTS = {"origin": "com"}
 JOINT_PARTS = ("parent", "child", "origin", "axis", "axis2", "limit", "dynamics", "mimic")
 WORLD = "world"
@@ -78,7 +78,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
 
 
 def _is_urdf(robot: Element, notes: Notes) -> bool:
-    """Whether this is a robot and no macro for one; else the notes say what it is."""
+    """Return True for a robot; for a xacro macro or another root, add a finding."""
     if robot.tag != "robot":
         _complain_about_root(robot, notes)
         return False
@@ -126,7 +126,7 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
 def _implicit_world(
     links: list[LinkEntry], joints: list[JointEntry], notes: Notes
 ) -> Iterator[LinkEntry]:
-    """The link 'world' that joints hang on without anybody having written it, as Drake reads it."""
+    """The link 'world', added if joints use it as a parent without defining it, as Drake does."""
     if any(link.name == WORLD for link in links):
         return
     for joint in joints:
@@ -150,7 +150,7 @@ def _complain_about_root(root: Element, notes: Notes) -> None:
 
 
 def _read_parts(robot: Element) -> Iterator[Element]:
-    """The elements in places that are read: in the robot, its links and its joints."""
+    """The elements that are read: children of the robot, its links and its joints."""
     for part in robot.children:
         yield part
         if part.tag in ("link", "joint"):
@@ -174,7 +174,7 @@ def _link(element: Element, notes: Notes) -> LinkEntry:
 
 
 def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:
-    """Mass, centre of mass and rotary inertia, the latter turned into the link's axes."""
+    """Mass, centre of mass and rotary inertia, the latter rotated to the link's axes."""
     check_attributes(inertial, owner, (), notes)
     parts = children(inertial, f"inertial of {owner}", ("origin", "mass", "inertia"), notes)
     mass = None
@@ -243,7 +243,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
 
 
 def _kind(element: Element, owner: str, notes: Notes) -> EntryKind:
-    """The joint's type; after complaining, revolute, so that nothing else looks wrong."""
+    """The joint's type; after an error, revolute, which avoids further findings."""
     text = element.attributes.get("type")
     if text is None:
         hint = "one of " + ", ".join(URDF_KINDS)
@@ -255,7 +255,7 @@ def _kind(element: Element, owner: str, notes: Notes) -> EntryKind:
 
 
 def _end(end: str, parts: dict[str, Element], joint: Element, owner: str, notes: Notes) -> str:
-    """The name of the parent or child link; '' after complaining."""
+    """The name of the parent or child link; '' after reporting an error."""
     if end not in parts:
         hint = f'write <{end} link="…"/> inside the joint'
         notes.error("missing-element", joint, f"{owner} has no <{end}>", hint)

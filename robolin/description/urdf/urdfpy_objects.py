@@ -1,8 +1,8 @@
-"""Robots that urdfpy or its fork urchin have already loaded, as descriptions.
+"""Descriptions of robots that urdfpy or its fork urchin has loaded.
 
-Both libraries give every link without <inertial> a mass of 1 kg with unit inertia and forget that
-they did.  The object cannot tell such a link from a real one, so the figures are kept and every
-link that has exactly them is warned about; reading the file itself avoids the question.
+Both libraries give every link without <inertial> a mass of 1 kg with unit inertia and do not mark
+it.  Such links look like real ones, so their values are kept, with a warning for every link with
+exactly these values.  Reading the file itself avoids the ambiguity.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOVING = ("revolute", "continuous", "prismatic", "planar", "floating", "spherica
 
 
 def read_urdfpy(urdf: Any) -> Reading:
-    """The description of a loaded `urdfpy.URDF` or `urchin.URDF`; places name the object only."""
+    """The description of a loaded `urdfpy.URDF` or `urchin.URDF`; locations have no lines."""
     library = type(urdf).__module__.partition(".")[0]
     try:
         place = SourceLocation(f"{library} object '{urdf.name}'")
@@ -63,7 +63,7 @@ def read_urdfpy(urdf: Any) -> Reading:
 
 
 def _unused(urdf: Any) -> Counter[str]:
-    """How many parts without effect on an arm the object holds, by their tags in URDF."""
+    """The number of parts without effect on an arm, by their URDF tags."""
     counts: Counter[str] = Counter()
     for tag, attribute in (("material", "materials"), ("transmission", "transmissions")):
         counts[tag] = len(getattr(urdf, attribute, None) or ())
@@ -73,7 +73,7 @@ def _unused(urdf: Any) -> Counter[str]:
     for joint in urdf.joints:
         for tag in ("calibration", "safety_controller"):
             counts[tag] += getattr(joint, tag, None) is not None
-    # only those that are there
+    # only nonzero counts
     return +counts
 
 
@@ -125,7 +125,7 @@ def _vector(values: Any) -> Vector3:
 
 
 def _pose(matrix: Any) -> Pose:
-    """A 4×4 homogeneous matrix as a pose; none is the identity."""
+    """A 4×4 homogeneous matrix as a pose; None is the identity."""
     if matrix is None:
         return Pose()
     rows = [[float(value) for value in row] for row in matrix]
@@ -134,7 +134,7 @@ def _pose(matrix: Any) -> Pose:
 
 
 def _invented(links: Sequence[LinkEntry], place: SourceLocation) -> list[Finding]:
-    """A warning that names the links whose inertia nobody may have written."""
+    """A warning for links whose inertia may be a default of the library."""
     names = [link.name for link in links if link.inertia == INVENTED]
     if not names:
         return []
@@ -146,7 +146,7 @@ def _invented(links: Sequence[LinkEntry], place: SourceLocation) -> list[Finding
 def _unusable_numbers(
     links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
 ) -> list[Finding]:
-    """Numbers that the libraries let through and a file would have been refused for."""
+    """Errors for invalid numbers that the libraries accept."""
     findings = []
     for link in links:
         body = link.inertia or Inertia()

@@ -1,1 +1,1 @@
-"""What is odd about a robot file, physically."""
+"""Physical plausibility checks of a robot file."""

@@ -1,4 +1,4 @@
-"""Everything worth knowing about a robot file before trusting its dynamics."""
+"""Physical plausibility checks of joints, inertias and motion in a robot file."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from robolin.description.model import (
 from robolin.description.tree import group_kind
 from robolin.errors import RobolinError
 
-# three printed figures, as in 0.707 0.707 0, leave an axis this far from length 1
+# length error of an axis with three digits, such as 0.707 0.707 0
 AXIS_TOLERANCE = 1e-3
 
-# what rounding leaves of an inertia about an axis through the mass, against one across it
+# relative rounding error of an inertia about an axis through the mass
 NEGLIGIBLE_AXIS_INERTIA = 1e-12
 AXES: tuple[Vector3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def validate(reading: Reading) -> list[Finding]:
-    """The reader's findings and the physical ones, by line; the latter only if the file loads."""
+    """Findings of the reader and, if the file loads, of the physical checks, by line."""
     findings = list(reading.findings)
     if reading.description is not None:
         findings += limit_findings(
@@ -45,7 +45,7 @@ def validate(reading: Reading) -> list[Finding]:
 
 
 def physical_findings(description: Description, arm: Arm | None) -> Iterator[Finding]:
-    """What is odd about the numbers; `arm` is what `plain_arm` makes of the description."""
+    """Findings for implausible numbers; `arm` is the result of `plain_arm`."""
     sizes = link_sizes(arm) if arm else {}
     for link in description.links:
         yield from link_findings(link, sizes.get(link.name))
@@ -65,7 +65,7 @@ def plain_arm(
     source: str | None = None,
     loaded_with: Mapping[str, Any] | None = None,
 ) -> Arm | None:
-    """The arm with nothing asked for, or None where only other options would make one."""
+    """The arm with default options, or None if it requires other options."""
     try:
         return build(description, source=source, loaded_with=loaded_with)
     except RobolinError:
@@ -73,7 +73,7 @@ def plain_arm(
 
 
 def joint_findings(joint: JointEntry) -> Iterator[Finding]:
-    """Everything to say about one joint; a fixed one has nothing that could be odd."""
+    """Findings for one joint; none for a fixed joint."""
     if joint.kind == "fixed":
         return
     length = hypot(*joint.axis)
@@ -157,9 +157,9 @@ def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
 
 
 def link_sizes(arm: Arm) -> Mapping[str, float]:
-    """For every link that moves, how far apart its joints, frames and centre of mass are.
+    """Size of every moving link: the largest distance between its joints, frames and COM.
 
-    Links merged into one share its size; those on the base have none, they do not move.
+    Links merged into one share its size; links fixed to the base have none.
     """
     sizes = [
         hypot(*link.inertia.com) + hypot(*link.joint.pose.translation)
@@ -179,11 +179,11 @@ def link_sizes(arm: Arm) -> Mapping[str, float]:
 
 
 def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
-    """Joints that nothing resists, and weightless links that carry others."""
+    """Findings for joints without inertia, and for massless links that carry others."""
     entries = {joint.name: joint for joint in description.joints}
     carried = _carried(arm)
     idle = {k for k, body in enumerate(carried, start=1) if _unresisted(arm.link(k), body)}
-    # a leader and its followers are one coordinate: one of them that is resisted is enough
+    # a leader and its mimic joints are one coordinate: inertia of one of them is enough
     resisted = {arm.coordinates[k - 1] for k in range(1, arm.base) if k not in idle}
     for k in range(arm.base - 1, 0, -1):
         link, joint = arm.link(k), entries[arm.joint_of(k)]
@@ -228,7 +228,7 @@ def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
 
 
 def _carried(arm: Arm) -> list[Inertia]:
-    """For links 1, 2, …: all that moves with the link at q = 0, as one body in its frame."""
+    """For links 1, 2, …: the composite body outboard of the joint at q = 0, in the link's frame."""
     parts: list[list[Inertia]] = [[link.inertia] for link in arm.links_tip_to_base]
     carried: list[Inertia] = []
     for k, link in enumerate(arm.links_tip_to_base, start=1):
@@ -240,7 +240,7 @@ def _carried(arm: Arm) -> list[Inertia]:
 
 
 def _sum(parts: list[Inertia]) -> Inertia:
-    """The parts as one body; masses that cancel are reported as negative, here they are none."""
+    """The parts as one body; masses that cancel give no body, since negative ones are errors."""
     try:
         return merged_inertia(parts)
     except ZeroDivisionError:
@@ -248,10 +248,10 @@ def _sum(parts: list[Inertia]) -> Inertia:
 
 
 def _unresisted(link: Link, body: Inertia) -> bool:
-    """Whether the joint's own entry of the mass matrix vanishes, in this pose and so in all.
+    """Return True if the joint's diagonal entry of the mass matrix is zero, in every pose.
 
-    It does not depend on the joint's position, and with possible bodies it is a sum of terms
-    that are not negative: zero in one pose of the outer joints means every term is zero.
+    The entry does not depend on the joint's position.  For physical bodies it is a sum of terms
+    that are not negative, so if it is zero in one pose, every term is zero.
     """
     if link.joint.armature > 0.0:
         return False
@@ -270,12 +270,12 @@ PLACEHOLDER = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 INERTIA_TOLERANCE = 1e-6
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
-# a figure someone typed has few digits; one that was computed, or turned into other axes, has many
+# typed numbers have few digits; computed or rotated ones have many
 TYPED_DIGITS = 12
 
 
 def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
-    """Everything to say about one link; `size` spans what is attached to it, None if unknown."""
+    """Findings for one link; `size` is its entry in `link_sizes`, None if unknown."""
     if link.inertia is None:
         return
     body, place = link.inertia, link.inertia_place or link.place
@@ -303,15 +303,15 @@ def _mass_findings(name: str, body: Inertia, place: SourceLocation) -> Iterator[
 
 
 def _inertia_findings(name: str, body: Inertia, place: SourceLocation) -> Iterator[Finding]:
-    """At most one finding: an inertia that is not positive breaks the triangle as well."""
-    moments = principal_moments(body.rotary)
-    shown = ", ".join(f"{moment:.4g}" for moment in moments)
-    if not positive(moments):
+    """At most one finding: an inertia that is not positive also violates the inequality."""
+    principal = principal_inertias(body.rotary)
+    shown = ", ".join(f"{value:.4g}" for value in principal)
+    if not positive(principal):
         message = f"link '{name}': the inertia is not positive; principal moments {shown} kg·m²"
         hint = _repair(body, "no moment of inertia is below zero; check signs and decimal points")
         yield finding("inertia-not-positive", place, message, hint)
-    elif short := triangle_shortfall(moments):
-        a, b, c = moments
+    elif short := triangle_shortfall(principal):
+        a, b, c = principal
         message = (
             f"link '{name}': the principal moments {shown} kg·m² belong to no body: "
             f"{a:.4g} + {b:.4g} misses {c:.4g} by {short:.3g} ({100.0 * short / c:.3g} %)"
@@ -330,10 +330,10 @@ def _repair(body: Inertia, otherwise: str) -> str:
 def _radius_findings(
     name: str, body: Inertia, place: SourceLocation, size: float | None
 ) -> Iterator[Finding]:
-    """A radius no link of an arm has, or one far beyond everything attached to the link.
+    """Findings for an implausible radius of gyration, absolute or relative to the link's size.
 
-    Both bars are loose on purpose: 1.5 m is more than the reach of most arms, and a body seldom
-    has its mass three times as far out as its joints, frames and centre of mass are apart.
+    Both thresholds are loose on purpose: 1.5 m exceeds the reach of most arms, and the radius
+    rarely exceeds three times the distance between joints, frames and centre of mass.
     """
     if body.mass <= 0.0:
         return
@@ -348,7 +348,7 @@ def _radius_findings(
 
 
 def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
-    """Links that share one inertial to the last digit, which are copies more often than twins."""
+    """Findings for links with identical inertials, which are usually copied by mistake."""
     groups: dict[Inertia, list[LinkEntry]] = {}
     for link in links:
         if link.inertia and any(link.inertia.rotary):
@@ -363,14 +363,17 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
             yield finding("repeated-inertial", place, message, hint)
 
 
-def principal_moments(rotary: Rotary) -> tuple[float, float, float]:
-    """The eigenvalues in rising order, by Jacobi's turns: small ones keep their digits."""
+def principal_inertias(rotary: Rotary) -> tuple[float, float, float]:
+    """Principal moments of inertia in ascending order, by Jacobi rotations.
+
+    Small eigenvalues keep their relative accuracy.
+    """
     scale = max(map(abs, rotary))
     if scale == 0.0:
         return 0.0, 0.0, 0.0
     xx, xy, xz, yy, yz, zz = (entry / scale for entry in rotary)
     A = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    # convergence is quadratic: six sweeps are plenty, the bound only guards against a cycle
+    # convergence is quadratic: six sweeps suffice, the limit only prevents an endless loop
     for _ in range(30):
         if hypot(A[0][1], A[0][2], A[1][2]) == 0.0:
             break
@@ -381,7 +384,7 @@ def principal_moments(rotary: Rotary) -> tuple[float, float, float]:
 
 
 def _turn_away(A: list[list[float]], p: int, q: int) -> None:
-    """One turn in the plane p, q that makes A[p][q] vanish."""
+    """Jacobi rotation in the plane p, q that sets A[p][q] to zero."""
     small = abs(A[p][q])
     if abs(A[p][p]) + small == abs(A[p][p]) and abs(A[q][q]) + small == abs(A[q][q]):
         A[p][q] = A[q][p] = 0.0
@@ -399,47 +402,47 @@ def _turn_away(A: list[list[float]], p: int, q: int) -> None:
     A[r][p], A[r][q] = A[p][r], A[q][r]
 
 
-def positive(moments: tuple[float, float, float]) -> bool:
-    """Whether no principal moment is below zero."""
-    a, b, c = moments
+def positive(principal: tuple[float, float, float]) -> bool:
+    """Return True if no principal moment of inertia is negative."""
+    a, b, c = principal
     return a >= -INERTIA_TOLERANCE * max(abs(b), abs(c))
 
 
-def triangle_shortfall(moments: tuple[float, float, float]) -> float:
-    """By how much the two small moments miss the largest; 0 where they reach it."""
-    a, b, c = moments
+def triangle_shortfall(principal: tuple[float, float, float]) -> float:
+    """Violation of the triangle inequality of the principal moments; 0 if it holds."""
+    a, b, c = principal
     return c - a - b if c - a - b > INERTIA_TOLERANCE * c else 0.0
 
 
 def possible_inertia(rotary: Rotary) -> bool:
-    """Whether some body has this inertia."""
-    moments = principal_moments(rotary)
-    return positive(moments) and triangle_shortfall(moments) == 0.0
+    """Return True if a rigid body can have this inertia."""
+    principal = principal_inertias(rotary)
+    return positive(principal) and triangle_shortfall(principal) == 0.0
 
 
 def radius_of_gyration(body: Inertia) -> float:
-    """How far from its centre a body's mass would sit to give its largest moment."""
+    """Radius of gyration for the largest principal moment of inertia, in m."""
     if body.mass <= 0.0:
         return inf if any(body.rotary) else 0.0
-    return sqrt(max(0.0, principal_moments(body.rotary)[2]) / body.mass)
+    return sqrt(max(0.0, principal_inertias(body.rotary)[2]) / body.mass)
 
 
 def decimal_point_repairs(rotary: Rotary) -> list[str]:
-    """Entries whose decimal point, moved as little as needed, would make the inertia possible."""
-    for places in (1, 2, 3):
-        if found := [*_shifts(rotary, places), *_shifts(rotary, -places)]:
-            return found
+    """Entries for which the smallest shift of the decimal point makes the inertia physical."""
+    for digits in (1, 2, 3):
+        if repairs := [*_shifts(rotary, digits), *_shifts(rotary, -digits)]:
+            return repairs
     return []
 
 
-def _shifts(rotary: Rotary, places: int) -> Iterator[str]:
+def _shifts(rotary: Rotary, digits: int) -> Iterator[str]:
     from decimal import Decimal
 
     for i, entry in enumerate(rotary):
-        figures = Decimal(repr(entry)).normalize()
-        if entry == 0.0 or len(figures.as_tuple().digits) > TYPED_DIGITS:
+        decimal = Decimal(repr(entry)).normalize()
+        if entry == 0.0 or len(decimal.as_tuple().digits) > TYPED_DIGITS:
             continue
-        shifted = float(figures.scaleb(places))
+        shifted = float(decimal.scaleb(digits))
         xx, xy, xz, yy, yz, zz = (shifted if j == i else rotary[j] for j in range(6))
         if possible_inertia((xx, xy, xz, yy, yz, zz)):
             yield f"{ENTRIES[i]} {entry:g} is meant as {shifted:g}"

@@ -1,1 +1,1 @@
-"""Xacro: macros over URDF, expanded by the `xacro` package in a process of its own."""
+"""Reader of xacro files, expanded to URDF by the `xacro` package in a separate process."""

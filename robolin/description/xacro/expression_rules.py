@@ -108,7 +108,7 @@ def attribute_of(value: Any, name: str) -> Any:
 
 
 def has_attribute(value: Any, name: str) -> bool:
-    """Whether expressions may use this attribute of plain data."""
+    """Return True if expressions may use this attribute of plain data."""
     return any(isinstance(value, kind) and name in allowed for kind, allowed in _ATTRIBUTES)
 
 

@@ -288,7 +288,7 @@ class _Scope:
         return {inner.value(node.key): inner.value(node.value) for inner in inside}
 
     def inside(self, loops: list[ast.comprehension]) -> Iterator[_Scope]:
-        """One scope for each turn of nested loops whose conditions hold."""
+        """One scope for each iteration of nested loops whose conditions hold."""
         if not loops:
             yield self
             return
@@ -363,7 +363,7 @@ def _iterable(value: Any) -> Iterable[Any]:
 
 
 def _bind(target: ast.expr, item: Any) -> dict[str, Any]:
-    """Variables of a loop for one item, tuples taken apart."""
+    """Variables of a loop for one item; tuples are unpacked."""
     if isinstance(target, ast.Name):
         require_plain_name(target.id)
         return {target.id: item}

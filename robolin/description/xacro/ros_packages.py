@@ -1,4 +1,4 @@
-"""ROS packages without ROS: folders that hold a `package.xml`, found by name."""
+"""Search for ROS packages without ROS: folders with a `package.xml`, by name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# how deep below a folder of ROS_PACKAGE_PATH packages are looked for
+# search depth below a folder of ROS_PACKAGE_PATH
 _DEPTH = 3
 _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
-# a manifest is short; a longer file is none
+# a manifest is short; a longer file is not a manifest
 _LONGEST_MANIFEST = 1 << 20
 # REP 127 and 144: letters, digits, underscores and dashes
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
@@ -22,14 +22,14 @@ def package_of(file: Path) -> Path | None:
 
 
 def is_package_name(name: str) -> bool:
-    """Whether a text can be the name of a package: a path such as '/' or '..' cannot."""
+    """Return True for a valid package name; False for a path such as '/' or '..'."""
     return _PACKAGE_NAME.fullmatch(name) is not None
 
 
-def searched_folders(file: Path, given: Mapping[str, str]) -> list[str]:
-    """Folders in which `find_package` reads, links resolved, for a file and given packages."""
+def searched_folders(file: Path, packages: Mapping[str, str]) -> list[str]:
+    """Folders that `find_package` searches, with resolved links, for a file and `packages`."""
     own = package_of(file)
-    found = [file.parent, *map(Path, given.values())]
+    found = [file.parent, *map(Path, packages.values())]
     if own is not None:
         found += [own.parent, *_links(own.parent, 2)]
     for prefix in _folders("AMENT_PREFIX_PATH"):
@@ -39,20 +39,20 @@ def searched_folders(file: Path, given: Mapping[str, str]) -> list[str]:
     return sorted({os.path.realpath(folder) for folder in found if folder.is_dir()})
 
 
-def find_package(name: str, file: Path, given: Mapping[str, str]) -> Path | None:
-    """The folder of a package as `$(find NAME)` in a file means it, None if there is none.
+def find_package(name: str, file: Path, packages: Mapping[str, str]) -> Path | None:
+    """The folder of the package in `$(find NAME)` of a file, None if it does not exist.
 
-    given: packages told by hand, which come before all others
+    packages: folders set by the user, by package name; they have priority
     """
     if not is_package_name(name):
         return None
-    if name in given:
-        return Path(given[name]).absolute()
+    if name in packages:
+        return Path(packages[name]).absolute()
     return next(_candidates(name, file), None)
 
 
 def _candidates(name: str, file: Path) -> Iterator[Path]:
-    """Around the file itself, then where ROS would look."""
+    """Candidate folders: around the file itself, then in the search path of ROS."""
     own = package_of(file)
     if own is not None and _is_package(own, name):
         yield own
@@ -72,7 +72,7 @@ def _folders(variable: str) -> list[Path]:
 
 
 def _links(folder: Path, depth: int) -> Iterator[Path]:
-    """Linked folders in which packages are searched for, which may lie anywhere."""
+    """Targets of symbolic links in the search path, which may be anywhere."""
     if not depth or (folder / "package.xml").is_file():
         return
     for path in _subfolders(folder):
@@ -89,17 +89,17 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _below(folder: Path, name: str, depth: int) -> Iterator[Path]:
-    """The package if it is this folder or lies in it; packages hold no other packages."""
+    """The package in this folder or below it; packages do not contain other packages."""
     if _is_package(folder, name):
         yield folder
     elif depth and not (folder / "package.xml").is_file():
-        # a folder of that name first: it nearly always is the one
+        # a folder with the package's name first: it is nearly always the right one
         for path in sorted(_subfolders(folder), key=lambda path: path.name != name):
             yield from _below(path, name, depth - 1)
 
 
 def _is_package(folder: Path, name: str) -> bool:
-    """Whether a folder is the package of that name: its manifest says so."""
+    """Return True if the manifest of a folder has this package name."""
     manifest = folder / "package.xml"
     try:
         if not manifest.is_file():

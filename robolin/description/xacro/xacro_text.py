@@ -1,4 +1,4 @@
-"""A xacro file as the URDF it stands for."""
+"""Expansion of a xacro file to URDF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGE_HINT = "--package NAME=FOLDER says where a package is, and what else ma
 
 
 class Expansion(NamedTuple):
-    """The URDF that a xacro file stands for, and what xacro warned about."""
+    """The URDF text of a xacro file, and the warnings of xacro."""
 
     text: bytes
     warnings: tuple[str, ...]
@@ -30,10 +30,10 @@ class Expansion(NamedTuple):
 def expanded_xacro(
     path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]
 ) -> Expansion:
-    """The URDF in a xacro file.
+    """Expand a xacro file to URDF.
 
     arguments: values for its `<xacro:arg>`, by name
-    packages:  folders of packages that `$(find NAME)` means, by name
+    packages:  folders of packages for `$(find NAME)`, by name
     """
     if find_spec("xacro") is None:
         hint = "pip install 'robolin[xacro]', or expand it first: xacro FILE > arm.urdf"
@@ -78,14 +78,14 @@ def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
         where += f":{answer['line']}"
     ways = [f"in macro '{name}'" for name in reversed(answer["macros"])]
     ways += [f"included from {_shown(file, path)}" for file in reversed(files[:-1])]
-    told: str = answer["error"]
-    package = "package '" in told or "outside the robot's packages" in told
+    message: str = answer["error"]
+    package = "package '" in message or "outside the robot's packages" in message
     hint = "; ".join([_PACKAGE_HINT] * package + ways[:4])
-    return RobolinError(printable(" ".join(told.split())), where=where, hint=printable(hint))
+    return RobolinError(printable(" ".join(message.split())), where=where, hint=printable(hint))
 
 
 def _shown(file: str, path: Path) -> str:
-    """A file as the user named the folder it lies in, where it lies there."""
+    """A file relative to the folder that the user named, if it is in that folder."""
     try:
         return str(path.parent / Path(file).relative_to(path.parent.absolute()))
     except ValueError:

@@ -1,8 +1,8 @@
-"""What expands a xacro file, in a process of its own: the URDF it stands for, or what is wrong.
+"""Worker process that expands a xacro file: returns the URDF text, or an error.
 
 Xacro files are programs: they contain Python expressions and include other files.  Expressions are
-evaluated from an allow-list.  The process has bounds on time and memory and opens only files of the
-robot's packages; where the system allows, it gives up the right to do anything else.
+evaluated from an allow-list.  The process has limits on time and memory and opens only files of the
+robot's packages; if the system supports it, the process drops all other rights.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from robolin.description.xacro.expression_rules import (
 )
 from robolin.description.xacro.expressions import Evaluator
 
-# the largest arms that are published take a tenth of a second
+# the largest published arms take 0.1 s
 BOUNDS = ProcessBounds(seconds=4, memory=1 << 29)
 MOST_WARNINGS = 50
 
-# events of Python's audit that no robot file has a use for
+# Python audit events that no robot file needs
 _FORBIDDEN = ("os.", "socket.", "subprocess.", "shutil.", "ctypes.", "signal.", "pty.", "ftplib.")
 _LISTING = ("os.listdir", "os.scandir")
 
@@ -45,26 +45,26 @@ _RECURSION_LIMIT = 3000
 
 
 class Roots:
-    """The folders that may be read, packages among them as they are found."""
+    """The readable folders; packages are added as they are found."""
 
     def __init__(self, file: Path, packages: Mapping[str, str]) -> None:
         from robolin.description.xacro.ros_packages import package_of
 
-        self._file, self._given = file, packages
+        self._file, self._packages = file, packages
         self._roots = {os.path.realpath(package_of(file) or file.parent)}
         self._roots |= {os.path.realpath(folder) for folder in packages.values()}
         self._found: dict[str, str] = {}
         self._searching = False
 
     def find(self, name: str) -> str:
-        """The folder of a package, which may be read from then on."""
+        """The folder of a package; adds it to the readable folders."""
         from robolin.description.xacro.ros_packages import find_package, is_package_name
 
         if not is_package_name(name):
             raise ForbiddenError(f"package '{name}' is not found: this is no name of a package")
         self._searching = True
         try:
-            folder = find_package(name, self._file, self._given)
+            folder = find_package(name, self._file, self._packages)
         finally:
             self._searching = False
         if folder is None or not folder.is_dir():
@@ -74,14 +74,14 @@ class Roots:
         return str(folder)
 
     def without_places(self, text: str) -> str:
-        """The text without the folders of this machine: elsewhere it is the same."""
+        """The text with machine-specific folders removed, so that it is reproducible."""
         places = {str(self._file.parent): ".", **self._found}
         for folder in sorted(places, key=len, reverse=True):
             text = text.replace(folder + "/", places[folder] + "/")
         return text
 
     def guard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit hook that lets nothing be opened, listed or started but what may be read."""
+        """Audit hook that blocks everything except reading and listing readable folders."""
         if self._searching:
             return
         if event == "open" or event in _LISTING:
@@ -98,11 +98,11 @@ class Roots:
 
 
 class Arguments(dict[str, str]):
-    """The arguments given, which know whether the file ever asked for them."""
+    """The arguments of the user; records which of them the file uses."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        super().__init__(given)
-        self.unused = dict.fromkeys(given)
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.unused = dict.fromkeys(values)
 
     def __contains__(self, name: object) -> bool:
         self.unused.pop(cast(str, name), None)
@@ -114,7 +114,7 @@ class Arguments(dict[str, str]):
 
 
 def prepare() -> None:
-    """Import whatever is needed: once the guard stands, not even Python's files can be opened."""
+    """Import all modules: once the guard is active, even Python's files cannot be opened."""
     modules = (
         "difflib",
         "encodings.idna",
@@ -132,14 +132,14 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     return _expanded(Path(request["file"]), request["arguments"], request["packages"])
 
 
-def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> dict[str, Any]:
+def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> dict[str, Any]:
     from robolin.description.xacro.ros_packages import searched_folders
 
     roots = Roots(file, packages)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     give_up_rights(searched_folders(file, packages))
     xacro = _guarded(roots)
-    arguments = Arguments(given)
+    arguments = Arguments(values)
     warnings: list[str] = []
     xacro.warning = lambda *texts, **_: warnings.append(" ".join(map(str, texts)))
     try:
@@ -155,7 +155,7 @@ def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> di
 
 
 def _guarded(roots: Roots) -> Any:
-    """The package, with our evaluator in place of Python's and behind the guard."""
+    """The xacro package with the safe evaluator instead of Python's, and the guard active."""
     xacro: Any = import_module("xacro")
     substitution: Any = import_module("xacro.substitution_args")
     xacro.verbosity = 0
@@ -165,14 +165,14 @@ def _guarded(roots: Roots) -> Any:
     _replace(substitution, "_eval_find", roots.find)
     _replace(substitution, "_eval", lambda text, context: _eval(substitution, text, context))
     for module in (xacro, substitution):
-        # a path to Python's own evaluator that was overlooked ends here
+        # blocks any remaining call of Python's own eval
         module.eval = module.exec = module.compile = _no_eval
     sys.addaudithook(roots.guard)
     return xacro
 
 
 def _replace(module: Any, name: str, value: Any) -> None:
-    """Replace a function of the package; a version without it would not be confined."""
+    """Replace a function of the package; fail if it is missing, since that version is unsafe."""
     if not callable(getattr(module, name, None)):
         raise ForbiddenError(f"this version of the package xacro has no function {name}")
     setattr(module, name, value)
@@ -209,16 +209,16 @@ class _Nothing:
 
 
 def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
-    """What is wrong, in which file, and how the file came to be read."""
+    """The error with its file, and the chain of includes and macros to it."""
     cause = error
     while isinstance(inner := getattr(cause, "exc", None), Exception):
-        # xacro wraps whatever goes wrong in errors of its own
+        # xacro wraps exceptions in its own errors
         cause = inner
-    told = cause if isinstance(cause, ForbiddenError) else error
-    message = str(told).strip() or type(error).__name__
+    reported = cause if isinstance(cause, ForbiddenError) else error
+    message = str(reported).strip() or type(error).__name__
     files = [str(file) for file in xacro.filestack or () if file]
     if isinstance(cause, ForbiddenError) and f"'{files[-1]}'" in message:
-        # the mistake stands in the file that wanted it
+        # report the including file, not the file that may not be read
         files.pop()
     macros = [macro.body.getAttribute("name") for macro in xacro.macrostack or ()]
     line = getattr(error, "lineno", None)

@@ -1,1 +1,1 @@
-"""YAML arms and Denavit–Hartenberg tables as descriptions."""
+"""Reader of YAML arms and Denavit–Hartenberg tables."""

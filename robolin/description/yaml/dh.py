@@ -2,13 +2,13 @@
 
     dh:
       convention: standard | modified
-      base: base                       # the link the first row sits on
+      base: base                       # parent link of the first row
       rows:
         - {name: joint1, type: revolute, a: 0, alpha: 1.57, d: 0.4, theta: 0, link: link1}
       tool: {link: tool, origin: {xyz: [0, 0, 0.1], rpy: [0, 0, 0]}}
 
-With q the joint's position, added to theta if it turns and to d if it slides, row i places the
-frame of its link in the frame of the row before:
+With q the joint's position, added to theta (revolute) or to d (prismatic), row i places the frame
+of its link in the frame of the previous row:
 
     standard   A(i) = Rz(theta) Tz(d) Tx(a) Rx(alpha)      joint i moves along z of frame i-1
     modified   A(i) = Rx(alpha) Tx(a) Rz(theta) Tz(d)      joint i moves along z of frame i
@@ -17,8 +17,8 @@ So in the modified convention a row holds alpha(i-1) and a(i-1), as Craig prints
 centre of mass and inertia of a link are given in its frame i, in both conventions.
 
 A joint of the description moves its child about an axis through the child's own origin.  In
-the standard convention frame i lies off the axis of a turning joint by `a`; the joint then
-carries a massless frame '<link>@hinge' on the axis, and the link is fixed to that.
+the standard convention frame i has the distance `a` from the axis of a revolute joint.  The joint
+then carries a massless frame '<link>@hinge' on the axis, and the link is fixed to that frame.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONVENTIONS = ("standard", "modified")
 DH_KINDS = ("revolute", "continuous", "prismatic", "fixed")
 ROW_KEYS = ("name", "type", "a", "alpha", "d", "theta", "link", *MOTION_KEYS)
 TOOL_KEYS = ("link", "origin")
-# besides a and alpha; the one that q adds to may be left out
+# in addition to a and alpha; the variable parameter is optional
 OTHER_PARAMETERS = {
     "revolute": ("d",),
     "continuous": ("d",),
@@ -53,7 +53,7 @@ Z: Vector3 = (0.0, 0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class DhParameters:
-    """The four numbers of a row, at q = 0."""
+    """The four parameters of a row, at q = 0."""
 
     a: float
     alpha: float
@@ -100,7 +100,7 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
 
 
 def _add_row(row: Fields, joint: JointEntry, standard: bool, written: YamlJoints) -> None:
-    """Add a row's joint and, where the link's frame lies off the joint's axis, its hinge."""
+    """Add a row's joint and, if the link's frame is not on the joint's axis, its hinge frame."""
     at_zero = DhParameters(
         row.number("a"),
         row.number("alpha", angle=True),

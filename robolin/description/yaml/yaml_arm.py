@@ -8,13 +8,13 @@
     links:
       - {name: upper, mass: 1, com: [0.5, 0, 0], inertia: {ixx: 0, iyy: 0.1, izz: 0.1}}
 
-Units are SI.  A link's inertia is about its centre of mass, in the link's axes; left out, the
-link is a point mass, and without `mass` it is a massless frame.
+Units are SI.  A link's inertia is about its centre of mass, in the link's axes; without inertia
+the link is a point mass, and without `mass` it is a massless frame.
 
-Which links must be listed: all but two kinds.  The parent of the first joint (the base) and a
-fixed joint's child that carries nothing (a tool frame) are massless frames without being
-listed, unless their name looks like a slip for a listed link that nothing carries.  Any other
-name is an unknown link: a misspelt one never becomes a massless body.
+All links must be listed, with two exceptions.  The parent of the first joint (the base) and the
+child of a fixed joint without children (a tool frame) become massless frames, unless their name
+resembles a listed link without a joint.  Any other unlisted name is an error, so that a misspelt
+link never becomes a massless body.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FORMAT_VERSION = "1"
 
 
 def read_yaml(text: bytes, source: str) -> Reading:
-    """What a YAML arm says; `source` is the name that findings give the file."""
+    """Read a YAML arm; `source` is the name of the file in findings."""
     node, findings = read_nodes(text, source)
     arm = fields_of(node, "the arm", ARM_KEYS, findings) if node else None
     if arm is None:
@@ -123,7 +123,7 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
 
 
 def _joint(fields: Fields) -> JointEntry:
-    """Where a joint sits and how it can move."""
+    """Name, type, links, origin and axis of a joint."""
     fields.need("name", "type", "parent", "child")
     kind = fields.choice("type", (*JOINT_KINDS, *TWO_FREEDOM_KINDS), "unknown-joint-type")
     return JointEntry(
@@ -140,7 +140,7 @@ def _joint(fields: Fields) -> JointEntry:
 
 
 def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
-    """The axis, needed by a joint that moves and looked at unless the joint has none."""
+    """The axis; required for moving joints, and checked unless the joint type has none."""
     if kind in ("fixed", "floating", "spherical"):
         return (1.0, 0.0, 0.0)
     if kind:
@@ -174,13 +174,13 @@ def _link(fields: Fields) -> LinkEntry:
         hint = "shape: {box: [0.1, 0.1, 0.4]}, for example"
         fields.need("shape", hint=hint)
     fields.need("mass", hint=f"'{given[0]}' is only for links with mass")
-    moments = fields.fields("inertia", MOMENT_KEYS)
-    if moments:
-        moments.need("ixx", "iyy", "izz", hint="about the centre of mass, in link axes")
-    xx, xy, xz, yy, yz, zz = (moments.number(key) if moments else 0.0 for key in MOMENT_KEYS)
+    rotary = fields.fields("inertia", MOMENT_KEYS)
+    if rotary:
+        rotary.need("ixx", "iyy", "izz", hint="about the centre of mass, in link axes")
+    xx, xy, xz, yy, yz, zz = (rotary.number(key) if rotary else 0.0 for key in MOMENT_KEYS)
     inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))
     places = {key: fields.place(key) for key in given}
-    return LinkEntry(name, place, inertia, fields.place("inertia" if moments else given[0]), places)
+    return LinkEntry(name, place, inertia, fields.place("inertia" if rotary else given[0]), places)
 
 
 def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[LinkEntry]:

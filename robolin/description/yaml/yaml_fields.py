@@ -1,7 +1,6 @@
-"""Typed access to the keys of a YAML mapping; whatever does not fit is noted, never raised.
+"""Typed access to the keys of a YAML mapping; invalid values become findings, not exceptions.
 
-Every accessor returns a usable value, so a reader goes on to the next key and one pass finds
-all problems of a file.
+Every accessor returns a usable value, so that one pass reports all problems of a file.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _KINDS = {"scalar": "a single value", "list": "a list", "mapping": "a mapping"}
 
 @dataclass(frozen=True)
 class Fields:
-    """A mapping of the file, what it describes, and the findings its accessors add to."""
+    """A mapping of the file, the name of its object, and the findings of its accessors."""
 
     node: Node
     what: str
@@ -39,7 +38,7 @@ class Fields:
         return self.node.get(key) is not None
 
     def place(self, key: str) -> SourceLocation:
-        """Where the value at a key stands, or the mapping itself if the key is not there."""
+        """Location of the value of a key, or of the mapping if the key is missing."""
         value = self.node.get(key)
         return value.place if value else self.node.place
 
@@ -50,7 +49,7 @@ class Fields:
         self._note(rule, "warning", place, message, hint)
 
     def need(self, *keys: str, hint: str = "") -> None:
-        """Complain about each of these keys that is not there."""
+        """Report each of these keys that is missing."""
         for key in keys:
             if not self.has(key):
                 message = f"{self.what} has no '{self.prefix}{key}'"
@@ -62,7 +61,7 @@ class Fields:
         return default if value is None else value
 
     def maybe_number(self, key: str, angle: bool = False) -> float | None:
-        """A finite decimal number, or None where the file gives none."""
+        """A finite decimal number, or None if the key is missing or invalid."""
         value = self._value(key, "scalar", "a number")
         return None if value is None else self._as_number(value, self.prefix + key, angle)
 
@@ -82,12 +81,12 @@ class Fields:
         return default if x is None or y is None or z is None else (x, y, z)
 
     def is_kind(self, key: str, kind: str) -> bool:
-        """Whether a list, a mapping or a scalar stands at the key."""
+        """Return True if the value of the key is of this kind: list, mapping or scalar."""
         value = self.node.get(key)
         return value is not None and value.kind == kind
 
     def pair(self, key: str, hint: str) -> tuple[float, float] | None:
-        """A list of two numbers, or None where it is not one."""
+        """A list of two numbers, or None if it is invalid."""
         value = self._value(key, "list", "a list of two numbers")
         if value is None:
             return None
@@ -102,7 +101,7 @@ class Fields:
         return None if first is None or second is None else (first, second)
 
     def text(self, key: str) -> str:
-        """A word or a line of text; empty where there is none."""
+        """A word or a line of text; empty if missing."""
         value = self._value(key, "scalar", "text")
         if value is None:
             return ""
@@ -127,7 +126,7 @@ class Fields:
         return word == "true"
 
     def choice(self, key: str, choices: Sequence[str], rule: str) -> str:
-        """One of a few words; empty where it is none of them, which breaks the given rule."""
+        """One of the choices; empty after a finding with the id `rule`."""
         word = self.text(key)
         if not word or word in choices:
             return word
@@ -150,7 +149,7 @@ class Fields:
         return value.children if value else ()
 
     def _value(self, key: str, kind: str, expected: str) -> Node | None:
-        """The value at a key if it is there and of the right kind."""
+        """The value of a key if it exists and has the right kind."""
         value = self.node.get(key)
         if value is None:
             return None
@@ -193,7 +192,7 @@ class Fields:
 def fields_of(
     node: Node, what: str, known: Sequence[str], findings: list[Finding], prefix: str = ""
 ) -> Fields | None:
-    """The keys of a node, with a complaint about each unknown one; None if it is no mapping."""
+    """The fields of a mapping, with a finding for each unknown key; None for other nodes."""
     fields = Fields(node, what, findings, prefix)
     if node.kind != "mapping":
         if node.kind != "refused":
@@ -208,7 +207,7 @@ def fields_of(
 
 
 def name_or_number(node: Node, kind: str, number: int) -> str:
-    """What to call an item of a list in messages: by its name, else by its number from 1."""
+    """The label of a list item in messages: its name, or else its number from 1."""
     name = node.get("name") if node.kind == "mapping" else None
     if name and name.kind == "scalar" and not name.empty:
         return f"{kind} {shown(name.text)}"
@@ -224,7 +223,7 @@ def _kind_hint(kind: str) -> str:
 
 
 def _angle(text: str) -> float | None:
-    """An angle in degrees or as a part of π, in rad; None for any other text."""
+    """The angle in rad of a text in degrees or multiples of π; None for any other text."""
     if match := _DEGREES.fullmatch(text):
         angle = radians(float(match[1]))
     elif (match := _PI.fullmatch(text)) and float(match[3] or 1):
@@ -236,7 +235,7 @@ def _angle(text: str) -> float | None:
 
 
 def _number_hint(value: Node) -> str:
-    """What the writer may have meant by something that is not a number."""
+    """A hint for a value that is not a number."""
     text = value.text.strip()
     if value.quoted and (_NUMBER.fullmatch(text) or _angle(text) is not None):
         return f"remove the quotes: {text}"
@@ -255,7 +254,7 @@ CYLINDER_KEYS = ("radius", "length")
 
 
 class Solid(NamedTuple):
-    """A uniform shape of mass 1: its moments about the middle, and its volume, 0 if it is thin."""
+    """A uniform shape of mass 1: moments of inertia about its centre, and volume, 0 for a rod."""
 
     xx: float
     yy: float
@@ -264,7 +263,7 @@ class Solid(NamedTuple):
 
 
 def shaped_inertia(link: Fields) -> Inertia | None:
-    """The inertia of a link with a shape; None after a complaint."""
+    """The inertia of a link with a shape; None after an error."""
     shape = link.fields("shape", SHAPE_KEYS)
     if shape is None:
         return None
@@ -300,8 +299,8 @@ def _mass(link: Fields, solid: Solid, shape: str) -> float:
 
 def _box(shape: Fields) -> Solid:
     x, y, z = (_size(shape, "box", edge) for edge in shape.vector("box"))
-    moments = ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
-    return Solid(*moments, x * y * z)
+    diagonal = ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
+    return Solid(*diagonal, x * y * z)
 
 
 def _cylinder(shape: Fields) -> Solid:
@@ -321,8 +320,8 @@ def _rod(shape: Fields) -> Solid:
 
 def _sphere(shape: Fields) -> Solid:
     r = _size(shape, "sphere", shape.number("sphere", 1.0))
-    moment = 2 * r * r / 5
-    return Solid(moment, moment, moment, 4 * pi * r * r * r / 3)
+    inertia = 2 * r * r / 5
+    return Solid(inertia, inertia, inertia, 4 * pi * r * r * r / 3)
 
 
 _SOLIDS: dict[str, Callable[[Fields], Solid]] = {

@@ -1,4 +1,4 @@
-"""What a joint of a YAML arm can say besides where it sits: the same in `joints:` and `dh:`."""
+"""Optional keys of a joint in a YAML arm, common to `joints:` and `dh:`, and loop closures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic", "actuated")
 
 @dataclass
 class YamlJoints:
-    """The joints of a file as they are read, frames made for them, and values set aside."""
+    """The joints read from a file, their additional frames, and the ignored values."""
 
     joints: list[JointEntry] = field(default_factory=list)
     frames: list[LinkEntry] = field(default_factory=list)
@@ -42,7 +42,7 @@ class YamlJoints:
 
 
 def pose_of(fields: Fields) -> Pose:
-    """`origin: {xyz: …, rpy: …}`, each zero where it is left out."""
+    """The pose in `origin: {xyz: …, rpy: …}`; omitted parts are zero."""
     origin = fields.fields("origin", ORIGIN_KEYS)
     if origin is None:
         return Pose()
@@ -127,7 +127,7 @@ def _friction(fields: Fields) -> dict[str, Any]:
 
 
 def _armature(fields: Fields) -> float:
-    """The rotor's inertia as the joint feels it: gear_ratio² · rotor_inertia."""
+    """Reflected inertia of the rotor: gear_ratio² · rotor_inertia."""
     armature, inertia, ratio = (fields.maybe_number(key) for key in DYNAMICS_KEYS[2:5])
     given = [key for key in ("rotor_inertia", "gear_ratio") if fields.has(key)]
     if not given:
@@ -151,7 +151,7 @@ def _armature(fields: Fields) -> float:
 
 
 def _rest(fields: Fields, kind: str, written: YamlJoints) -> float:
-    """The position at which the spring is relaxed."""
+    """The rest position of the spring."""
     rest = fields.number("rest", angle=kind in TURNING_KINDS)
     if not fields.has("stiffness"):
         _ignore_keys(fields, ("rest",), "a joint without stiffness has no spring", written)
@@ -179,7 +179,7 @@ def _motion_places(fields: Fields) -> dict[str, SourceLocation]:
 
 
 def _ignore_keys(fields: Fields, keys: tuple[str, ...], why: str, written: YamlJoints) -> None:
-    """Warn about keys that have no meaning here, and list them as ignored."""
+    """Warn about keys without effect, and list them as ignored."""
     for key in filter(fields.has, keys):
         name = fields.prefix + key
         written.ignored.append(f"{fields.what}: {name}")
@@ -193,7 +193,7 @@ LOOP_KINDS = get_args(LoopKind)
 
 
 def read_loops(arm: Fields) -> tuple[LoopEntry, ...]:
-    """The closures as written; whether their links exist is for `check_loops`."""
+    """The loop closures as written; `check_loops` checks their links."""
     loops = []
     for number, node in enumerate(arm.items("loops"), start=1):
         fields = fields_of(node, name_or_number(node, "loop", number), LOOP_KEYS, arm.findings)
@@ -217,7 +217,7 @@ def _loop(fields: Fields) -> LoopEntry:
 
 
 def _end(fields: Fields, key: str) -> LoopEnd:
-    """A link's own frame, or one placed on it."""
+    """A link's own frame, or a frame at a pose on it."""
     node, place = fields.node.get(key), fields.place(key)
     if node is None or node.kind == "scalar":
         return LoopEnd(fields.text(key), place)
@@ -231,7 +231,7 @@ def _end(fields: Fields, key: str) -> LoopEnd:
 
 
 def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Iterator[Finding]:
-    """Closures of one name, between one link and itself, or of links that are not there."""
+    """Errors for closures with duplicate names, equal links or unknown links."""
     known = [link.name for link in links if link.name]
     seen: dict[str, LoopEntry] = {}
     for loop in loops:

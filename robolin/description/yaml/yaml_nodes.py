@@ -1,8 +1,8 @@
-"""YAML text as a tree of nodes that know their line and column; nothing is converted yet.
+"""YAML text as a tree of nodes with line and column; values are not converted.
 
-Only what a data file needs is read: mappings, lists and scalars of one document.  Anchors,
-aliases, tags and merge keys are refused, each where it stands.  The tree is built from the
-parser's events with a stack of its own, so no nesting, however deep, can exhaust Python's.
+Only data is accepted: mappings, lists and scalars of one document.  Anchors, aliases, tags and
+merge keys are rejected with their location.  The tree is built from the parser's events with an
+explicit stack, so deep nesting cannot exhaust Python's stack.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 2 * 1024 * 1024
 MAX_NODES = 60_000
 MAX_DEPTH = 32
-# a file with more mistakes than this is not looked at any further
+# reading stops after this number of errors
 MAX_FINDINGS = 1000
 _XML = re.compile(r"\s*<[?!A-Za-z]")
 
@@ -31,9 +31,9 @@ NodeKind = Literal["scalar", "list", "mapping", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value; `children` are a list's items, or a mapping's keys and values in turn.
+    """One value; `children` are a list's items, or a mapping's alternating keys and values.
 
-    A refused node stands for something already complained about.
+    A refused node marks an error that has already been reported.
     """
 
     kind: NodeKind
@@ -53,18 +53,18 @@ class Node:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was written where a value is expected."""
+        """True for an empty value."""
         return self.kind == "scalar" and not self.quoted and self.text in ("", "~", "null")
 
 
 def shown(text: str, at_most: int = 40) -> str:
-    """A text of the file as it can safely stand in a message."""
+    """A text of the file, shortened and escaped for a message."""
     safe = printable(text[: at_most + 1])
     return f"'{safe}'" if len(text) <= at_most else f"'{safe[:at_most]}…'"
 
 
 def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
-    """The document in a file, or None if it has no readable one, and all that was refused."""
+    """The document in a file, or None if it is not readable, and all findings."""
     if len(data) > MAX_BYTES:
         message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
         return None, [
@@ -86,7 +86,7 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
     return root, list(findings)
 
 
-# who answers many questions about some arms reads the same texts for each of them
+# cached: repeated queries about an arm read the same text
 @lru_cache(maxsize=16)
 def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]:
     from yaml import SafeLoader, YAMLError, parse
@@ -100,7 +100,7 @@ def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]
     except YAMLError as error:
         return None, (*tree.findings, _syntax_finding(error, text, source))
     except (ValueError, OverflowError) as error:
-        # an escape or a directive with a number that no character or version has
+        # an escape or a directive with an invalid number
         message, hint = f"not YAML after this: {error}", "check the escapes in quoted text"
         return None, (*tree.findings, _finding("yaml-malformed", tree.reached, message, hint))
     if tree.root is None and not tree.findings:
@@ -111,7 +111,7 @@ def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]
 
 @dataclass
 class _Open:
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping that is not yet complete."""
 
     kind: NodeKind
     place: SourceLocation
@@ -125,7 +125,7 @@ class _Open:
 
 @dataclass
 class _Tree:
-    """The nodes so far: finished ones hang in the last one still open."""
+    """The tree under construction: complete nodes are children of the last open one."""
 
     source: str
     reached: SourceLocation
@@ -193,7 +193,7 @@ class _Tree:
         around.children.append(node)
 
     def _checked_key(self, key: Node, around: _Open) -> Node:
-        """The key, or a refused node in its place."""
+        """The key, or a refused node after an error."""
         if key.kind != "scalar":
             if key.kind != "refused":
                 self._complain("yaml-key", key.place, "a key must be a word", "write key: value")
@@ -235,7 +235,7 @@ def _finding(rule: str, place: SourceLocation, message: str, hint: str) -> Findi
 
 
 def _place(mark: Any, source: str) -> SourceLocation:
-    """Where a mark of the parser stands; it counts from 0 and may be missing."""
+    """The location of a parser mark, which counts from 0 and may be missing."""
     return (
         SourceLocation(source, mark.line + 1, mark.column + 1) if mark else SourceLocation(source)
     )

@@ -35,7 +35,7 @@ _ANGLE: Schema = {
 _VECTOR: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
 _TURN: Schema = {"type": "array", "items": _ANGLE, "minItems": 3, "maxItems": 3}
 
-# what stands at a key, wherever it occurs; texts are left out
+# schema of the value of a key; keys with text values are omitted
 _VALUES: Mapping[str, Schema] = {
     **dict.fromkeys(("damping", "armature", "rotor_inertia"), _NUMBER),
     **dict.fromkeys(FRICTION_KEYS, _NUMBER),
@@ -62,7 +62,7 @@ _VALUES: Mapping[str, Schema] = {
 
 
 def yaml_schema() -> Schema:
-    """The schema of a whole file; every key that the reader knows, and none besides."""
+    """The schema of a file with exactly the keys that the reader accepts."""
     origin = _mapping(ORIGIN_KEYS)
     motion: dict[str, Schema] = {
         "limits": _mapping(LIMIT_KEYS),
