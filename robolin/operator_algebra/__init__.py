@@ -1,1 +1,1 @@
-"""The papers' operators as formulas that run as sweeps."""
+"""The papers' spatial operators as symbolic formulas that are applied by O(n) sweeps."""

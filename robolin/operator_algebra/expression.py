@@ -1,8 +1,8 @@
-"""Formulas of operators: sums, products and transposes, kept as they are written.
+"""Symbolic formulas of operators: sums, products and transposes.
 
-An expression is a formula, not a matrix.  Only what is true of all matrices is simplified when a
-formula is written down: I X is X, X** is X, a symmetric operator is its own transpose, equal terms
-of a sum are counted.  What is true because of the mechanics stands in `theorems.py`.
+An expression is a formula, not a matrix.  Construction applies only rules that hold for all
+matrices: I X is X, X** is X, a symmetric operator is its own transpose, equal terms of a sum are
+combined.  Rules that follow from the mechanics are in `theorems.py`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Expression:
-    """A linear operator.  rows and columns are None for the identity, which fits anywhere."""
+    """A linear operator; the identity, which has any size, has no `rows` and `columns`."""
 
-    # NumPy leaves `array @ operator` and `number * operator` to us
+    # NumPy delegates `array @ operator` and `number * operator` to this class
     __array_ufunc__ = None
 
     @property
@@ -53,7 +53,7 @@ class Expression:
         return applied(self, other)
 
     def __rmatmul__(self, rows: ArrayLike) -> AnyArray:
-        """Rows times the operator: its transpose applied to columns."""
+        """Rows times the operator, as its transpose applied to columns."""
         import numpy as np
 
         return (self.T @ np.asarray(rows).T).T
@@ -61,7 +61,7 @@ class Expression:
     def __add__(self, other: Expression) -> Expression:
         return total(((1, self), (1, other)))
 
-    # only what is no operator comes from the left, and `total` says so
+    # a left operand that is not an operator is an error, which `total` raises
     __radd__ = __rsub__ = __add__
 
     def __sub__(self, other: Expression) -> Expression:
@@ -97,13 +97,13 @@ class Expression:
 
     @property
     def inv(self) -> Expression:
-        """The inverse, where a theorem gives it as a formula."""
+        """The inverse, if a theorem provides it as a formula."""
         from robolin.operator_algebra.theorems import inverse_expression
 
         return inverse_expression(self)
 
     def simplified(self) -> Expression:
-        """The same operator by a shorter formula, where a theorem gives one."""
+        """The same operator as a shorter formula, if a theorem provides one."""
         from robolin.operator_algebra.theorems import simplified
 
         return simplified(self)
@@ -129,13 +129,13 @@ class Expression:
         return matrix
 
     def explain(self) -> str:
-        """What the symbols stand for, and the recursion, sweep by sweep."""
+        """Text with the meaning of the symbols, and the recursion of each sweep."""
         from robolin.operator_algebra.theorems import explained
 
         return explained(self)
 
     def operations(self) -> dict[str, int]:
-        """How many multiplications and additions it takes to apply the operator to a vector."""
+        """The number of multiplications and additions to apply the operator to a vector."""
         from robolin.operator_algebra.sweeps import operations
 
         return operations(self)
@@ -146,13 +146,13 @@ class Expression:
         return formula(self)
 
     def parts(self) -> Iterator[Expression]:
-        """Every operator the formula names, from left to right."""
+        """Every operator in the formula, from left to right."""
         yield self
 
 
 @dataclass(frozen=True, repr=False)
 class Identity(Expression):
-    """I, of whatever size is wanted."""
+    """The identity I of any size."""
 
     @property
     def T(self) -> Expression:
@@ -206,7 +206,7 @@ class Product(Expression):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Sum(Expression):
-    """Terms, each with the number it is multiplied by; no terms make the operator zero."""
+    """Terms with their scalar factors; an empty sum is the zero operator."""
 
     terms: tuple[tuple[Any, Expression], ...]
     shape: tuple[Space | None, Space | None]
@@ -227,7 +227,7 @@ class Sum(Expression):
         return Transposed(self)
 
     def __eq__(self, other: object) -> bool:
-        """The order of the terms is of no consequence."""
+        """Compare sums regardless of the order of their terms."""
         return isinstance(other, Sum) and (frozenset(self.terms), self.shape) == (
             frozenset(other.terms),
             other.shape,
@@ -242,7 +242,7 @@ class Sum(Expression):
 
 
 def product(factors: Iterable[Expression]) -> Expression:
-    """Factors in a row, without identities, with every number in front."""
+    """Multiply the factors: remove identities, and move scalar factors to the front."""
     number, row = 1, list[Expression]()
     for factor in factors:
         if isinstance(factor, Sum) and len(factor.terms) == 1:
@@ -253,12 +253,12 @@ def product(factors: Iterable[Expression]) -> Expression:
     for left, right in pairwise(row):
         if left.columns is not None and right.rows is not None and left.columns != right.rows:
             raise _no_fit("cannot stand before", left, left.columns, right, right.rows)
-    whole = Identity() if not row else row[0] if len(row) == 1 else Product(tuple(row))
-    return whole if number == 1 else total(((number, whole),))
+    result = Identity() if not row else row[0] if len(row) == 1 else Product(tuple(row))
+    return result if number == 1 else total(((number, result),))
 
 
 def total(terms: Iterable[tuple[Any, Expression]]) -> Expression:
-    """Terms added up, equal ones counted together."""
+    """Add the terms, and combine equal ones."""
     counted: dict[Expression, Any] = {}
     shape: tuple[Space | None, Space | None] = (None, None)
     for number, term in terms:
@@ -277,7 +277,7 @@ def total(terms: Iterable[tuple[Any, Expression]]) -> Expression:
 
 
 def _common(shape: tuple[Space | None, Space | None], term: Expression) -> Any:
-    """The shape that a sum has once the term is in it."""
+    """The common shape of a sum and a further term."""
     rows, columns = shape
     for mine, its in ((rows, term.rows), (columns, term.columns)):
         if mine is not None and its is not None and mine != its:

@@ -1,15 +1,15 @@
-"""From a formula to what happens at each link.
+"""Conversion of a formula to a graph of operations at each link.
 
-Following a formula from its last factor to its first leaves a graph of four kinds of nodes:
+Traversing a formula from its last factor to its first gives a graph with four kinds of nodes:
 
     Input      x(k), the vector that the operator is applied to
     Local      A(k) times another node at the same link
     Total      a sum of nodes at the same link
-    Neighbour  a node at the links next to k: those that k carries, or the one it sits on
+    Neighbour  a node at the links next to k: its children, or its parent
 
-A recursion is a Neighbour that is fed with something computed from it.  What occurs twice is
-computed once.  Terms that end in the same block are collected, G a - G b = G (a - b), so that the
-nodes of ψ become the papers' filter z⁺ = z + G ε, and those of ψ* their smoother λ = λ⁺ + H* θ̈.
+A recursion is a Neighbour whose source depends on it.  Common subexpressions are computed once.
+Terms that end in the same block are collected, G a - G b = G (a - b), so that the nodes of ψ become
+the papers' filter z⁺ = z + G ε, and those of ψ* their smoother λ = λ⁺ + H* θ̈.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Terms = list[tuple[Any, "FormulaNode"]]
 
 @dataclass(eq=False)
 class FormulaNode:
-    """Something that has a value at every link; `uses` counts the nodes computed from it."""
+    """A quantity with a value at every link; `uses` counts the nodes computed from it."""
 
     width: int
     number: int = field(default=0, kw_only=True)
@@ -41,8 +41,8 @@ class FormulaNode:
     def sources(self) -> Iterable[FormulaNode]:
         return ()
 
-    def remaining_by_shard(self) -> Iterable[FormulaNode]:
-        """What must be complete, or computed at the same link, before this is computed."""
+    def prerequisites(self) -> Iterable[FormulaNode]:
+        """Nodes that must be complete, or computed at the same link, before this node."""
         return self.sources()
 
 
@@ -65,7 +65,7 @@ class Local(FormulaNode):
 
 @dataclass(eq=False)
 class Total(FormulaNode):
-    """Nodes, each times a number, added up."""
+    """The sum of nodes, each times a number."""
 
     terms: tuple[tuple[Any, FormulaNode], ...]
 
@@ -75,7 +75,7 @@ class Total(FormulaNode):
 
 @dataclass(eq=False)
 class Neighbour(FormulaNode):
-    """What the links next to k have: inward, those that k carries; outward, the one it sits on."""
+    """The value of a node at the children of k (inward), or at its parent (outward)."""
 
     inward: bool
     source: FormulaNode | None = None
@@ -84,12 +84,12 @@ class Neighbour(FormulaNode):
     def sources(self) -> Iterable[FormulaNode]:
         return () if self.source is None else (self.source,)
 
-    def remaining_by_shard(self) -> Iterable[FormulaNode]:
+    def prerequisites(self) -> Iterable[FormulaNode]:
         return self.after
 
 
 class FormulaGraph:
-    """The nodes of a formula, made as the formula is followed; earlier ones come first."""
+    """The nodes of a formula, created in the order of traversal."""
 
     def __init__(self, expression: Expression, width: int) -> None:
         self._known: dict[Any, FormulaNode] = {}
@@ -163,7 +163,7 @@ class FormulaGraph:
         return self._known[key]
 
     def total(self, terms: Terms, width: int) -> FormulaNode:
-        """A sum, equal terms counted and terms that end in the same block collected."""
+        """A sum in which equal terms, and terms that end in the same block, are combined."""
         counted: dict[FormulaNode, Any] = {}
         for c, node in self._opened(terms):
             counted[node] = counted.get(node, 0) + c
@@ -176,9 +176,9 @@ class FormulaGraph:
         return self._known[key]
 
     def filtered(self, recursion: Recursion, x: FormulaNode) -> FormulaNode:
-        """(I - E_φ A)⁻¹ x from tip to base; what x itself carries inward joins what is carried.
+        """(I - E_φ A)⁻¹ x from tip to base; a shift E_φ a in x is merged into the recursion.
 
-        E_φ a + rest becomes z = rest + E_φ (a + A z).
+        For x = E_φ a + rest: z = rest + E_φ (a + A z).
         """
         key = (recursion, True, x)
         if key not in self._known:
@@ -201,7 +201,7 @@ class FormulaGraph:
             self._known[key] = z
         return self._known[key]
 
-    # how nodes are kept few
+    # reduction of the number of nodes
 
     def _add(self, node: FormulaNode) -> Any:
         self._count += 1
@@ -216,7 +216,7 @@ class FormulaGraph:
         self._known.setdefault((carried.inward, source), carried)
 
     def _opened(self, terms: Terms) -> Iterator[tuple[Any, FormulaNode]]:
-        """The terms, with the terms of sums that nobody else needs in place of those sums."""
+        """The terms, with each sum that has no other use replaced by its terms."""
         for c, node in terms:
             if isinstance(node, Total) and not node.uses:
                 self._release(node)
@@ -225,7 +225,7 @@ class FormulaGraph:
                 yield c, node
 
     def _collected(self, counted: dict[FormulaNode, Any]) -> Iterator[tuple[FormulaNode, Any]]:
-        """G a - G b as G (a - b), where nobody else needs G a or G b."""
+        """G a - G b as G (a - b), if G a and G b have no other use."""
         same: dict[Any, list[Local]] = {}
         for node in counted:
             if isinstance(node, Local) and not node.uses:
@@ -240,7 +240,7 @@ class FormulaGraph:
                 yield self.local(block, starred, self.total(inner, nodes[0].source.width)), 1
 
     def _split(self, x: FormulaNode) -> tuple[Terms, Terms]:
-        """What x carries inward from the links before, and what it has besides."""
+        """Split x into the terms shifted inward from the children, and the other terms."""
         inside, rest = list[tuple[Any, FormulaNode]](), list[tuple[Any, FormulaNode]]()
         for c, node in self._opened([(1, x)]):
             if isinstance(node, Neighbour) and node.inward and node.source and not node.uses:
@@ -251,6 +251,6 @@ class FormulaGraph:
         return inside, rest
 
     def _release(self, node: FormulaNode) -> None:
-        """A node that others take the place of uses nothing any more."""
+        """Decrement the use counts of the sources of a replaced node."""
         for source in node.sources():
             source.uses -= 1

@@ -1,4 +1,4 @@
-"""The operators that depend on where the links are, and the formulas made of them."""
+"""Operators that depend on the positions of the links, and formulas of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from robolin.operator_algebra.spaces import Layout, Space, numbers_of
 
 
 class Foundation:
-    """An arm in one state; its numbers are those of `chain`, a `DirectChain` of any kind."""
+    """An arm in one state; `chain`, a `DirectChain`, determines the scalar type."""
 
     def __init__(self, parameters: Parameters, chain: Any, arm: Arm | None = None) -> None:
         if parameters.mimics:
@@ -57,19 +57,19 @@ class Foundation:
 
     @property
     def paper_order(self) -> AnyArray:
-        """Where the joints of links 1, 2, … stand in public order: v[paper_order] is the papers' v.
+        """Indices of the joints of links 1, 2, … in public order: v[paper_order] is the papers' v.
 
-        Vectors of joints are in public order, base to tip; those of links, six numbers each, are
-        in the papers' order, tip to base.  H turns one into the other.
+        Vectors of joints are in public order, base to tip.  Vectors of links, six numbers each, are
+        in the papers' order, tip to base.  H maps between the two.
         """
         return np.array(self.layout.places)
 
     def diagonal(self, blocks: ArrayLike, symbol: str = "X") -> Block:
-        """A block diagonal operator of one's own, from an array with link 1, a tip, first.
+        """A user-defined block diagonal operator, from an array with link 1, a tip, first.
 
         (n, 6, 6)  links to links       X(k) x(k)
-        (n, 6)     joints to links      columns, as those of G and H*
-        (n,)       joints to joints     numbers, as those of D
+        (n, 6)     joints to links      columns, as in G and H*
+        (n,)       joints to joints     numbers, as in D
         """
         array = numbers_of("diagonal", blocks)
         n, joints, links = self.n, self.layout.joints, self.layout.links
@@ -145,12 +145,12 @@ class PoseOperators(Foundation):
 
     @cached_property
     def I(self) -> Identity:  # noqa: E743, the papers' name
-        """The identity of joints or of links, whichever is wanted."""
+        """The identity, of joints or of links depending on its use."""
         return Identity()
 
     @cached_property
     def H(self) -> Block:
-        """H(k), the rows that project forces on the joints' axes."""
+        """H(k), the rows that project forces on the joint axes."""
         return self._to_joints("H", self._links.H, ROW, "projects forces on the joints' axes")
 
     @cached_property
@@ -160,12 +160,12 @@ class PoseOperators(Foundation):
 
     @cached_property
     def E_phi(self) -> Shift:
-        """The shift from every link to the one it sits on."""
+        """The shift from every link to its parent link."""
         return Shift("E_φ", self, space=self.layout.links)
 
     @cached_property
     def phi(self) -> Recursion:
-        """(I - E_φ)⁻¹, the sum over all that a link carries and itself."""
+        """(I - E_φ)⁻¹, the sum over a link and all links outboard of it."""
         return Recursion("φ", self, shift=self.E_phi, transition=self.I, step=self.E_phi)
 
     @cached_property
@@ -184,18 +184,18 @@ class PoseOperators(Foundation):
 
     @cached_property
     def P(self) -> Block:
-        """P(k), inertias with the hinges outboard free."""
+        """P(k), articulated inertias: the hinges outboard are free."""
         meaning = "holds the inertias of articulated bodies"
         return self._on_links("P", self._articulated.P, ARTICULATED, meaning)
 
     @cached_property
     def rotors(self) -> Block:
-        """Reflected inertias of the drives, which the papers do not have."""
+        """Reflected inertias of the drives, an addition to the papers."""
         return self._on_joints("A", self._chain.armature, "holds the inertias of the drives")
 
     @cached_property
     def D(self) -> Block:
-        """H P H*, and the rotors where there are any."""
+        """H P H*, plus the rotors if the arm has any."""
         meaning = "= H P H* + A" if self.has_rotors else "= H P H*"
         return self._on_joints("D", lambda k: self._articulated.D[k], meaning)
 
@@ -223,7 +223,7 @@ class PoseOperators(Foundation):
 
     @cached_property
     def tau_bar(self) -> NamedFormula:
-        """What passes through hinges that are free to move."""
+        """τ̄ = I - G H, the transmission of forces through free hinges."""
         return NamedFormula("τ̄", self, definition=self.I - self.G @ self.H)
 
     @cached_property

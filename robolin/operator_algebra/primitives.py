@@ -1,8 +1,8 @@
-"""What every operator is made of: block diagonals, the shift E_φ, and recursions over it.
+"""Primitive operators: block diagonals, the shift E_φ, and recursions over it.
 
-A block diagonal operator looks at one link at a time.  The shift E_φ hands what a link has to the
-link it sits on.  Everything else is said with these two: K is E_φ G, and φ and ψ are inverses of
-identity minus shift, which is what a recursion is.
+A block diagonal operator acts on one link at a time.  The shift E_φ moves the value of a link to
+its parent link.  All other operators are built from these two: K is E_φ G, and φ and ψ are inverses
+of identity minus shift, which are recursions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Times = Callable[[Vector, Vector], Vector]
 
 @dataclass(frozen=True)
 class BlockKind:
-    """How the numbers of a block multiply a vector, and how those of its transpose do."""
+    """Multiplication of a vector by a block and by its transpose."""
 
     times: Times
     star_times: Times
@@ -49,7 +49,7 @@ def _symmetric(times: Times) -> BlockKind:
 
 
 def _along(column: Vector, x: Vector) -> Vector:
-    """Six numbers times one."""
+    """A column of six numbers times one number."""
     return scale(column, x[0])
 
 
@@ -76,7 +76,7 @@ def _to_frame(r: Vector, V: Vector) -> Vector:
 
 
 def _from_frame(r: Vector, f: Vector) -> Vector:
-    """The force [N + r x F; F] about the inertial frame of one that acts at r."""
+    """The force [N + r x F; F] about the inertial frame, for a force that acts at r."""
     return add(f[:3], cross(r, f[3:])) + f[3:] if r else ZERO6
 
 
@@ -101,7 +101,7 @@ PICK_OFF = BlockKind(_from_frame, _to_frame)
 
 @dataclass(frozen=True, repr=False)
 class Primitive(Expression):
-    """An operator with a symbol of its own; two are the same only if they are one object."""
+    """An operator with its own symbol; equality is identity of objects."""
 
     symbol: str
     home: Any = field(default=None, compare=False)
@@ -137,7 +137,7 @@ class Block(Primitive):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Shift(Primitive):
-    """E_φ: y(k) = x(k-1), from every link to the one it sits on; its transpose goes outward."""
+    """E_φ: y(k) = x(k-1), from every link to its parent link; its transpose goes outward."""
 
     space: Space = field(kw_only=True)
 
@@ -172,7 +172,7 @@ class Recursion(Primitive):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NamedFormula(Primitive):
-    """A formula that has a symbol."""
+    """A formula with its own symbol."""
 
     definition: Expression = field(kw_only=True)
 

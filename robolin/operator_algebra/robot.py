@@ -1,4 +1,4 @@
-"""The operators of an arm in one state: what users hold."""
+"""Public interface of the spatial operators of an arm in one state."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from robolin.operator_algebra.spaces import put_together
 
 
 class Operators(PoseOperators):
-    """All operators of an arm at q; those of its motion if q̇, and of its forces if q̈ is given.
+    """Spatial operators of an arm at q, with q̇ also those of motion, with q̈ those of forces.
 
-    They multiply as on paper, apply to arrays in O(n) and say by which recursion; docs/operators.md
-    lists them: H, phi, E_phi, M, P, D, G, K, psi, …, V, Hd, Mhat, …, f.  Vectors of joints are
-    (n,), of links (6 links,), in SI units; `.dense()` gives an operator as a matrix.
+    Operators multiply as in the papers and apply to arrays in O(n); `.explain()` shows the
+    recursion.  docs/operators.md lists them: H, phi, E_phi, M, P, D, G, K, psi, …, V, Hd, Mhat, …,
+    f.  Vectors of joints are (n,), of links (6 links,), in SI units; `.dense()` returns a matrix.
 
     Fields:
-        n: how many links there are
+        n: number of links
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -83,7 +83,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def Omega_delta(self) -> Block:
-        """S[H*(k) q̇(k)], the turn of hinge k alone."""
+        """S[H*(k) q̇(k)], the rotation of hinge k alone."""
         qd = self._given("qd")
         twists = [scale(self._links.H[k], qd[k]) for k in self._numbered()]
         return self._on_links("Ω~", [(), *twists], FORCE_CROSS, "= S[H* q̇]")
@@ -98,7 +98,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def Phat(self) -> Block:
-        """P̂ = E_ψ P̂ E_φ* + M̂: M̂ gathered as P is, through free hinges."""
+        """P̂ = E_ψ P̂ E_φ* + M̂: M̂ accumulated through free hinges, as P."""
         Phat, handed = self._chain.slots(18), self._chain.sums(18)
         for k in self._numbered():
             Phat[k] = add(handed[k], half_of(self.Mhat.values[k]))
@@ -139,7 +139,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def Hf(self) -> Block:
-        """S[H*(k)] f(k), by which forces change as hinge k turns them."""
+        """S[H*(k)] f(k), the change of forces as hinge k rotates them."""
         one, H = self._one, self._links.H
         columns = [force_cross(H[k], one.f[k]) for k in self._numbered()]
         return self._from_joints(
@@ -155,7 +155,7 @@ class Operators(PoseOperators):
         return vector
 
     def _require_one_freedom(self, symbol: str) -> None:
-        """With several freedoms the axes of a joint turn with all of them, not with their own."""
+        """Reject multi-DoF joints, whose axes rotate with all coordinates of the joint."""
         if self._chain.groups:
             raise RobolinError(
                 f"{symbol} is shown only for joints with one freedom each",
@@ -175,21 +175,21 @@ class Operators(PoseOperators):
 def operators(
     arm: Arm, q: JointValues, qd: JointValues | None = None, qdd: JointValues | None = None
 ) -> Operators:
-    """The spatial operators of an arm at one state, as objects to multiply and to apply.
+    """Spatial operators of an arm in one state, to multiply and to apply to vectors.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (n,) in rad or m, in the order of `arm.joint_names`
-        qd: velocities (n,) in rad/s or m/s; None leaves out the operators that need them
-        qdd: accelerations (n,) in rad/s² or m/s²; None leaves out the operators of forces
+        qd: velocities (n,) in rad/s or m/s; None omits the operators that need them
+        qdd: accelerations (n,) in rad/s² or m/s²; None omits the operators of forces
 
     Returns:
         an `Operators`
 
     Raises:
-        RobolinError: values that are not sound, or closed loops; later, an operator that needs
-            what was not given
-        UsageError: no arm, or many states
+        RobolinError: invalid values, or closed loops; on access, an operator that needs a missing
+            argument
+        UsageError: `arm` is not an arm, or several states
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -214,7 +214,7 @@ def operators(
     require_sound(arm, state)
     parameters = parameters_of(arm)
     if parameters.travelling:
-        # operators are shown in one frame, whatever the state
+        # operators use one fixed frame in every state
         parameters = at_rest(parameters)
     numbers = {name: array.tolist() for name, array in state.items()}
     return Operators(parameters, DirectChain(parameters, numbers), arm)

@@ -1,12 +1,12 @@
-"""The spaces that operators act between, and how their vectors look to a user.
+"""The vector spaces of operators, and the layout of their arrays.
 
 joints   one number per joint, in the arm's public order, as everywhere in robolin
 links    six numbers per link, [angular; linear]; link 1, a tip, comes first, as in the papers
 frame    six numbers, those of one frame
 
-Inside, every vector is a list with one tuple of numbers per link, counted from 1 at the tip.  The
-numbers may be floats, complex, 50 digits long, counters, or rows of a matrix of right-hand sides;
-NumPy is used in this file only.
+Internally, every vector is a list with one tuple of numbers per link, counted from 1 at the tip.
+The numbers may be floats, complex, 50-digit, counters, or rows of a matrix of right-hand sides;
+only this module uses NumPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robolin.errors import RobolinError
 
 @dataclass(frozen=True)
 class Layout:
-    """Which link sits on which, and where the joint of each link stands in public order."""
+    """The parent of each link, and the index of its joint in public order."""
 
     parents: tuple[int, ...]
     places: tuple[int, ...]
@@ -37,7 +37,7 @@ class Layout:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """The links that sit on each link 0, 1, … n, base; there is no link 0."""
+        """The children of links 0, 1, … n and of the base; entry 0 is unused."""
         carried: list[list[int]] = [[] for _ in range(self.n + 2)]
         for k in range(1, self.n + 1):
             carried[self.parents[k]].append(k)
@@ -58,7 +58,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Space:
-    """What the rows or the columns of an operator stand for."""
+    """The vector space of the rows or the columns of an operator."""
 
     layout: Layout
     kind: Literal["joints", "links", "frame"]
@@ -66,7 +66,7 @@ class Space:
 
     @property
     def width(self) -> int:
-        """How many numbers each link has."""
+        """Numbers per link."""
         return 1 if self.kind == "joints" else 6
 
     @property
@@ -77,7 +77,7 @@ class Space:
         return "frame" if self.kind == "frame" else f"{self.layout.n} {self.kind}"
 
     def rows_of(self, k: int) -> Sequence[int]:
-        """Where the numbers of link k stand in a vector; nowhere if it has none."""
+        """Indices of the numbers of link k in a vector; empty if it has none."""
         if self.kind == "joints":
             return (self.layout.places[k - 1],)
         if self.kind == "links":
@@ -106,12 +106,12 @@ def put_together(space: Space, vectors: Sequence[Vector], like: AnyArray) -> Any
     else:
         alike = np.zeros(like.shape[1:])
         found = np.array([row if isinstance(row, np.ndarray) else alike + row for row in rows])
-    # adding nothing turns -0.0 into 0.0: a result has one zero only
+    # adding 0 turns -0.0 into 0.0, so that results have one zero only
     return found if found.dtype == object else found + 0.0
 
 
 def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
-    """A right-hand side that fits, as an array."""
+    """The right-hand side as an array; an error if its size does not match."""
     array = numbers_of(formula, vector)
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
         raise RobolinError(
@@ -122,7 +122,7 @@ def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
 
 
 def numbers_of(whose: str, values: ArrayLike) -> AnyArray:
-    """An array of floats, or of whatever else can be multiplied and added."""
+    """An array of floats, or of other objects with multiplication and addition."""
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -1,9 +1,8 @@
-"""From nodes to sweeps, and from sweeps to numbers: O(n) operations, no matrix formed.
+"""Schedule of graph nodes in sweeps, and evaluation: O(n) operations, no matrix formed.
 
-A node that carries inward is computed while going from the tips to the base, one that carries
-outward while going from the base to the tips, and all others along with what they are made of.
-Each node goes into the earliest sweep of its direction at which everything it needs is there, so
-recursions in the same direction share one sweep.
+Inward nodes are computed from the tips to the base, outward nodes from the base to the tips, and
+all others together with their sources.  Each node is in the earliest sweep of its direction in
+which all of its sources are known, so recursions in the same direction share one sweep.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class SweepPlan:
 
 
 def planned_sweeps(expression: Expression) -> SweepPlan:
-    """The plan with the fewest sweeps: the first of them may go either way."""
+    """The plan with the fewest sweeps; the first sweep may have either direction."""
     columns = expression.columns
     graph = FormulaGraph(expression, 1 if columns is None else columns.width)
     nodes = graph.needed()
@@ -74,21 +73,21 @@ def planned_sweeps(expression: Expression) -> SweepPlan:
     sweeps = []
     for level in range(1, max(levels.values()) + 1):
         name = TIP_TO_BASE if inward == (level % 2 == 1) else BASE_TO_TIP
-        # what needs no sweep at all is done in the first
+        # nodes without a direction are computed in the first sweep
         here = (node for node in nodes if max(levels[node], 1) == level)
         sweeps.append(Sweep(name, tuple(here)))
     return SweepPlan(graph, tuple(sweeps))
 
 
 def _levels(nodes: list[FormulaNode], inward_first: bool) -> dict[FormulaNode, int]:
-    """The number of the sweep that computes each node; 0 if any will do."""
+    """The number of the sweep that computes each node; 0 if any sweep is possible."""
     levels: dict[FormulaNode, int] = {}
 
     def level(node: FormulaNode) -> int:
         if node not in levels:
-            earliest = max((level(source) for source in node.remaining_by_shard()), default=0)
+            earliest = max((level(source) for source in node.prerequisites()), default=0)
             if isinstance(node, Neighbour):
-                # odd sweeps go one way, even ones the other
+                # odd and even sweeps have opposite directions
                 odd = node.inward == inward_first
                 earliest = max(earliest, 1)
                 earliest += (earliest % 2 == 1) != odd
@@ -112,14 +111,14 @@ def applied(expression: Expression, vector: ArrayLike) -> AnyArray:
 
 
 def _applied_anywhere(expression: Expression, array: AnyArray) -> AnyArray:
-    """A multiple of the identity, which takes vectors of any length."""
+    """Apply a multiple of the identity, which accepts vectors of any length."""
     single = Layout((0, 2), (0,)).joints
     (found,) = run_sweeps(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
     return np.zeros(array.shape) + found
 
 
 def dense(expression: Expression) -> AnyArray:
-    """The operator applied to every unit vector at once."""
+    """The matrix of the operator, which is applied to all unit vectors in one pass."""
     if expression.columns is None:
         raise RobolinError(
             f"{expression!r} has no size of its own", hint="multiply it with another operator"
@@ -128,7 +127,7 @@ def dense(expression: Expression) -> AnyArray:
 
 
 def operations(expression: Expression) -> dict[str, int]:
-    """What one application costs, counted on numbers that know only how they were made."""
+    """Count the operations of one application with counting scalars."""
     rows, columns = expression.rows, expression.columns
     if rows is None or columns is None:
         return {}
@@ -187,7 +186,7 @@ def _value(
 
 
 def _sum(terms: Iterable[tuple[Scalar, Vector]], width: int) -> Vector:
-    """Terms added up in order; a factor of 1 or -1 costs nothing."""
+    """Sum the terms in order; a factor of 1 or -1 needs no multiplication."""
     found: Any = None
     for c, vector in terms:
         if found is None:

@@ -1,6 +1,6 @@
-"""What is true of these operators because they are those of an arm.
+"""Operator identities that follow from the mechanics of an arm.
 
-Both tables are written with the operators themselves; the tests hold every line against matrices.
+Both tables are written with the operators themselves; the tests check every line with matrices.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Pair = tuple[Expression, Expression]
 
 
 def rigid_inverses(op: Any) -> Iterator[Pair]:
-    """Pairs of operators that are each other's inverse, whatever the links weigh."""
+    """Pairs of mutually inverse operators, valid for all link inertias."""
     yield op.I - op.E_phi, op.phi
 
 
 def inverses(op: Any) -> Iterator[Pair]:
-    """All such pairs; those of articulated bodies need inertia at every joint."""
+    """All such pairs; those of articulated bodies require inertia at every joint."""
     I = op.I  # noqa: E741, the papers' name
     yield from rigid_inverses(op)
     yield op.D, op.Dinv
@@ -44,7 +44,7 @@ def inverses(op: Any) -> Iterator[Pair]:
 
 
 def shorter(op: Any) -> Iterator[Pair]:
-    """Products, and the shorter formulas they are equal to; where two fit, the first is taken."""
+    """Products and equivalent shorter formulas; the first match is used."""
     H, phi, psi, K, I = op.H, op.phi, op.psi, op.K, op.I  # noqa: E741
     back, forth = op.factor_inverse, op.factor
     for one, other in inverses(op):
@@ -63,7 +63,7 @@ def shorter(op: Any) -> Iterator[Pair]:
 
 
 def inverse_expression(expression: Expression) -> Expression:
-    """The inverse as a formula; an error where no theorem gives one."""
+    """The inverse as a formula; an error if no theorem provides one."""
     home = _home(expression)
     for pairs in (rigid_inverses, inverses):
         found = _inverse(expression, _table(pairs(home) if home else ()))
@@ -86,7 +86,7 @@ def _table(pairs: Iterable[Pair]) -> dict[Expression, Expression]:
 
 
 def _settled(expression: Expression) -> Expression:
-    """The formula with the star of every sum moved to its terms: one form for (A + B)*."""
+    """Normal form: the star of every sum is moved to its terms, as in (A + B)* = A* + B*."""
     match expression:
         case Transposed(Sum(terms)):
             return total((c, _settled(term.T)) for c, term in terms)
@@ -121,7 +121,7 @@ def _inverse(expression: Expression, table: dict[Expression, Expression]) -> Exp
 
 
 def simplified(expression: Expression) -> Expression:
-    """The formula with every product in the table replaced, until none is left."""
+    """Replace every product in the table, until none is left."""
     home = _home(expression)
     if home is None:
         return expression
@@ -149,7 +149,7 @@ def _simplified(expression: Expression, rules: Rules) -> Expression:
 
 
 def _replaced(expression: Product, rules: Rules) -> Expression:
-    """The first rule that fits somewhere in the product, and then again."""
+    """Apply the first rule that matches a part of the product, and repeat."""
     factors = expression.factors
     for pattern, short in rules:
         for start in range(len(factors) - len(pattern) + 1):
@@ -163,7 +163,7 @@ LOOPS = {TIP_TO_BASE: "k = 1, 2, …, n", ANY_ORDER: "for every k"}
 
 
 def formula(expression: Expression) -> str:
-    """The formula: a star is a transpose, and factors stand side by side."""
+    """The formula as text: a star is a transpose, and factors are adjacent."""
     match expression:
         case Identity():
             return "I"
@@ -191,7 +191,7 @@ def _size(c: Any) -> str:
 
 
 def signed_sum(terms: Any) -> str:
-    """Texts with a sign before each."""
+    """Join texts with their signs."""
     text = ""
     for c, part in terms:
         minus = isinstance(c, (int, float)) and c < 0
@@ -201,7 +201,7 @@ def signed_sum(terms: Any) -> str:
 
 
 def explained(expression: Expression) -> str:
-    """The formula, what its symbols stand for, and its sweeps."""
+    """Text with the formula, the meaning of its symbols, and its sweeps."""
     lines = [f"y = {_closed(expression)} x"]
     lines += [f"    {line}" for line in dict.fromkeys(_meanings(expression))]
     if expression.columns is None:
@@ -216,7 +216,7 @@ def explained(expression: Expression) -> str:
 
 
 def _meanings(expression: Expression) -> Iterator[str]:
-    """Level by level: the operators of the formula, then those they are defined by."""
+    """The operators of the formula, then those in their definitions, level by level."""
     level = list(dict.fromkeys(expression.parts()))
     while level:
         below: list[Expression] = []
@@ -236,7 +236,7 @@ def _meanings(expression: Expression) -> Iterator[str]:
 
 
 class ExplainedSweeps:
-    """The steps of a plan as lines; what is used once and at once is written where it is used."""
+    """The steps of a plan as lines; nodes with a single immediate use are written inline."""
 
     def __init__(self, plan: SweepPlan, layout: Layout) -> None:
         self._serial, self._output = layout.serial, plan.graph.output
@@ -255,7 +255,7 @@ class ExplainedSweeps:
             yield "y(k) = x(k)"
 
     def _named(self, plan: SweepPlan) -> dict[FormulaNode, str]:
-        """y for the result; z for what goes inward, v outward, e for one number per joint."""
+        """Names: y for the result, z for inward and v for outward nodes, e for joint numbers."""
         names: dict[FormulaNode, str] = {plan.graph.input: "x"}
         counts: dict[str, int] = {}
         for sweep in plan.sweeps:
@@ -270,7 +270,7 @@ class ExplainedSweeps:
         return names
 
     def _needs_name(self, node: FormulaNode) -> bool:
-        """Used more than once, by other links, or in a later sweep."""
+        """Return True if a node is used more than once, by other links, or in a later sweep."""
         readers = self._readers[node]
         return len(readers) > 1 or any(
             isinstance(reader, Neighbour) or self._home[reader] != self._home[node]
