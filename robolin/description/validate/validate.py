@@ -203,7 +203,7 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
 
 
 def _has_rotor(arm: Arm, k: int) -> bool:
-    """Whether joint k has armature, or a joint outside link k that moves with it an inertia."""
+    """Return True if joint k has armature, or if a joint outside link k moves inertia with it."""
     members = (j for j in range(1, arm.base) if arm.coordinates[j - 1] == arm.coordinates[k - 1])
     return any(
         not _unresisted(arm.link(j), arm.link(j).inertia)

@@ -48,7 +48,7 @@ _CONTAINERS = (list, tuple, set, frozenset, dict, *_VIEWS[:3])
 
 # an expression nested deeper than this, not a circle of macros, is what exhausts the stack
 MAX_DEPTH = 100
-# how alike a misspelt name is to a known one
+# minimum similarity of a misspelt name to a known one
 MISSPELT = 0.75
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
