@@ -126,7 +126,7 @@ def _annotation(name: str) -> str:
     return str(inspect.signature(public(name)).return_annotation)
 
 
-ONE_ALGORITHM = "there is one algorithm for this, so no other word changes anything"
+ONE_ALGORITHM = "no effect, because there is one algorithm"
 
 
 @pytest.mark.parametrize(
