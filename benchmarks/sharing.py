@@ -32,9 +32,8 @@ _ready: Any = None
 
 MEASURED = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
-# calls take milliseconds, and a host withdraws a core for as long: compare many calls without
-# pauses, since idle cores wake up slowly: fraction of the effort's seconds, and multiple of its
-# rounds
+# fraction of the effort's seconds, and multiple of its rounds: a host may withdraw a core for as
+# long as a call takes, so many calls are compared, without pauses in which cores become idle
 IN_A_ROW, ROUNDS = 0.25, 5
 
 

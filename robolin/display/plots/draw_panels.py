@@ -94,7 +94,7 @@ def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
     lines = []
     for i, curve in enumerate(panel.curves):
         style: dict[str, Any] = {"color": _COLOURS[i % 8], "linestyle": _DASHES[i % 8]}
-        # with few rows or swept values, show that the points between them are not computed
+        # mark the computed points if they are few
         marker = "." if len(curve.x) <= _FEW_POINTS else ""
         lines += axes.plot(curve.x, curve.y, marker=marker, **style)
     if panel.log_x:

@@ -146,10 +146,10 @@ MOST_PAGE_NUMBERS, FEWEST_MODELS = 20_000, 12
 class ReportedModel:
     """Linear models at some rows of a motion.
 
-    rows:   (instants,) rows of the motion
-    poles:  (instants, N) complex, in 1/s
-    stable: (instants,) number of stable poles, and of the others, below
-    chosen: instants whose matrices are stored
+    rows:      (instants,) rows of the motion
+    poles:     (instants, N) complex, in 1/s
+    stability: (instants, N) of each pole, see `Poles.stability`
+    chosen:    instants whose matrices are stored
     """
 
     rows: Numbers
