@@ -33,7 +33,7 @@ _ready: Any = None
 MEASURED = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
 # fraction of the effort's seconds, and multiple of its rounds: a host may withdraw a core for as
-# long as a call takes, so many calls are compared, without pauses in which cores become idle
+# long as a call takes: compare many calls, without pauses in which cores become idle
 IN_A_ROW, ROUNDS = 0.25, 5
 
 

@@ -274,7 +274,7 @@ def _rounding_notes(entries: Sequence[Difference], tolerances: Tolerances) -> It
     """The atol that is missing if only round-off exceeds tolerances.
 
     Round-off of zero exceeds every relative tolerance. It still counts as a difference: small
-    numbers of an array can be exact, such as the inertia of a light joint beside a heavy base.
+    numbers of an array can be exact, such as the inertia of a light joint next to a heavy base.
     """
     beyond = [entry for entry in entries if entry.beyond]
     if tolerances.exact or not beyond or not all(entry.rounding for entry in beyond):
