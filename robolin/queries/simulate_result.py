@@ -61,6 +61,7 @@ def motion_result(context: QueryContext, simulated: SimulatedMotion) -> Result:
         over,
         passive,
         _position_limits_text(arm, motion),
+        _velocity_limits_text(arm, motion),
         energy_drift_text(arm, motion),
     ):
         if text:
@@ -221,6 +222,14 @@ def _position_limits_text(arm: Arm, motion: Simulation) -> str:
         if names
         else ""
     )
+
+
+def _velocity_limits_text(arm: Arm, motion: Simulation) -> str:
+    """Count the rows in which joints exceed their velocity limits, which the motion ignores."""
+    limits = [joint.limits.velocity for joint in arm.joints]
+    fastest = np.array([np.inf if limit is None else limit for limit in limits])
+    counts = _counts(arm, (1.0 - _ROUNDING) * np.abs(motion.qd) > fastest)
+    return f"velocities exceed the joints' limits in {counts}" if counts else ""
 
 
 def energy_drift_text(arm: Arm, motion: Simulation) -> str:

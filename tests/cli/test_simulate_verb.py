@@ -118,6 +118,23 @@ def test_joints_beyond_their_range_are_told() -> None:
     assert "beyond the range of the joint, where nothing stops it: panda_joint4" in ran.err
 
 
+def test_joints_beyond_their_velocity_limit_are_counted() -> None:
+    """panda_joint1 may turn at 2.175 rad/s: a warning counts the rows in which it is faster."""
+    start = (
+        "simulate",
+        "panda",
+        "--duration",
+        "0.002",
+        "--tau",
+        "hold",
+        "--q",
+        "panda_joint4=-1.5",
+    )
+    fast = answered(*start, "--qd", "panda_joint1=2.5")
+    assert "velocities exceed the joints' limits in 3 of 3 rows: panda_joint1 3" in fast.err
+    assert "velocities exceed" not in answered(*start, "--qd", "panda_joint1=2").err
+
+
 def test_many_starts_at_once(tmp_path: Path) -> None:
     """--initial starts from every row of a file: where each ends, or all rows with --every."""
     states = tmp_path / "states.csv"
