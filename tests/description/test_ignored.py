@@ -185,7 +185,7 @@ def test_mjcf_with_an_unknown_element(mjcf: Path) -> None:
 VALUES = {
     "joint": {
         **dict.fromkeys(("armature", "damping", "frictionloss", "ref", "margin", "group"), "1"),
-        "stiffness": "1",
+        **dict.fromkeys(("stiffness", "springref"), "1"),
         "springdamper": ".1 .5",
         **dict.fromkeys(("pos", "axis"), "0 1 1"),
         "type": "slide",
@@ -267,3 +267,17 @@ def test_what_is_not_listed_is_used(
     plain, changed = arm({}), arm({attribute: VALUES[tag][attribute]})
     used = plain.figures != changed.figures
     assert used != (label in changed.contract["ignored"])
+
+
+def test_what_flags_of_mjcf_disable_is_listed(tmp_path: Path) -> None:
+    """Damping, springs and friction that a flag disables are listed with their number."""
+    pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+    path = tmp_path / "m.xml"
+    path.write_text(
+        '<mujoco><option><flag damper="disable" spring="disable" frictionloss="disable"/></option>'
+        '<worldbody><body><joint stiffness="3" damping="2" springref="30" frictionloss="1"/>'
+        '<geom size=".1" pos=".1 0 0"/></body></worldbody></mujoco>'
+    )
+    assert robolin.load(path).contract["ignored"] == [
+        f"{what} disabled by a flag (1)" for what in ("damping", "frictionloss", "spring")
+    ]

@@ -127,6 +127,7 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
 def _switched_off(model: dict[str, Any]) -> Row:
     """The model without the features that its flags disable."""
     disabled = set(model["disabled"])
+    model["without_effect"] = _without_effect(model, disabled)
     if "gravity" in disabled:
         model["gravity"] = [0.0, 0.0, 0.0]
     if "equality" in disabled or "constraint" in disabled:
@@ -138,6 +139,29 @@ def _switched_off(model: dict[str, Any]) -> Row:
     if disabled & {"spring", "passive"}:
         model["joint"] = [{**joint, "stiffness": 0.0} for joint in model["joint"]]
     return model
+
+
+def _without_effect(model: Row, disabled: set[str]) -> Counter[str]:
+    """What the compiled model has and its flags disable, and rest positions without a spring."""
+    dofs, joints = model["dof"], model["joint"]
+    single = [joint for joint in joints if joint["type"] in (_SLIDE, _HINGE)]
+    counts = Counter(
+        {
+            "joint attribute springref": sum(
+                not joint["stiffness"] and bool(model["qpos_spring"][joint["qposadr"]])
+                for joint in single
+            )
+        }
+    )
+    for flags, what, rows, quantity in (
+        ({"damper", "passive"}, "damping", dofs, "damping"),
+        ({"spring", "passive"}, "spring", joints, "stiffness"),
+        ({"frictionloss", "constraint"}, "frictionloss", dofs, "frictionloss"),
+        ({"equality", "constraint"}, "equality", model["equality"], "active0"),
+    ):
+        if disabled & flags:
+            counts[f"{what} disabled by a flag"] = sum(bool(row[quantity]) for row in rows)
+    return counts
 
 
 def _named(model: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +237,8 @@ def _ignored(model: Row, files: ModelFiles) -> tuple[str, ...]:
     """Elements and attributes without effect, and equalities that the model switches off."""
     counts = unused_parts(files.trees)
     inactive = sum(not equality["active0"] for equality in model["equality"])
-    return sorted_counts(counts + Counter({"equality that is not active": inactive}))
+    counts += model["without_effect"] + Counter({"equality that is not active": inactive})
+    return sorted_counts(counts)
 
 
 def _following(joint: JointEntry, rules: Mapping[str, Mimic], driven: set[str]) -> JointEntry:

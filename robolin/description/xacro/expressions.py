@@ -133,7 +133,9 @@ class Evaluator:
                     f"the result is of type '{type(value).__name__}', which has no text; "
                     "list(...) turns an iterator into a list"
                 )
-            parts = [*value, *(dict.values(value) if isinstance(value, dict) else ())]
+            parts: list[Any] = list(cast("Iterable[Any]", value))
+            if isinstance(value, dict):
+                parts += dict.values(value)
             values += [part for part in parts if id(part) not in seen]
             seen |= {id(part) for part in parts}
 
