@@ -32,7 +32,17 @@ NAMES = re.compile(
 )
 
 # package -> (words, sentence starts, names) that are left
-BUDGET: dict[str, tuple[int, int, int]] = {}
+BUDGET: dict[str, tuple[int, int, int]] = {
+    "benchmarks": (2, 0, 0),
+    "cli": (11, 9, 0),
+    "control": (1, 0, 0),
+    "core": (1, 0, 1),
+    "description": (0, 1, 0),
+    "dynamics": (0, 0, 1),
+    "engine": (0, 0, 2),
+    "queries": (1, 0, 1),
+    "tests": (873, 318, 581),
+}
 
 
 def _texts(source: str) -> Iterator[str]:
