@@ -39,7 +39,7 @@ _interrupts: list[int] = []
 # Python's message if the system cannot start a thread
 _NO_THREAD = "can't start new thread"
 # Python's message if memory is exhausted while it creates an exception
-_NO_MEMORY = "without setting an exception"
+_NO_MEMORY = ("without setting an exception", "error return without exception set")
 
 
 def run() -> NoReturn:
@@ -210,7 +210,8 @@ def _code_of(error: BaseException) -> int:
     except RuntimeError as error:
         return _rejected(_no_threads()) if _NO_THREAD in str(error) else _bug(error)
     except SystemError as error:
-        return _rejected(_too_large()) if _NO_MEMORY in str(error) else _bug(error)
+        out_of_memory = any(text in str(error) for text in _NO_MEMORY)
+        return _rejected(_too_large()) if out_of_memory else _bug(error)
     except BaseException as error:
         # a panic in a library does not derive from Exception; its exit code would mean "differs"
         return _bug(error)

@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Any
 
 from robolin.core.arm import Arm, Joint, Mimic, Wrench
-from robolin.core.quaternions import FAR_SLID, travelling
 from robolin.core.text import join_and, pluralize
+from robolin.core.travelling import FAR_SLID, travelling
 from robolin.core.units import joint_unit
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.building.selection import Selection, why_locked

@@ -147,9 +147,12 @@ def _without_effect(model: Row, disabled: set[str]) -> Counter[str]:
     single = [joint for joint in joints if joint["type"] in (_SLIDE, _HINGE)]
     counts = Counter(
         {
-            "joint attribute springref": sum(
-                not joint["stiffness"] and bool(model["qpos_spring"][joint["qposadr"]])
-                for joint in single
+            "joint attribute springref": len(
+                [
+                    joint
+                    for joint in single
+                    if not joint["stiffness"] and model["qpos_spring"][joint["qposadr"]]
+                ]
             )
         }
     )
@@ -160,7 +163,7 @@ def _without_effect(model: Row, disabled: set[str]) -> Counter[str]:
         ({"equality", "constraint"}, "equality", model["equality"], "active0"),
     ):
         if disabled & flags:
-            counts[f"{what} disabled by a flag"] = sum(bool(row[quantity]) for row in rows)
+            counts[f"{what} disabled by a flag"] = len([row for row in rows if row[quantity]])
     return counts
 
 
