@@ -1,6 +1,6 @@
-"""The documented line of every library run as it stands, also of those that take minutes.
+"""Run the documented line of every table library, including those that take minutes.
 
-`python -m tests.long_tables [LIBRARY ...]` prints which of them give the bits of the whole table.
+`python -m tests.long_tables [LIBRARY ...]` prints which libraries give bit-identical tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tests.test_tables import CHECK, LINES, PROGRAM
 
 
 def main(libraries: list[str]) -> int:
-    """Run the lines of some libraries, of all without names; how many were wrong."""
+    """Run the lines of the given libraries (default: all) and return the number of failures."""
     wrong = 0
     for library in libraries or list(LINES):
         program = f"{PROGRAM}\n{LINES[library]}\n{CHECK}"

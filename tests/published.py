@@ -1,4 +1,4 @@
-"""Robot files as their makers published them: a collection beside the repository, not in it."""
+"""Robot files of manufacturers: a collection outside the repository."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ COLLECTION = Path(__file__).resolve().parents[2] / "shared" / "data"
 URDF = COLLECTION / "urdf"
 FILES = sorted(URDF.glob("*.urdf"))
 
-# for a test that reads some of the files, or the list of them
+# marks tests that read the files or their list
 needs_published_files = pytest.mark.skipif(
     not FILES, reason="the published robot files, ../shared/data beside the repository, are missing"
 )
 
 
 def each_file(argument: str) -> pytest.MarkDecorator:
-    """A test for every file, or one skipped test that says that there are none."""
+    """Parametrize a test by the files; without files, skip it and give the reason."""
     missing = pytest.param(URDF, id="missing", marks=needs_published_files)
     return pytest.mark.parametrize(argument, FILES or [missing], ids=lambda path: path.stem)

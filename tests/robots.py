@@ -34,7 +34,7 @@ def random_arm(
     damping: bool = False,
     friction_velocity: float | None = None,
 ) -> Arm:
-    """A robot nobody built: skew axes, bodies off them, its joints named in shuffled order."""
+    """A random robot: skew axes, centers of mass off the axes, joint names in random order."""
     rng = np.random.default_rng(seed)
     inboard = list(_preorder(rng, joints, tree))
     links = []
@@ -64,10 +64,10 @@ def random_arm(
 
 
 def _preorder(rng: np.random.Generator, count: int, tree: bool) -> Iterator[int]:
-    """The link that each link sits on (-1: the base), every subtree one unbroken run of numbers."""
+    """The parent of each link (-1: the base); subtrees have consecutive numbers."""
     path = [-1]
     for i in range(count):
-        # a new link sits on the last one, or on one that the last one hangs from
+        # the parent of a new link is the last link or one of its ancestors
         depth = len(path) if not tree else int(rng.integers(max(1, len(path) - 3), len(path) + 1))
         if tree and i == count - 1 and depth == i + 1 and i > 0:
             depth = i
@@ -79,9 +79,9 @@ def _preorder(rng: np.random.Generator, count: int, tree: bool) -> Iterator[int]
 def grouped_arm(
     seed: int, kinds: Sequence[str], tree: bool = False, *, armature: bool = False
 ) -> Arm:
-    """A robot with joints of these kinds, base to tip: some of them floating or planar."""
+    """A random robot with joints of these kinds, base to tip; they may be floating or planar."""
     rng = np.random.default_rng(seed)
-    here = SourceLocation("random")
+    location = SourceLocation("random")
     inboard = list(_preorder(rng, len(kinds), tree))
     joints = tuple(
         JointEntry(
@@ -89,7 +89,7 @@ def grouped_arm(
             kind=kind,
             parent="ground" if inboard[i] < 0 else f"link{inboard[i]}",
             child=f"link{i}",
-            place=here,
+            place=location,
             pose=random_pose(rng),
             axis=_unit(rng),
             armature=float(rng.uniform(0.01, 0.2)) if armature else 0.0,
@@ -97,12 +97,12 @@ def grouped_arm(
         for i, kind in enumerate(kinds)
     )
     tool = JointEntry(
-        "to tool", "fixed", f"link{len(kinds) - 1}", TOOL, here, pose=random_pose(rng)
+        "to tool", "fixed", f"link{len(kinds) - 1}", TOOL, location, pose=random_pose(rng)
     )
-    bodies = [LinkEntry(f"link{i}", here, random_body(rng)) for i in range(len(kinds))]
+    bodies = [LinkEntry(f"link{i}", location, random_body(rng)) for i in range(len(kinds))]
     description = Description(
         name=f"grouped-{'tree' if tree else 'chain'}-{seed}",
-        links=(LinkEntry("ground", here), *bodies, LinkEntry(TOOL, here)),
+        links=(LinkEntry("ground", location), *bodies, LinkEntry(TOOL, location)),
         joints=(*joints, tool),
         root="ground",
         source="random",
@@ -119,7 +119,7 @@ def random_pose(rng: np.random.Generator) -> Pose:
 
 
 def random_rotation(rng: np.random.Generator) -> tuple[float, ...]:
-    """Any rotation equally likely: a unit quaternion, in plain arithmetic, the same everywhere."""
+    """A uniformly distributed rotation from a unit quaternion, bit-identical on all machines."""
     w, x, y, z = _unit(rng, 4)
     return (
         1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
@@ -129,7 +129,7 @@ def random_rotation(rng: np.random.Generator) -> tuple[float, ...]:
 
 
 def random_body(rng: np.random.Generator) -> Inertia:
-    """A body that can exist: its principal moments come from positive second moments."""
+    """A physically consistent body: its principal moments come from positive second moments."""
     mass = float(rng.uniform(0.3, 3.0))
     x, y, z = mass * rng.uniform(0.02, 0.15, 3) ** 2
     E = np.reshape(random_rotation(rng), (3, 3))
@@ -149,7 +149,7 @@ def _vector(values: Any) -> tuple[float, ...]:
 
 @lru_cache
 def sample_arms(count: int = 52) -> tuple[Arm, ...]:
-    """Random robots of 1 to 12 joints: chains and trees in turn, every other pair with rotors."""
+    """Random robots of 1 to 12 joints: chains and trees alternate, every other pair has rotors."""
     arms = []
     for seed in range(count):
         joints, tree = 1 + seed // 2 % 12, seed % 2 == 1
@@ -161,12 +161,12 @@ def sample_arms(count: int = 52) -> tuple[Arm, ...]:
 
 @lru_cache
 def bundled_arms() -> tuple[Arm, ...]:
-    """Every arm that comes with robolin, without its damping and with its loops open."""
+    """Every bundled arm, without damping and with open loops."""
     return tuple(robolin.load(name, damping=False, open_loops=True) for name in bundled_names())
 
 
-def independent(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Those without mimic joints, on which the operator recursions hold."""
+def without_mimic(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """The arms without mimic joints: the operator recursions require this."""
     return tuple(arm for arm in arms if not arm.has_mimic)
 
 
@@ -174,34 +174,34 @@ def every_arm() -> tuple[Arm, ...]:
     return sample_arms() + bundled_arms()
 
 
-def named(arm: Arm) -> str:
+def arm_name(arm: Arm) -> str:
     return arm.name
 
 
-def on_each(arms: Sequence[Arm]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test with each arm: random ones of one size and shape are one case, which names them."""
+def for_each_arm(arms: Sequence[Arm]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Parametrize a test by arms; random arms of one size and shape form one case."""
     cases: dict[str, list[Arm]] = {}
     for arm in arms:
-        drawn = arm.name.rpartition("-")[0] if arm in sample_arms() else arm.name
-        cases.setdefault(drawn, []).append(arm)
+        case = arm.name.rpartition("-")[0] if arm in sample_arms() else arm.name
+        cases.setdefault(case, []).append(arm)
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
-        def on_all(arm: list[Arm], **others: Any) -> None:
-            for one in arm:
+        def run_all(arm: list[Arm], **others: Any) -> None:
+            for each in arm:
                 try:
-                    test(one, **others)
+                    test(each, **others)
                 except AssertionError as error:
-                    error.add_note(f"on {one.name}")
+                    error.add_note(f"on {each.name}")
                     raise
 
-        return pytest.mark.parametrize("arm", list(cases.values()), ids=list(cases))(on_all)
+        return pytest.mark.parametrize("arm", list(cases.values()), ids=list(cases))(run_all)
 
     return decorate
 
 
-def resists_everywhere(arm: Arm) -> bool:
-    """Whether every body has inertia in all directions, as those of planar arms have not."""
+def has_full_inertia(arm: Arm) -> bool:
+    """Whether every body has a positive definite inertia; bodies of planar arms do not."""
     for link in arm.links:
         full = np.zeros((3, 3))
         full[np.triu_indices(3)] = link.inertia.rotary
@@ -212,19 +212,19 @@ def resists_everywhere(arm: Arm) -> bool:
 
 
 def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:
-    """The arm with about 10 N and 10 Nm pulling at a frame, fixed to what the model says."""
+    """The arm with a random wrench of about 10 N and 10 Nm at a frame."""
     rng = np.random.default_rng(seed)
     force, moment = (_vector(rng.normal(size=3) * 10.0) for _ in range(2))
     return replace(arm, wrenches=(Wrench(frame, model, force, moment),))
 
 
 def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3, followers: int = 1) -> Arm:
-    """The arm with the joint of its first link, or more, made to follow that of its last."""
+    """The arm whose outermost joints mimic the joint of its innermost link."""
     mimic = Mimic(arm.links_tip_to_base[-1].joint.name, ratio, offset)
     outer, rest = arm.links_tip_to_base[:followers], arm.links_tip_to_base[followers:]
     following = tuple(replace(link, joint=replace(link.joint, mimic=mimic)) for link in outer)
-    gone = {link.joint.name for link in outer}
-    names = tuple(name for name in arm.joint_names if name not in gone)
+    removed = {link.joint.name for link in outer}
+    names = tuple(name for name in arm.joint_names if name not in removed)
     return replace(
         arm, name=f"{arm.name}-mimic", links_tip_to_base=following + rest, joint_names=names
     )
@@ -244,7 +244,7 @@ def with_springs(arm: Arm, seed: int = 0) -> Arm:
 
 @dataclass(frozen=True)
 class States:
-    """Random motions (count, n), and small changes of them."""
+    """Random states and perturbations, each of shape (count, n)."""
 
     q: np.ndarray
     qd: np.ndarray

@@ -1,4 +1,4 @@
-"""Bags for tests, written by rosbags itself: one motion of the two-link arm."""
+"""ROS bags for tests, written by rosbags: one motion of the two-link arm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Motion:
     joints: tuple[str, ...] = JOINTS
 
     @classmethod
-    def drawn(cls, rows: int) -> Motion:
+    def random(cls, rows: int) -> Motion:
         values = np.random.default_rng(0).uniform(-1, 1, (2, rows, 2))
         return cls(START + 10_000_000 * np.arange(rows), *values)
 
@@ -45,10 +45,10 @@ def _header(store: Any, number: int, time: int, ros1: bool) -> Any:
     return make(stamp=_stamp(store, time), frame_id="base", **more)
 
 
-def states(motion: Motion, ros1: bool, *, stamped: bool = True) -> list[tuple[int, bytes]]:
-    """The motion as joint states: when each was recorded, and its bytes."""
+def as_joint_states(motion: Motion, ros1: bool, *, stamped: bool = True) -> list[tuple[int, bytes]]:
+    """Joint state messages of a motion: the time stamp (ns) and the bytes of each."""
     store = _types(ros1)
-    written = []
+    messages = []
     for i, time in enumerate(motion.time.tolist()):
         message = store.types[STATE](
             header=_header(store, i, time if stamped else 0, ros1),
@@ -58,12 +58,12 @@ def states(motion: Motion, ros1: bool, *, stamped: bool = True) -> list[tuple[in
             effort=np.array([]),
         )
         data = store.serialize_ros1(message, STATE) if ros1 else store.serialize_cdr(message, STATE)
-        written.append((time, bytes(data)))
-    return written
+        messages.append((time, bytes(data)))
+    return messages
 
 
-def planned(motion: Motion, ros1: bool) -> list[tuple[int, bytes]]:
-    """The motion as one message with all its points."""
+def as_trajectory(motion: Motion, ros1: bool) -> list[tuple[int, bytes]]:
+    """The motion as one JointTrajectory message."""
     store = _types(ros1)
     point = store.types["trajectory_msgs/msg/JointTrajectoryPoint"]
     empty = np.array([])
@@ -80,40 +80,42 @@ def planned(motion: Motion, ros1: bool) -> list[tuple[int, bytes]]:
 Topics = Sequence[tuple[str, str, list[tuple[int, bytes]]]]
 
 
-def write_bag(path: Path, motion: Motion, packed: str = "", topics: Topics = ()) -> Path:
-    """A bag of ROS 1; `packed` is '', 'bz2' or 'lz4'."""
+def write_bag(path: Path, motion: Motion, compression: str = "", topics: Topics = ()) -> Path:
+    """A ROS 1 bag; `compression` is '', 'bz2' or 'lz4'."""
     from rosbags.rosbag1 import Writer
 
     writer = Writer(path)
-    if packed:
-        writer.set_compression(Writer.CompressionFormat[packed.upper()])
-    return _written(writer, path, topics or [("/joint_states", STATE, states(motion, True))], True)
-
-
-def write_bag2(
-    path: Path, motion: Motion, ending: str, packed: str = "", topics: Topics = ()
-) -> Path:
-    """A bag of ROS 2 in a folder, .mcap or .db3; `packed` is '', 'message' or 'storage'."""
-    from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
-
-    plugin = StoragePlugin.MCAP if ending == ".mcap" else StoragePlugin.SQLITE3
-    writer = Writer(path, version=9, storage_plugin=plugin)
-    if packed:
-        writer.set_compression(CompressionMode[packed.upper()], CompressionFormat.ZSTD)
-    file = path / f"{path.name}{ending}"
-    return _written(
-        writer, file, topics or [("/joint_states", STATE, states(motion, False))], False
+    if compression:
+        writer.set_compression(Writer.CompressionFormat[compression.upper()])
+    return _write(
+        writer, path, topics or [("/joint_states", STATE, as_joint_states(motion, True))], True
     )
 
 
-def _written(writer: Any, file: Path, topics: Topics, ros1: bool) -> Path:
+def write_bag2(
+    path: Path, motion: Motion, suffix: str, compression: str = "", topics: Topics = ()
+) -> Path:
+    """A ROS 2 bag in a folder, .mcap or .db3; `compression` is '', 'message' or 'storage'."""
+    from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+
+    plugin = StoragePlugin.MCAP if suffix == ".mcap" else StoragePlugin.SQLITE3
+    writer = Writer(path, version=9, storage_plugin=plugin)
+    if compression:
+        writer.set_compression(CompressionMode[compression.upper()], CompressionFormat.ZSTD)
+    file = path / f"{path.name}{suffix}"
+    return _write(
+        writer, file, topics or [("/joint_states", STATE, as_joint_states(motion, False))], False
+    )
+
+
+def _write(writer: Any, file: Path, topics: Topics, ros1: bool) -> Path:
     store = _types(ros1)
     with writer:
-        opened = [
+        connections = [
             (writer.add_connection(name, kind, typestore=store), messages)
             for name, kind, messages in topics
         ]
-        for connection, messages in opened:
+        for connection, messages in connections:
             for time, data in messages:
                 writer.write(connection, time, data)
     return file

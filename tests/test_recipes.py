@@ -23,8 +23,8 @@ from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithm
 from robolin.queries.option_specs import TRAJECTORY
 from robolin.queries.query_context import QueryContext
 from robolin.queries.values import Values
-from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
+from tests.cli.command import run_ok
 
 
 # what would stand in robolin/queries/reach_answer.py
@@ -94,14 +94,14 @@ def test_a_new_verb_answers_from_python_and_from_the_command_line(tmp_path: Path
     assert found.arrays[0].unit == "m"
     halved = robolin.answer(arm, Question("reach", halved=True), states)
     assert halved["reach"] == found["reach"] / 2
-    assert answered("reach", "two-link", "--q", "0.5,-2").numbers == [[found["reach"]]]
-    assert "reach" in answered("--help").out
-    assert "--halved" in answered("reach", "--help").out
+    assert run_ok("reach", "two-link", "--q", "0.5,-2").numbers == [[found["reach"]]]
+    assert "reach" in run_ok("--help").out
+    assert "--halved" in run_ok("reach", "--help").out
 
     for extension in ("npz", "csv", "json", "parquet"):
         path = tmp_path / f"stored.{extension}"
-        answered("record", "reach", "two-link", "--halved", "--q", "0.5,-2", "-o", path)
-        answered("check", path)
+        run_ok("record", "reach", "two-link", "--halved", "--q", "0.5,-2", "-o", path)
+        run_ok("check", path)
         robolin.record(halved, path)
         assert robolin.check(path).status == "same"
 
@@ -115,9 +115,9 @@ def test_a_new_verb_takes_a_trajectory(tmp_path: Path) -> None:
     # the shorter c is, the more of it cancels: at least 1/2 of sums of size one is left
     np.testing.assert_allclose(found["reach"], reach_of(q), rtol=1e-14)
 
-    answered("reach", "two-link", "--trajectory", path, "-q", "-o", out)
+    run_ok("reach", "two-link", "--trajectory", path, "-q", "-o", out)
     assert robolin.read_result(out).arrays["reach"].tobytes() == found["reach"].tobytes()
-    answered("check", out, "--root", tmp_path)
+    run_ok("check", out, "--root", tmp_path)
 
 
 def test_a_new_verb_has_a_place_in_suites(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_new_verb_has_a_place_in_suites(tmp_path: Path) -> None:
     suite = tmp_path / "robolin.toml"
     case = '[[case]]\nverb = "reach"\narm = "two-link"\nstored = "a.npz"\n'
     suite.write_text(case + "options = { halved = true }\n")
-    answered("record", "--suite", suite)
-    answered("check", "--suite", suite)
+    run_ok("record", "--suite", suite)
+    run_ok("check", "--suite", suite)
 
     suite.write_text(case + "options = { halve = true }\n")
     ran = command_line("check", "--suite", suite)

@@ -13,7 +13,7 @@ import robolin
 from robolin.description.robot_source import bundled_path
 from robolin.errors import UsageError
 from robolin.testing import assert_matches
-from tests.cli.command import answered, environment
+from tests.cli.command import environment, run_ok
 
 Q = [0.3, -0.7]
 
@@ -101,7 +101,7 @@ def test_updating_never_passes(tmp_path: Path, arm: robolin.Arm) -> None:
 def test_files_of_record_are_compared_and_not_overwritten(tmp_path: Path, arm: robolin.Arm) -> None:
     """A file of the command line serves tests as well, and stays the command line's."""
     path = tmp_path / "tau.npz"
-    answered("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
+    run_ok("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
     assert_matches(robolin.inverse(arm, Q), path)
     assert_matches(robolin.inverse(arm, Q), path, arm=arm)
     with pytest.raises(UsageError, match="robolin inverse"):
@@ -232,7 +232,7 @@ def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> Non
     result = answer_with("1")
     path = stored(result, tmp_path / "new" / f"answer.{form}")
     assert_matches(result, path)
-    answered("check", path)
+    run_ok("check", path)
 
     other = answer_with("1.1")
     with pytest.raises(AssertionError, match="differs"):
@@ -240,14 +240,14 @@ def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> Non
     with pytest.raises(AssertionError, match="stored anew"):
         assert_matches(other, path, update=True)
     assert_matches(other, path)
-    answered("check", path)
+    run_ok("check", path)
 
 
 @pytest.mark.parametrize("changed", ["payload", "q"])
 def test_an_answer_does_not_replace_that_to_another_question(tmp_path: Path, changed: str) -> None:
     """A file of record keeps its question, also if a result of the same verb is given for it."""
     path = tmp_path / "tau.npz"
-    answered("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
+    run_ok("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
     before = path.read_bytes()
     arm = robolin.load("two-link", payload=("tip", 0.5) if changed == "payload" else None)
     q = [0.0, 0.0] if changed == "q" else Q

@@ -1,4 +1,4 @@
-"""Work that is counted: what a clock would tell only while the machine is quiet."""
+"""Count work: unlike times, counts do not depend on the load of the machine."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import Any
 
 import pytest
 
-# seconds after which a thread or a process that should have answered is given up; nothing that
-# works takes so long, however busy the machine is
-PATIENCE = 120.0
+# seconds until a test gives up on a thread or process; a working one never takes that long
+TIMEOUT = 120.0
 
 
-def lines_run(act: Callable[[], object]) -> int:
-    """How many lines of Python run in this thread while `act` does."""
+def count_lines(act: Callable[[], object]) -> int:
+    """Number of Python lines that `act` executes in this thread."""
     count = 0
 
-    def seen(_frame: FrameType, event: str, _: Any) -> Any:
+    def trace(_frame: FrameType, event: str, _: Any) -> Any:
         nonlocal count
         count += event == "line"
-        return seen
+        return trace
 
     before = sys.gettrace()
-    sys.settrace(seen)
+    sys.settrace(trace)
     try:
         act()
     finally:
@@ -32,29 +31,29 @@ def lines_run(act: Callable[[], object]) -> int:
     return count
 
 
-def calls_counted(patch: pytest.MonkeyPatch, owner: ModuleType | type, name: str) -> list[str]:
-    """A list that gets an entry whenever a function of a module or class is called."""
+def count_calls(patch: pytest.MonkeyPatch, owner: ModuleType | type, name: str) -> list[str]:
+    """Return a list that gets one entry per call of a function of a module or class."""
     calls: list[str] = []
     function = getattr(owner, name)
 
-    def counted(*args: Any, **how: Any) -> Any:
+    def counted(*args: Any, **kwargs: Any) -> Any:
         calls.append(name)
-        return function(*args, **how)
+        return function(*args, **kwargs)
 
     patch.setattr(owner, name, counted)
     return calls
 
 
 class CountedName(str):
-    """A name that counts how often any such name is hashed or compared."""
+    """A string that counts how often instances are hashed or compared."""
 
     __slots__ = ()
-    looked_at = 0
+    comparisons = 0
 
     def __eq__(self, other: object) -> bool:
-        CountedName.looked_at += 1
+        CountedName.comparisons += 1
         return str.__eq__(self, other)
 
     def __hash__(self) -> int:
-        CountedName.looked_at += 1
+        CountedName.comparisons += 1
         return str.__hash__(self)

@@ -15,7 +15,7 @@ from robolin.checking.verification.bodies import coordinate_rates
 from robolin.core.arm import Arm, Inertia, Joint, Limits, Link, Pose
 from robolin.description.robot_source import bundled_names
 from tests.dynamics.running import STEP, run_on
-from tests.robots import grouped_arm, named, random_arm, random_states, with_follower
+from tests.robots import arm_name, grouped_arm, random_arm, random_states, with_follower
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 ROD = Inertia(1.0, (0.5, 0.0, 0.0), (0.0, 0.0, 0.0, 1 / 12, 0.0, 1 / 12))
@@ -53,7 +53,7 @@ THREE = chain("three-link", *(("revolute", Z, ROD, float(i > 0)) for i in range(
 PLATE = grouped_arm(1, ["planar"])
 
 
-@pytest.mark.parametrize("arm", [CART_POLE, CARTESIAN, POLAR, PLATE], ids=named)
+@pytest.mark.parametrize("arm", [CART_POLE, CARTESIAN, POLAR, PLATE], ids=arm_name)
 def test_flat_arms(arm: Arm) -> None:
     """Arms whose mass matrix is a flat one in disguise have no curvature, to 1e-14 of 𝓜."""
     q = random_states(arm, 20).q
@@ -72,7 +72,7 @@ BUNDLED = [robolin.load(name, open_loops=True) for name in bundled_names()]
 @pytest.mark.parametrize(
     "arm",
     [THREE, *(arm for arm in BUNDLED if sum(joint.turns for joint in arm.joints) > 1)],
-    ids=named,
+    ids=arm_name,
 )
 def test_curved_arms(arm: Arm) -> None:
     """Arms of several turning joints are curved, far beyond what rounding could be."""
@@ -116,7 +116,7 @@ def christoffel(arm: Arm, q: np.ndarray) -> np.ndarray:
     return np.linalg.solve(M, first.reshape(*M.shape[:-1], -1)).reshape(first.shape)
 
 
-@pytest.mark.parametrize("arm", CURVED, ids=named)
+@pytest.mark.parametrize("arm", CURVED, ids=arm_name)
 def test_symbols_are_the_riemann_tensor(arm: Arm) -> None:
     """𝓜 (∂Γ - ∂Γ + ΓΓ - ΓΓ) by complex steps gives the same symbols up to the sign, to 1e-12.
 
@@ -135,7 +135,7 @@ def test_symbols_are_the_riemann_tensor(arm: Arm) -> None:
         assert min(np.abs(found - true).max(), np.abs(found + true).max()) <= 1e-12 * size
 
 
-@pytest.mark.parametrize("arm", CURVED, ids=named)
+@pytest.mark.parametrize("arm", CURVED, ids=arm_name)
 def test_independent_symbols_give_all_others(arm: Arm) -> None:
     """n²(n²-1)/12 symbols, and the symmetries, determine all n⁴ of them."""
     found = robolin.curvature(arm, random_states(arm, 1).q[0])
@@ -200,7 +200,7 @@ GROUPED = [
 ]
 
 
-@pytest.mark.parametrize("arm", GROUPED, ids=named)
+@pytest.mark.parametrize("arm", GROUPED, ids=arm_name)
 def test_symbols_along_twists_are_those_of_coordinates(arm: Arm) -> None:
     """R of a body's twists is R of its x, y, z, roll, pitch and yaw, four times along their rates.
 

@@ -17,9 +17,9 @@ from tests.analysis.motions import swing
 from tests.description.test_dh import Row, table
 from tests.dynamics.running import STEP, gap, run_on
 from tests.robots import (
+    arm_name,
+    for_each_arm,
     grouped_arm,
-    named,
-    on_each,
     random_arm,
     random_states,
     with_follower,
@@ -59,7 +59,7 @@ def moved_joint(row: LinkRow, i: int) -> LinkRow:
     return replace(row, offset=tuple(np.array(row.offset) + R @ e))
 
 
-@on_each(ARMS)
+@for_each_arm(ARMS)
 def test_placements_of_joints_by_complex_step(arm: Arm) -> None:
     """Columns of a joint's placement are what a complex step of that placement gives, to 1e-13.
 
@@ -105,7 +105,7 @@ def with_figure(arm: Arm, name: str, change: float) -> Arm:
 @pytest.mark.parametrize(
     "arm",
     [ARMS[0], *(pytest.param(arm, marks=pytest.mark.slow) for arm in (GROUPED, *ARMS[1:]))],
-    ids=named,
+    ids=arm_name,
 )
 def test_figures_by_differences(arm: Arm) -> None:
     """Every figure changes the torques as the arm with that figure changed shows, to 1e-9.

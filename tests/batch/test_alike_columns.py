@@ -18,7 +18,7 @@ from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
 from robolin.queries.query_context import DEFAULT_SETTINGS
 from tests.batch.some_recordings import SIZES, all_of, plan_of, write_recordings
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 LARGE = (1 << 53) + 1
 
@@ -77,7 +77,7 @@ def test_a_column_without_a_name_is_not_the_time(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("\n".join([head, *rows, ""]))
     files = [str(tmp_path / f"{name}.csv") for name in "ab"]
     words = ["mass-matrix", "two-link", *(w for file in files for w in ("--trajectory", file))]
-    answered(*words, "--carry", "", "-o", tmp_path / "all.npz")
+    run_ok(*words, "--carry", "", "-o", tmp_path / "all.npz")
     stored = read_result(tmp_path / "all.npz")
     np.testing.assert_array_equal(stored.arrays["time"], [0.0, 1.0, 2.0, 0.5, 1.5, 2.5])
 

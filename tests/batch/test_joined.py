@@ -15,7 +15,7 @@ import robolin
 from robolin.batch.joined import AnswerPiece, joined_pieces
 from robolin.core.results.result import ResultStream, stream_of_one_part
 from robolin.io.stored import read_result
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 
 NAMES = ("first/a.csv", "second/a.csv", "third/b.csv")
 
@@ -85,10 +85,10 @@ def test_a_recording_without_velocities_is_named_in_the_contract(
     )
     ask = ("inverse", "two-link", "--trajectory", "moving.csv", "--trajectory", "still.csv", "-q")
     if parts:
-        answered(*ask, "-o", "out", "--part-rows", "1", "--format", "npz")
-        answered("merge", "out", "-o", "all.npz")
+        run_ok(*ask, "-o", "out", "--part-rows", "1", "--format", "npz")
+        run_ok("merge", "out", "-o", "all.npz")
     else:
-        answered(*ask, "-o", "all.npz")
+        run_ok(*ask, "-o", "all.npz")
     contract = read_result(Path("all.npz")).meta["contract"]
     assert contract["state"] == {
         "moving.csv": "q and qd given, qdd zero",

@@ -1,4 +1,4 @@
-"""The robolin command, run inside the test or as a process of its own."""
+"""Run the robolin command in this process or in a new one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = "from robolin.cli.main import run; run()"
 
 @dataclass(frozen=True)
 class CommandRun:
-    """How a command ended and what it left on stdout and stderr."""
+    """Exit code, stdout and stderr of a command."""
 
     code: int
     out: str
@@ -26,12 +26,12 @@ class CommandRun:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The answer as CSV cells."""
+        """Cells of stdout, read as CSV."""
         return [line.split(",") for line in self.out.splitlines()]
 
     @property
     def numbers(self) -> list[list[float]]:
-        """The answer's rows below the header."""
+        """Numbers of the CSV rows below the header."""
         return [[float(cell) for cell in row] for row in self.rows[1:]]
 
 
@@ -44,19 +44,19 @@ def robolin(*args: str | Path, stdin: bytes = b"") -> CommandRun:
     return CommandRun(code, _text(out), _text(err))
 
 
-def answered(*args: str | Path, stdin: bytes = b"") -> CommandRun:
-    """Run a command line that must work."""
-    ran = robolin(*args, stdin=stdin)
-    assert ran.code == 0, ran.err
-    return ran
+def run_ok(*args: str | Path, stdin: bytes = b"") -> CommandRun:
+    """Run the command line and require exit code 0."""
+    run = robolin(*args, stdin=stdin)
+    assert run.code == 0, run.err
+    return run
 
 
 def python(program: str, *args: str) -> CommandRun:
-    """Run a program in a fresh interpreter that can import robolin."""
-    done = subprocess.run(
+    """Run a program in a new interpreter that can import robolin."""
+    run = subprocess.run(
         [sys.executable, "-c", program, *args], env=environment(), capture_output=True, timeout=120
     )
-    return CommandRun(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandRun(run.returncode, run.stdout.decode(), run.stderr.decode())
 
 
 def process(*args: str) -> CommandRun:
@@ -64,13 +64,13 @@ def process(*args: str) -> CommandRun:
     return python(START, *args)
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment(**variables: str) -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, **more}
+    return {**os.environ, "PYTHONPATH": path, **variables}
 
 
 def _text(stream: io.TextIOWrapper) -> str:
     stream.flush()
-    held = stream.buffer
-    assert isinstance(held, io.BytesIO)
-    return held.getvalue().decode()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 Q = [0.3, -0.7, 0.2, -1.9, 0.4, 1.1, 0.6]
 QD = [0.5, -0.2, 0.9, 0.3, -0.8, 0.1, -0.4]
@@ -26,14 +26,14 @@ STATE = ["--q", typed(Q), "--qd", typed(QD)]
 
 
 def document(*args: str | Path, stdin: bytes = b"") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(answered(*args, "--format", "json", stdin=stdin).out)
+    found: dict[str, Any] = json.loads(run_ok(*args, "--format", "json", stdin=stdin).out)
     return found
 
 
 def test_inverse_is_the_librarys() -> None:
     """CSV carries every bit of what Python returns, one column per joint."""
     arm = library.load("panda")
-    ran = answered("inverse", "panda", *STATE, "--qdd", typed(QDD))
+    ran = run_ok("inverse", "panda", *STATE, "--qdd", typed(QDD))
 
     assert ran.rows[0] == [f"{name}/effort" for name in arm.joint_names]
     np.testing.assert_array_equal(ran.numbers, [library.inverse(arm, Q, QD, QDD)])
@@ -42,7 +42,7 @@ def test_inverse_is_the_librarys() -> None:
 @pytest.mark.parametrize("method", ["auto", "operator", "conventional"])
 def test_forward_is_the_librarys(method: Any) -> None:
     """Each method returns the bits that Python returns for it."""
-    ran = answered("forward", "panda", *STATE, "--tau", typed(TAU), "--method", method)
+    ran = run_ok("forward", "panda", *STATE, "--tau", typed(TAU), "--method", method)
 
     expected = library.forward(library.load("panda"), Q, QD, TAU, method=method)
     np.testing.assert_array_equal(ran.numbers, [expected])
@@ -125,22 +125,22 @@ def test_values_may_start_with_a_minus(form: list[str]) -> None:
     """A leading minus is a number's, not a flag's."""
     expected = library.inverse(library.load("two-link"), [-1.0, 0.5])
 
-    np.testing.assert_array_equal(answered("inverse", "two-link", *form).numbers, [expected])
+    np.testing.assert_array_equal(run_ok("inverse", "two-link", *form).numbers, [expected])
 
 
 def test_named_values_and_degrees() -> None:
     """Names go in any order, joints left out are 0, and 90deg is a quarter turn."""
-    named = answered("inverse", "two-link", "--q", "elbow=90deg", "--qd", "shoulder=180deg")
-    plain = answered("inverse", "two-link", "--q", f"0,{np.pi / 2!r}", "--qd", f"{np.pi!r},0")
+    named = run_ok("inverse", "two-link", "--q", "elbow=90deg", "--qd", "shoulder=180deg")
+    plain = run_ok("inverse", "two-link", "--q", f"0,{np.pi / 2!r}", "--qd", f"{np.pi!r},0")
 
     assert named.out == plain.out
-    assert answered("inverse", "two-link", "--q", "0deg,90deg", "--qd", "180deg,0").out == plain.out
+    assert run_ok("inverse", "two-link", "--q", "0deg,90deg", "--qd", "180deg,0").out == plain.out
 
 
 def test_holding_torques_leave_an_arm_at_rest() -> None:
     """`--tau hold` cancels gravity: what is left of the acceleration is rounding."""
-    falling = answered("forward", "panda", "--q", typed(Q)).numbers
-    held = answered("forward", "panda", "--q", typed(Q), "--tau", "hold").numbers
+    falling = run_ok("forward", "panda", "--q", typed(Q)).numbers
+    held = run_ok("forward", "panda", "--q", typed(Q), "--tau", "hold").numbers
 
     assert np.max(np.abs(falling)) > 1.0
     assert np.max(np.abs(held)) < 1e-11
@@ -167,7 +167,7 @@ def test_linearize_forward_takes_its_torques_from_what_is_given() -> None:
 def test_the_contract_tells_state_torque_and_algorithm() -> None:
     """What was given, what was taken as zero and which algorithm answered stand in the contract."""
     found = document("forward", "two-link", "--q", "0,1")["meta"]["contract"]
-    table = answered("forward", "two-link", "--q", "0,1", "--format", "table").out
+    table = run_ok("forward", "two-link", "--q", "0,1", "--format", "table").out
 
     assert found["state"] == "q given, qd zero"
     assert found["torque"] == "zero (not given)"
@@ -223,15 +223,15 @@ def test_model_flags_are_the_librarys_keywords() -> None:
         armature={"panda_joint1": 0.3},
     )
     q, qd = Q[: arm.n], QD[: arm.n]
-    ran = answered("inverse", "panda", *flags, "--q", typed(q), "--qd", typed(qd), "-q")
+    ran = run_ok("inverse", "panda", *flags, "--q", typed(q), "--qd", typed(qd), "-q")
 
     np.testing.assert_array_equal(ran.numbers, [library.inverse(arm, q, qd)])
 
 
 def test_joint_order_applies_to_input_and_output() -> None:
     """--joints turns both around."""
-    usual = answered("inverse", "two-link", "--q", "0.1,0.2")
-    turned = answered("inverse", "two-link", "--q", "0.2,0.1", "--joints", "elbow,shoulder")
+    usual = run_ok("inverse", "two-link", "--q", "0.1,0.2")
+    turned = run_ok("inverse", "two-link", "--q", "0.2,0.1", "--joints", "elbow,shoulder")
 
     assert turned.rows[0] == usual.rows[0][::-1]
     assert turned.rows[1] == usual.rows[1][::-1]
@@ -250,10 +250,10 @@ def test_quiet_and_verbose() -> None:
     """-q leaves stderr empty; -v of a forward verb adds the condition of the mass matrix."""
     condition = np.linalg.cond(library.mass_matrix(library.load("two-link"), 0.0))
 
-    assert answered("inverse", "ur5").err
-    assert answered("inverse", "ur5", "-q").err == ""
-    assert answered("forward", "two-link", "-v").err == f"note: cond(M) = {condition:.3g}\n"
-    assert answered("inverse", "two-link", "-v").err == ""
+    assert run_ok("inverse", "ur5").err
+    assert run_ok("inverse", "ur5", "-q").err == ""
+    assert run_ok("forward", "two-link", "-v").err == f"note: cond(M) = {condition:.3g}\n"
+    assert run_ok("inverse", "two-link", "-v").err == ""
 
 
 def test_strict_refuses_what_is_only_warned_about() -> None:
@@ -270,7 +270,7 @@ def test_files_are_written_and_stdout_stays_empty(name: str, tmp_path: Path) -> 
     first, second = tmp_path / "a", tmp_path / "b"
     for folder in (first, second):
         folder.mkdir()
-        assert answered("linearize-forward", "two-link", "-o", folder / name).out == ""
+        assert run_ok("linearize-forward", "two-link", "-o", folder / name).out == ""
 
     assert (first / name).read_bytes() == (second / name).read_bytes() != b""
 
@@ -286,7 +286,7 @@ links: [{name: a}]
 
     assert (forward.code, forward.out) == (3, "")
     assert "joint 'turn' moves nothing that has inertia" in forward.err
-    assert answered("inverse", "-", stdin=massless).numbers == [[0.0]]
+    assert run_ok("inverse", "-", stdin=massless).numbers == [[0.0]]
 
 
 @pytest.mark.parametrize(

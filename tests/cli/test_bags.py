@@ -10,9 +10,17 @@ import polars
 import pytest
 
 from tests.cli.command import CommandRun, robolin
-from tests.ros_bags import STATE, TRAJECTORY, Motion, planned, states, write_bag, write_bag2
+from tests.ros_bags import (
+    STATE,
+    TRAJECTORY,
+    Motion,
+    as_joint_states,
+    as_trajectory,
+    write_bag,
+    write_bag2,
+)
 
-MOTION = Motion.drawn(6)
+MOTION = Motion.random(6)
 HEAD = ["time", "shoulder/position", "elbow/position", "shoulder/velocity", "elbow/velocity"]
 OTHER = Motion(MOTION.time, MOTION.q, MOTION.qd, ("finger1", "finger2"))
 
@@ -75,18 +83,20 @@ def _in_other_order():
     )
     mixed = [
         pair[i % 2]
-        for i, pair in enumerate(zip(states(MOTION, False), states(turned, False), strict=True))
+        for i, pair in enumerate(
+            zip(as_joint_states(MOTION, False), as_joint_states(turned, False), strict=True)
+        )
     ]
     return [("/joint_states", STATE, mixed)]
 
 
 def _with_gripper():
-    both = zip(states(OTHER, False), states(MOTION, False), strict=True)
+    both = zip(as_joint_states(OTHER, False), as_joint_states(MOTION, False), strict=True)
     return [("/joint_states", STATE, [each for pair in both for each in pair])]
 
 
 def _without_stamps():
-    return [("/joint_states", STATE, states(MOTION, False, stamped=False))]
+    return [("/joint_states", STATE, as_joint_states(MOTION, False, stamped=False))]
 
 
 @ros
@@ -104,7 +114,7 @@ def test_the_same_motion_has_the_same_bytes(way):
 @pytest.mark.parametrize("ros1", [False, True])
 def test_a_planned_motion_is_its_points(ros1):
     """A JointTrajectory has a row for each point, with the time from its start."""
-    topics = [("/plan", TRAJECTORY, planned(MOTION, ros1))]
+    topics = [("/plan", TRAJECTORY, as_trajectory(MOTION, ros1))]
     if ros1:
         file = str(write_bag(Path("p.bag"), MOTION, topics=topics))
     else:
@@ -145,13 +155,13 @@ def test_stamps_are_reckoned_with_in_nanoseconds():
 
 
 def _two_topics():
-    messages = states(MOTION, False)
+    messages = as_joint_states(MOTION, False)
     return [("/a", STATE, messages), ("/b", STATE, messages)]
 
 
 def _changing():
     other = replace(MOTION, joints=("shoulder", "x"))
-    messages = states(MOTION, False)[:2] + states(other, False)[2:]
+    messages = as_joint_states(MOTION, False)[:2] + as_joint_states(other, False)[2:]
     return [("/joint_states", STATE, messages)]
 
 

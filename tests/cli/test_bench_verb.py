@@ -10,7 +10,7 @@ import robolin as library
 from robolin.cli.commands import bench_verb
 from robolin.cli.commands.bench_verb import MEASURED_VERBS
 from robolin.engine.compiled import kernels
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 def test_everything_that_is_measured_is_a_function() -> None:
@@ -23,7 +23,7 @@ def test_everything_that_is_measured_is_a_function() -> None:
 def test_every_one_of_them_has_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """No verb is left out on an arm that all of them can answer."""
     monkeypatch.setattr(bench_verb, "ENOUGH_SECONDS", 0.0)
-    found = json.loads(answered("bench", "two-link", "--rows", "4", "--format", "json").out)
+    found = json.loads(run_ok("bench", "two-link", "--rows", "4", "--format", "json").out)
     assert list(found["verbs"]) == MEASURED_VERBS
     assert found["kernels"]["optimized"] is False
     assert all(figures["one_core_us_per_state"] > 0 for figures in found["verbs"].values())

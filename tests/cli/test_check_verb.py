@@ -20,8 +20,8 @@ from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
 from robolin.engine.compiled import kernels
 from robolin.io.stored import read_result
-from tests.cli.command import START, CommandRun, answered, environment, process, robolin
-from tests.work import calls_counted
+from tests.cli.command import START, CommandRun, environment, process, robolin, run_ok
+from tests.work import count_calls
 
 STATE = ("--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4")
 TWO_LINK = """\
@@ -52,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def record(path: str = "stored/a.npz", *more: str) -> str:
-    answered("record", "inverse", "arm.yaml", *STATE, "-o", path, *more)
+    run_ok("record", "inverse", "arm.yaml", *STATE, "-o", path, *more)
     return path
 
 
@@ -72,7 +72,7 @@ def status(ran: CommandRun) -> list[str]:
 def test_nothing_changed(form: str) -> None:
     """A result of any format is the same as long as nothing changes."""
     for question in (STATE, ("--trajectory", "motion.csv")):
-        answered("record", "inverse", "arm.yaml", *question, "-o", f"stored/a.{form}")
+        run_ok("record", "inverse", "arm.yaml", *question, "-o", f"stored/a.{form}")
         ran = robolin("check", f"stored/a.{form}")
         assert (ran.code, ran.err) == (0, "")
         assert status(ran) == ["same"]
@@ -98,7 +98,7 @@ def test_what_changed_is_named() -> None:
 @pytest.mark.usefixtures("project")
 def test_rows_of_a_trajectory_are_named() -> None:
     """The worst row is told for each column, and how many there are."""
-    answered("record", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-o", "m.parquet")
+    run_ok("record", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-o", "m.parquet")
     text = Path("motion.csv").read_text().splitlines()
     cells = text[12].split(",")
     text[12] = ",".join([*cells[:3], repr(float(cells[3]) + 0.25)])
@@ -153,21 +153,21 @@ def test_a_comment_is_no_difference() -> None:
 @pytest.mark.usefixtures("project")
 def test_all_shows_what_agrees() -> None:
     """--all has a line for every entry."""
-    ran = answered("check", record(), "--all")
+    ran = run_ok("check", record(), "--all")
     (line,) = (line for line in ran.out.splitlines() if line.startswith("shoulder/effort"))
     effort = f"{read_result('stored/a.npz').arrays['tau'][0]:.5g}"
     assert line.split()[1:3] == [effort, effort]
-    assert "shoulder/effort" not in answered("check", "stored/a.npz").out
+    assert "shoulder/effort" not in run_ok("check", "stored/a.npz").out
 
 
 def test_inputs_are_found_from_the_stored_file(project: Path, monkeypatch) -> None:
     """The working folder does not matter; a project that moved as a whole is checked as before."""
     record()
     monkeypatch.chdir("/")
-    answered("check", project / "stored/a.npz")
+    run_ok("check", project / "stored/a.npz")
     moved = project.parent / "moved"
     project.rename(moved)
-    answered("check", moved / "stored/a.npz")
+    run_ok("check", moved / "stored/a.npz")
 
 
 @pytest.mark.usefixtures("project")
@@ -180,10 +180,10 @@ def test_inputs_elsewhere() -> None:
     assert ran.code == 4
     assert "the arm 'arm.yaml' is not there; looked for 'arm.yaml'" in ran.out
     assert "--root FOLDER" in ran.out
-    answered("check", path, "--root", "else")
-    answered("check", path, "--model", "else/arm.yaml")
+    run_ok("check", path, "--root", "else")
+    run_ok("check", path, "--model", "else/arm.yaml")
     Path("else/arm.yaml").rename("else/other.yaml")
-    answered("check", path, "--model", "else/other.yaml")
+    run_ok("check", path, "--model", "else/other.yaml")
 
 
 @pytest.mark.usefixtures("project")
@@ -191,12 +191,12 @@ def test_a_result_is_not_its_own_recording() -> None:
     """A result that is called as its recording, which is elsewhere, is not read in its place."""
     Path("in").mkdir()
     Path("in/m.csv").write_text("time,shoulder/position,elbow/position\n0,0,0\n1,0.1,0.2\n")
-    answered("inverse", "two-link", "--trajectory", "in", "-o", "res/", "-q")
+    run_ok("inverse", "two-link", "--trajectory", "in", "-o", "res/", "-q")
     ran = robolin("check", "res/m.csv")
     assert ran.code == 4
     assert "the trajectory 'm.csv' is not there; looked for 'm.csv'" in ran.out
     assert "--root FOLDER" in ran.out
-    answered("check", "res/m.csv", "--root", "in")
+    run_ok("check", "res/m.csv", "--root", "in")
 
 
 @pytest.mark.usefixtures("project")
@@ -207,7 +207,7 @@ def test_an_arm_of_the_same_name_does_not_stand_in(monkeypatch) -> None:
     Path("here").mkdir()
     Path("here/arm.yaml").write_text(TWO_LINK)
     Path("arm.yaml").rename("else/arm.yaml")
-    answered("check", path, "--root", "else/stored")
+    run_ok("check", path, "--root", "else/stored")
     monkeypatch.chdir("here")
     assert robolin("check", path).code == 4
 
@@ -216,7 +216,7 @@ def test_an_arm_of_the_same_name_does_not_stand_in(monkeypatch) -> None:
 @pytest.mark.parametrize("question", [STATE, ("--trajectory", "motion.csv")])
 def test_a_number_edited_in_the_stored_file_is_damage(question: tuple[str, ...]) -> None:
     """A stored number that is not the one that was stored is refused, not called a difference."""
-    answered("record", "inverse", "arm.yaml", *question, "-o", "a.csv")
+    run_ok("record", "inverse", "arm.yaml", *question, "-o", "a.csv")
     lines = Path("a.csv").read_text().splitlines()
     lines[-1] = f"1{lines[-1].lstrip('-')}"
     Path("a.csv").write_text("\n".join(lines) + "\n")
@@ -228,10 +228,10 @@ def test_a_number_edited_in_the_stored_file_is_damage(question: tuple[str, ...])
 @pytest.mark.usefixtures("project")
 def test_results_that_nobody_recorded_are_checked_too() -> None:
     """Any result with -o says enough; its arm is looked for beside it and in this folder."""
-    answered("inverse", "arm.yaml", *STATE, "-o", "stored/plain.json")
-    answered("check", "stored/plain.json")
-    answered("mass-matrix", "two-link", "--q", "-1,2", "--factor", "-o", "stored/bundled.npz")
-    answered("check", "stored/bundled.npz")
+    run_ok("inverse", "arm.yaml", *STATE, "-o", "stored/plain.json")
+    run_ok("check", "stored/plain.json")
+    run_ok("mass-matrix", "two-link", "--q", "-1,2", "--factor", "-o", "stored/bundled.npz")
+    run_ok("check", "stored/bundled.npz")
 
 
 @pytest.mark.usefixtures("project")
@@ -240,19 +240,19 @@ def test_every_kind_of_flag_is_asked_again() -> None:
     flags = ("--payload", "forearm:1", "--payload=forearm:2@0,0,1", "--gravity", "-1,2,-3")
     more = ("--no-damping", "--lock", "elbow=-30deg", "--wrench", "forearm=1,2,3,-4,5,6")
     path = "stored/flags.npz"
-    answered("record", "linearize-forward", "arm.yaml", "--q=-0.3", *flags, *more, "-o", path)
-    answered("check", path)
+    run_ok("record", "linearize-forward", "arm.yaml", "--q=-0.3", *flags, *more, "-o", path)
+    run_ok("check", path)
     assert read_result(path).meta["options"]["payload"] == ["forearm:1", "forearm:2@0,0,1"]
 
 
 @pytest.mark.usefixtures("project")
 def test_an_arm_from_standard_input_cannot_be_found_again() -> None:
     """What was piped in is not there any more, and --model stands in for it."""
-    answered("record", "inverse", "-", "-o", "piped.npz", stdin=TWO_LINK.encode())
+    run_ok("record", "inverse", "-", "-o", "piped.npz", stdin=TWO_LINK.encode())
     ran = robolin("check", "piped.npz")
     assert ran.code == 3
     assert "the arm was read from standard input" in ran.out
-    answered("check", "piped.npz", "--model", "arm.yaml")
+    run_ok("check", "piped.npz", "--model", "arm.yaml")
 
 
 @pytest.mark.usefixtures("project")
@@ -343,7 +343,7 @@ def test_annotations_beside_a_file() -> None:
 def test_annotations_without_a_line() -> None:
     """What differs while the model is the same is told of the stored file."""
     path = record()
-    answered("record", "inverse", "arm.yaml", "--q", "0.3,0.1", "-o", "other.npz")
+    run_ok("record", "inverse", "arm.yaml", "--q", "0.3,0.1", "-o", "other.npz")
     ran = robolin("check", path, "--against", "other.npz", "--format", "github")
     assert ran.out.startswith("::error file=stored/a.npz,title=")
 
@@ -400,10 +400,10 @@ def test_a_suite_is_recorded_and_checked(project: Path, monkeypatch) -> None:
     ran = robolin("check")
     assert ran.code == 3
     assert "`robolin record --suite` makes the missing ones" in ran.out
-    assert answered("record", "--suite").out.splitlines()[-1] == "2 recorded, 0 there already"
-    assert answered("record", "--suite").out == "0 recorded, 2 there already\n"
+    assert run_ok("record", "--suite").out.splitlines()[-1] == "2 recorded, 0 there already"
+    assert run_ok("record", "--suite").out == "0 recorded, 2 there already\n"
     monkeypatch.chdir(project / "stored")
-    ran = answered("check")
+    ran = run_ok("check")
     assert status(ran) == ["same", "same"]
     assert ran.out.endswith("2 checked: 2 same\n")
 
@@ -411,23 +411,23 @@ def test_a_suite_is_recorded_and_checked(project: Path, monkeypatch) -> None:
 def test_a_case_that_asks_something_else_differs(project: Path) -> None:
     """A suite that was edited after recording does not agree with what is stored."""
     (project / "robolin.toml").write_text(SUITE)
-    answered("record", "--suite")
+    run_ok("record", "--suite")
     (project / "robolin.toml").write_text(SUITE.replace("0.3, -0.7", "0.3, -0.8"))
     ran = robolin("check")
     assert ran.code == 1
     assert "option q: 0.3,-0.7 → 0.3,-0.8" in ran.out
     assert robolin("check", "--update").code == 1
-    answered("check")
+    run_ok("check")
 
 
 def test_the_tolerances_of_the_suite_as_it_is_count(project: Path) -> None:
     """A tolerance that the suite got after recording counts; one that is typed comes first."""
     (project / "robolin.toml").write_text(SUITE)
-    answered("record", "--suite")
+    run_ok("record", "--suite")
     edited("mass: 1.2", "mass: 1.20001")
     assert robolin("check").code == 1
     (project / "robolin.toml").write_text(f"rtol = 0.1\n{SUITE}")
-    answered("check")
+    run_ok("check")
     assert robolin("check", "--rtol", "0").code == 1
 
 
@@ -463,7 +463,7 @@ def test_digits_of_a_library_are_told() -> None:
     """A difference in numbers that NumPy's solvers had a part in comes with that explanation."""
 
     def notes(*words: str) -> list[str]:
-        answered("record", *words, "-o", "a.npz")
+        run_ok("record", *words, "-o", "a.npz")
         text = Path("arm.yaml").read_text()
         edited("mass: 1.2", "mass: 1.3")
         ran = robolin("check", "a.npz")
@@ -545,7 +545,7 @@ def test_one_part_in_a_million_is_found_and_named(tmp_path: Path) -> None:
         f"--{name}={','.join(str(x) for x in np.linspace(a, b, 7))}"
         for name, a, b in (("q", 0.3, -1.1), ("qd", -0.8, 0.9), ("qdd", 0.5, -0.4))
     ]
-    answered("record", "inverse", str(arm), *state, "-o", str(stored))
+    run_ok("record", "inverse", str(arm), *state, "-o", str(stored))
     changes = single_changes()
     quantities = {quantity for _, quantity, _ in changes}
     assert quantities == {"mass", "com", "inertia", "origin", "axis", "damping"}
@@ -573,7 +573,7 @@ def test_threads_chunks_and_width_change_nothing(
     """
     for form in ("npz", "csv"):
         words = ["linearize-forward", "arm.yaml", "--trajectory", "motion.csv", "--jobs", "1"]
-        answered("record", *words, "-o", f"stored/m.{form}")
+        run_ok("record", *words, "-o", f"stored/m.{form}")
     ran = forced(width, "check", "stored/m.npz", "stored/m.csv", *how)
     assert (ran.code, ran.err) == (0, "")
     assert status(ran) == ["same", "same"]
@@ -614,13 +614,13 @@ def test_fifty_results_over_ten_arms_take_little_work(tmp_path: Path, monkeypatc
         for verb, damping in zip(verbs, cycle(("true", "false") if i % 2 else ("false", "true")))
     ]
     Path("robolin.toml").write_text("\n".join(cases))
-    answered("record", "--suite")
+    run_ok("record", "--suite")
     read = [
-        calls_counted(monkeypatch, module, name)
+        count_calls(monkeypatch, module, name)
         for module, name in ((urdf_reader, "read_urdf"), (yaml_arm, "read_yaml"))
     ]
-    compiled = calls_counted(monkeypatch, kernels, "_compiled")
-    ran = answered("check")
+    compiled = count_calls(monkeypatch, kernels, "_compiled")
+    ran = run_ok("check")
     assert 10 <= sum(map(len, read)) <= 50
     assert not compiled
     assert ran.out.endswith("50 checked: 50 same\n")
@@ -640,8 +640,8 @@ def test_the_entry_point_checks(project: Path) -> None:
 def test_sliding_joints_have_their_own_units(project: Path) -> None:
     """On an arm with both kinds of joints every entry is told in the unit of its joint."""
     edited("name: elbow, type: revolute", "name: elbow, type: prismatic")
-    answered("record", "mass-matrix", "arm.yaml", "-o", "m.npz")
-    answered("record", "inverse", "arm.yaml", "--q", "0.3,0.2", "--qdd", "1,1", "-o", "t.npz")
+    run_ok("record", "mass-matrix", "arm.yaml", "-o", "m.npz")
+    run_ok("record", "inverse", "arm.yaml", "--q", "0.3,0.2", "--qdd", "1,1", "-o", "t.npz")
     edited("mass: 1.2", "mass: 1.3")
     ran = robolin("check", "m.npz", "t.npz", "--format", "json")
     units = {

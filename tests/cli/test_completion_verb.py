@@ -19,7 +19,7 @@ from click.shell_completion import BashComplete
 
 from robolin.cli.group import group
 from robolin.description import robot_source
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 def completed(*words: str) -> list[str]:
@@ -70,7 +70,7 @@ def test_what_is_offered(here, words, offered):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_asks_robolin(shell):
     """The script of each shell asks the command itself, by the variable it looks for."""
-    text = answered("completion", shell).out
+    text = run_ok("completion", shell).out
     assert "_ROBOLIN_COMPLETE" in text
     assert "robolin" in text
 
@@ -86,7 +86,7 @@ def test_an_unknown_shell_is_refused():
 def test_bash_reads_the_script(tmp_path):
     """The script is one that bash accepts, and it names a function to complete with."""
     script = tmp_path / "robolin.bash"
-    script.write_text(answered("completion", "bash").out)
+    script.write_text(run_ok("completion", "bash").out)
     command = f"source {script} && complete -p robolin"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_bash_completes_what_stands_behind_its_word_breaks(tmp_path, typed, aske
     fake.write_text(f'#!/bin/sh\nprintf "%s" "$COMP_WORDS" > {tmp_path}/asked\necho "{answer}"\n')
     fake.chmod(0o755)
     script = tmp_path / "robolin.bash"
-    script.write_text(answered("completion", "bash").out)
+    script.write_text(run_ok("completion", "bash").out)
     command = (
         f"source {script}; compopt() {{ :; }}; COMP_LINE='{typed}'; COMP_POINT=${{#COMP_LINE}}; "
         f'_robolin_completion {fake}; printf "%s" "${{COMPREPLY[*]}}"'
@@ -193,7 +193,7 @@ def test_no_shell_runs_what_a_name_contains(tmp_path, shell, quote):
     if quote and shell != "bash":
         pytest.skip("zsh and fish know by themselves in which quotes they are")
     (tmp_path / "arm.yaml").write_text(with_joint(HOSTILE))
-    (tmp_path / "script").write_text(answered("completion", shell).out)
+    (tmp_path / "script").write_text(run_ok("completion", shell).out)
     command = tmp_path / "bin/robolin"
     command.parent.mkdir()
     real = f"exec {sys.executable} -c 'from robolin.cli.entry_point import run; run()'"

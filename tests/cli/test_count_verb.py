@@ -9,7 +9,7 @@ import pytest
 
 from robolin.cli.commands.count_verb import COUNTED_VERBS, command
 from robolin.queries.verbs import VERBS
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 # a slide, and a hinge that follows it
 GEARED = """\
@@ -46,8 +46,8 @@ def geared(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("verb", list(COUNTED_VERBS))
 def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
     """A verb that can answer an arm with a follower can be counted on it."""
-    assert answered("count", verb, "panda-fingers").out
-    assert json.loads(answered("count", verb, geared, "--format", "json").out)["algorithms"]
+    assert run_ok("count", verb, "panda-fingers").out
+    assert json.loads(run_ok("count", verb, geared, "--format", "json").out)["algorithms"]
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,17 @@ def test_sines_are_those_of_joints_that_turn(
     verb: str, args: list[str], joints: str, sines: str
 ) -> None:
     """Sliding joints need no sine, and one of a thing is not told in the plural."""
-    text = answered("count", verb, *args).out
+    text = run_ok("count", verb, *args).out
     assert joints in text
     assert sines in text
-    document = json.loads(answered("count", verb, *args, "--format", "json").out)
+    document = json.loads(run_ok("count", verb, *args, "--format", "json").out)
     told = {row["kinematics"]["sines_and_cosines"] for row in document["algorithms"]}
     assert told == {int(sines.split()[0])}
 
 
 def test_followers_are_placed_but_are_no_joints_of_their_own(geared: Path) -> None:
     """A follower that turns needs its sine, while only its leader is a joint to the user."""
-    document = json.loads(answered("count", "inverse", geared, "--format", "json").out)
+    document = json.loads(run_ok("count", "inverse", geared, "--format", "json").out)
     assert document["joints"] == 1
     assert document["algorithms"][0]["kinematics"]["sines_and_cosines"] == 1
 
@@ -103,14 +103,14 @@ def test_model_flags_are_those_of_every_verb(tmp_path: Path) -> None:
     """A rotor or a load costs operations, and the answer goes to a file like any report."""
 
     def additions(*flags: str) -> int:
-        document = json.loads(answered("count", "inverse", "ur5", "--format=json", *flags).out)
+        document = json.loads(run_ok("count", "inverse", "ur5", "--format=json", *flags).out)
         return document["algorithms"][0]["additions"]
 
     assert additions("--armature", "elbow_joint=0.1") > additions()
     assert additions("--wrench", "tool0=0,0,1,0,0,0") > additions()
-    answered("count", "inverse", "ur5", "-o", tmp_path / "cost.json")
+    run_ok("count", "inverse", "ur5", "-o", tmp_path / "cost.json")
     stored = json.loads((tmp_path / "cost.json").read_text("utf-8"))
-    assert stored == json.loads(answered("count", "inverse", "ur5", "--format=json").out)
+    assert stored == json.loads(run_ok("count", "inverse", "ur5", "--format=json").out)
 
 
 @pytest.mark.parametrize("flag", ["--gravity=0", "--strict", "--floating-base", "--tip=x"])
@@ -125,5 +125,5 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
 @pytest.mark.slow
 def test_algorithms_that_invert_bodies_are_not_counted_on_a_floating_base() -> None:
     """What the library refuses to run on an arm has no cost there."""
-    assert "all bodies" in answered("count", "forward", "ur5").out
-    assert "all bodies" not in answered("count", "forward", "ur5", "--floating-base").out
+    assert "all bodies" in run_ok("count", "forward", "ur5").out
+    assert "all bodies" not in run_ok("count", "forward", "ur5", "--floating-base").out

@@ -10,7 +10,7 @@ import pytest
 
 import robolin as library
 from robolin.analysis.identification import random_configurations
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 CART_POLE = """\
 robolin: 1
@@ -26,7 +26,7 @@ links:
 
 def test_golden_arm() -> None:
     """One configuration: its curvature and its one independent symbol, as the library has them."""
-    ran = answered("diagonalize", "two-link", "--curvature", "--symbols", "--q", "0.3,-0.7")
+    ran = run_ok("diagonalize", "two-link", "--curvature", "--symbols", "--q", "0.3,-0.7")
     found = library.curvature(library.load("two-link"), [0.3, -0.7])
 
     symbol = "riemann/shoulder/elbow/shoulder/elbow"
@@ -38,7 +38,7 @@ def test_golden_arm() -> None:
 def test_samples_say_where_the_largest_symbol_is() -> None:
     """The contract has the verdict, the largest symbol with its joints and row, and the count."""
     asked = ("diagonalize", "ur5", "--curvature", "--samples", "6", "--seed", "2")
-    answer = json.loads(answered(*asked, "--format", "json").out)
+    answer = json.loads(run_ok(*asked, "--format", "json").out)
     arm = library.load("ur5")
     found = library.curvature(arm, random_configurations(arm, 6, 2))
 
@@ -48,31 +48,31 @@ def test_samples_say_where_the_largest_symbol_is() -> None:
     assert f"R({', '.join(found.largest)}) = " in contract["largest symbol"]
     assert contract["largest symbol"].endswith(f"in row {found.at[0] + 1}")
     np.testing.assert_array_equal(answer["results"]["curvature"], found.relative)
-    assert answered(*asked).out == answered(*asked).out
+    assert run_ok(*asked).out == run_ok(*asked).out
 
 
 def test_a_flat_arm_is_an_answer(tmp_path: Path) -> None:
     """A cart with a pole is flat; that ends with exit code 0, as any other answer does."""
     path = tmp_path / "cart-pole.yaml"
     path.write_text(CART_POLE)
-    table = answered("diagonalize", path, "--curvature", "--samples", "9", "--format", "table").out
+    table = run_ok("diagonalize", path, "--curvature", "--samples", "9", "--format", "table").out
 
     assert "flat in all 9 configurations looked at" in table
     assert "not flat" not in table
-    ran = answered("diagonalize", path, "--curvature")
+    ran = run_ok("diagonalize", path, "--curvature")
     assert "flat in the one configuration looked at" in ran.err
 
 
 def test_numbers_come_with_the_verdict() -> None:
     """CSV has no room for it, so stderr says it; a table has it above."""
     told = "not flat: no coordinates make the mass matrix diagonal everywhere"
-    assert told in answered("diagonalize", "two-link", "--curvature").err
-    assert not answered("diagonalize", "two-link", "--curvature", "--format", "table").err
+    assert told in run_ok("diagonalize", "two-link", "--curvature").err
+    assert not run_ok("diagonalize", "two-link", "--curvature", "--format", "table").err
 
 
 def test_one_joint_is_flat() -> None:
     """A single joint has no curvature anywhere, which one configuration is enough to tell."""
-    ran = answered("diagonalize", "two-link", "--lock", "elbow=0", "--curvature")
+    ran = run_ok("diagonalize", "two-link", "--lock", "elbow=0", "--curvature")
     assert "note: flat: one joint has no curvature" in ran.err
 
 
@@ -80,7 +80,7 @@ def test_one_joint_is_flat() -> None:
 def test_files(tmp_path: Path, extension: str) -> None:
     """Every kind of file takes the answer."""
     path = tmp_path / f"curvature.{extension}"
-    answered("diagonalize", "two-link", "--curvature", "--symbols", "--samples", "3", "-o", path)
+    run_ok("diagonalize", "two-link", "--curvature", "--symbols", "--samples", "3", "-o", path)
 
     assert path.stat().st_size > 0
     if extension == "npz":
@@ -93,7 +93,7 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
     """Configurations may come from a trajectory, whose time goes along."""
     path = tmp_path / "poses.csv"
     path.write_text("time,q1,q2\n0,0.3,-0.7\n1,0.3,1.5\n")
-    ran = answered("diagonalize", "two-link", "--curvature", "--trajectory", path)
+    ran = run_ok("diagonalize", "two-link", "--curvature", "--trajectory", path)
 
     expected = library.curvature(library.load("two-link"), [[0.3, -0.7], [0.3, 1.5]]).relative
     assert [row[0] for row in ran.numbers] == [0.0, 1.0]

@@ -13,7 +13,7 @@ import pytest
 
 import robolin as robolin_library
 from robolin.description.robot_source import bundled_path
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def heavier(tmp_path: Path) -> Path:
 
 def test_nothing_differs() -> None:
     """An arm does not differ from itself: exit code 0."""
-    assert answered("diff", "panda", "panda").out == "nothing differs\n"
+    assert run_ok("diff", "panda", "panda").out == "nothing differs\n"
 
 
 def test_differences_are_a_table(heavier: Path) -> None:
@@ -104,7 +104,7 @@ def test_torques_are_compared_joint_by_joint(heavier: Path, tmp_path: Path) -> N
 def test_the_same_figures_give_the_same_torques(tmp_path: Path) -> None:
     """An arm beside itself has nothing to tell."""
     motion = _motion(tmp_path / "motion.csv")
-    ran = answered("diff", "panda", "panda", "--torques", motion)
+    ran = run_ok("diff", "panda", "panda", "--torques", motion)
     assert "the torques are the same" in ran.out
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import robolin as library
 from robolin.core.quaternions import quaternion_from_rpy
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 PARTS = ("rx", "ry", "rz", "x", "y", "z")
 BASE = [f"base:{part}" for part in PARTS]
@@ -35,10 +35,10 @@ links:
 
 def test_rows_and_columns_have_names() -> None:
     """Every freedom is a column of the answer, in the order turns, slides, joints."""
-    ran = answered("inverse", "two-link", "--floating-base")
+    ran = run_ok("inverse", "two-link", "--floating-base")
     joints = [*BASE, "shoulder", "elbow"]
     assert ran.rows[0] == [f"{name}/effort" for name in joints]
-    ran = answered("mass-matrix", "two-link", "--floating-base")
+    ran = run_ok("mass-matrix", "two-link", "--floating-base")
     assert ran.rows[0] == [f"mass_matrix/{row}/{column}" for row in joints for column in joints]
 
 
@@ -52,7 +52,7 @@ def test_a_quaternion_stands_for_the_angles() -> None:
     values = (LONG * quaternion_from_rpy(rpy)).tolist()
     quaternion = ",".join(f"base:q{c}={x!r}" for c, x in zip("xyzw", values, strict=True))
     with_angles, with_quaternion = (
-        answered("inverse", "panda", "--floating-base", "--q", f"{q},base:x=2")
+        run_ok("inverse", "panda", "--floating-base", "--q", f"{q},base:x=2")
         for q in (angles, quaternion)
     )
     np.testing.assert_allclose(with_quaternion.numbers, with_angles.numbers, rtol=0, atol=1e-12)
@@ -98,7 +98,7 @@ def test_quaternions_in_a_trajectory(tmp_path: Path) -> None:
     """A file may have quaternion columns in place of angles; a note says so."""
     columns, q = motion()
     file = sheet(tmp_path / "motion.csv", columns)
-    ran = answered("inverse", "two-link", "--floating-base", "--trajectory", file)
+    ran = run_ok("inverse", "two-link", "--floating-base", "--trajectory", file)
     expected = library.inverse(library.load("two-link", floating_base=True), q, 0.0, 0.0)
     np.testing.assert_allclose(ran.numbers, expected, rtol=0, atol=1e-13)
     assert "the angles of 'base' come from its quaternion" in ran.err
@@ -114,7 +114,7 @@ def test_a_quaternion_that_is_none(tmp_path: Path) -> None:
     ran = robolin(*asked)
     assert ran.code == 3
     assert f"{file}:4, row 3: the quaternion of joint 'base' has length" in ran.err
-    ran = answered(*asked, "--on-bad-row", "nan")
+    ran = run_ok(*asked, "--on-bad-row", "nan")
     bad = np.isnan(ran.numbers).all(axis=1)
     assert bad.tolist() == [False, False, True, False, False]
 
@@ -152,11 +152,11 @@ def test_planar_and_floating_joints_in_a_file(tmp_path: Path) -> None:
     drop = [f"drop:{part}" for part in PARTS]
     assert arm.joint_names == ("drive:x", "drive:y", "drive:rz", "mast", *drop)
     # steady driving on a straight line takes what the damping takes
-    ran = answered("inverse", file, "--qd", "drive:x=2", "--gravity", "0")
+    ran = run_ok("inverse", file, "--qd", "drive:x=2", "--gravity", "0")
     assert ran.numbers[0][0] == pytest.approx(1.0)
     assert np.abs(ran.numbers[0][1:]).max() <= 1e-13
     # the body's x turns with it: the same twist is another direction in the plane
-    ran = answered("inverse", file, "--q", "drive:rz=90deg", "--qdd", "drive:x=1", "--gravity", "0")
+    ran = run_ok("inverse", file, "--q", "drive:rz=90deg", "--qdd", "drive:x=1", "--gravity", "0")
     assert ran.numbers[0][0] == pytest.approx(6.5)
     assert ran.numbers[0][1] == pytest.approx(0.0, abs=1e-13)
 
@@ -179,7 +179,7 @@ def test_a_freedom_without_inertia_cannot_be_locked() -> None:
 
 def test_links_are_bodies() -> None:
     """--links lists the links of the description, none that stands for a freedom."""
-    ran = answered("forward", "panda", "--floating-base", "--links", "--format", "json")
+    ran = run_ok("forward", "panda", "--floating-base", "--links", "--format", "json")
     arm = library.load("panda", floating_base=True)
     found = json.loads(ran.out)["results"]["link_acceleration"]
     assert arm.link_names == tuple(f"panda_link{i}" for i in range(8))
@@ -190,7 +190,7 @@ def test_links_are_bodies() -> None:
 def test_curvature_along_twists() -> None:
     """Symbols are named by the freedoms of the base as by joints, and are the library's."""
     asked = ("diagonalize", "two-link", "--base-joint", "planar", "--armature", "base:rz=0.5")
-    ran = answered(*asked, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
+    ran = run_ok(*asked, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
     arm = library.load("two-link", base_joint="planar", armature={"base:rz": 0.5})
     found = library.curvature(arm, [0.0, 0.0, 0.4, 0.0, -0.7])
     at = ran.rows[0].index("riemann/base:rz/elbow/base:rz/elbow")
@@ -201,7 +201,7 @@ def test_curvature_along_twists() -> None:
 
 def test_inspect_tells_of_the_base() -> None:
     """The tree, the joints and the links show the floating joint once, by its own name."""
-    ran = answered("inspect", "panda", "--floating-base", "--format", "json")
+    ran = run_ok("inspect", "panda", "--floating-base", "--format", "json")
     found = json.loads(ran.out)
     assert found["tree"][:2] == ["world", "└─ panda_link0 0.629769 kg  (base: floating)"]
     assert found["links"][0]["joint"] == "base"

@@ -12,7 +12,7 @@ from robolin.cli.group import group
 from robolin.queries.option_specs import MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
 from robolin.version import __version__
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 SUMMARIES = {name: verb.summary for name, verb in VERBS.items()}
 CONTEXT = click.Context(group)
@@ -27,7 +27,7 @@ def command(verb: str) -> click.Command:
 @pytest.mark.parametrize("verb", SUMMARIES)
 def test_help_of_every_verb_has_summary_usage_and_example(verb: str) -> None:
     """The page names the verb's usage, says what it is for, and shows a command to copy."""
-    page = answered(verb, "--help").out
+    page = run_ok(verb, "--help").out
 
     assert page.startswith(f"Usage: robolin {verb} ")
     assert re.search(r"\n\n  [A-Z].*\.\n", page)
@@ -42,12 +42,12 @@ def test_the_list_of_verbs_says_what_each_page_says(verb: str) -> None:
 
 def test_the_group_lists_every_verb() -> None:
     """`robolin --help` and `robolin -h` show all verbs with their summaries."""
-    page = answered("--help").out
+    page = run_ok("--help").out
 
     for verb, summary in SUMMARIES.items():
         assert f"  {verb} " in page
         assert summary.split()[0] in page
-    assert answered("-h").out == page
+    assert run_ok("-h").out == page
 
 
 def test_every_flag_is_explained() -> None:
@@ -72,7 +72,7 @@ def test_the_same_flag_means_the_same_everywhere() -> None:
 
 def test_help_is_plain_ascii() -> None:
     """A help page can be shown by any terminal."""
-    assert all(answered(verb, "--help").out.isascii() for verb in SUMMARIES)
+    assert all(run_ok(verb, "--help").out.isascii() for verb in SUMMARIES)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_examples_on_bundled_arms_run(
 ) -> None:
     """Every example that names a bundled arm and no file of results works as printed."""
     monkeypatch.chdir(tmp_path)
-    for line in re.findall(r"^    robolin (.*)$", answered(verb, "--help").out, re.MULTILINE):
+    for line in re.findall(r"^    robolin (.*)$", run_ok(verb, "--help").out, re.MULTILINE):
         words = line.partition(" > ")[0].split()
         # what is checked has to be stored first: tests/docs runs docs/ci.md
         stored = words[0] in ("check", "record")
@@ -91,12 +91,12 @@ def test_examples_on_bundled_arms_run(
         # docs/verify.md has an arm verified in as many states as it is by default
         words += ["--samples", "1"] if words[0] == "verify" else []
         if not stored and "arm.urdf" not in words and "-o" not in words:
-            answered(*words)
+            run_ok(*words)
 
 
 def test_version() -> None:
     """The version is one line."""
-    assert answered("--version").out == f"robolin {__version__}\n"
+    assert run_ok("--version").out == f"robolin {__version__}\n"
 
 
 def test_no_arguments_show_the_help_on_stderr() -> None:
@@ -104,7 +104,7 @@ def test_no_arguments_show_the_help_on_stderr() -> None:
     ran = robolin()
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == answered("--help").out
+    assert ran.err == run_ok("--help").out
 
 
 @pytest.mark.parametrize(

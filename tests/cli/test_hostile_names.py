@@ -14,7 +14,7 @@ import pytest
 
 from robolin.io.provenance_writer import with_checksum
 from robolin.queries.verbs import VERBS
-from tests.cli.command import CommandRun, answered, robolin
+from tests.cli.command import CommandRun, robolin, run_ok
 
 # colours, a line that GitHub takes for a command, a carriage return, a bell, the one-byte form
 # of a terminal's escape, a line separator, and text from right to left
@@ -264,7 +264,7 @@ def test_stored_results_with_hostile_texts(form: str) -> None:
     Each text is met by every form, alone by two of them and beside another result, either way
     round, by one.
     """
-    answered("record", "inverse", "arm.yaml", "--q", "0.1,0.2", "-o", "st.json")
+    run_ok("record", "inverse", "arm.yaml", "--q", "0.1,0.2", "-o", "st.json")
     held = json.loads(Path("st.json").read_text())
     meta = {key: value for key, value in held["meta"].items() if key != "sha256"}
     for count, other in enumerate(_changed(meta)):

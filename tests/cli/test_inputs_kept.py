@@ -20,7 +20,7 @@ from robolin import States, answer, answer_stream, load, write
 from robolin.cli.flags.flag import OUTPUTS, VerbCommand
 from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS
-from tests.cli.command import START, answered, environment, robolin
+from tests.cli.command import START, environment, robolin, run_ok
 
 MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n1,0.3,0.4\n"
 
@@ -95,8 +95,8 @@ def _make_inputs() -> None:
     Path("t.csv").write_text(MOTION)
     Path("known.json").write_text('{"format": 1, "findings": []}')
     Path("set.toml").write_text('[validate]\nbaseline = "known.json"\n')
-    answered("record", "inverse", "arm.xml", "--trajectory", "t.csv", "-o", "st.json")
-    answered("record", "inverse", "arm.xml", "--trajectory", "t.csv", "-o", "st2.csv")
+    run_ok("record", "inverse", "arm.xml", "--trajectory", "t.csv", "-o", "st.json")
+    run_ok("record", "inverse", "arm.xml", "--trajectory", "t.csv", "-o", "st2.csv")
     case = '[[case]]\nverb = "inverse"\narm = "arm.xml"\ntrajectory = "t.csv"\nstored = "st.json"\n'
     Path("suite.toml").write_text(case)
     Path("robolin.toml").write_text(case)
@@ -203,13 +203,13 @@ def test_two_outputs_are_two_files(project: Path) -> None:
 def test_other_files_are_replaced(project: Path, line: str) -> None:
     """What is no input is written, again and again."""
     for _ in range(2):
-        answered(*line.split())
+        run_ok(*line.split())
 
 
 def test_a_copy_is_another_file(project: Path) -> None:
     """Only the same file is refused, not one with the same content."""
     Path("copy.csv").write_text(MOTION)
-    answered("inverse", "arm.xml", "--trajectory", "t.csv", "-o", "copy.csv")
+    run_ok("inverse", "arm.xml", "--trajectory", "t.csv", "-o", "copy.csv")
 
 
 @pytest.mark.parametrize("ask", [answer, answer_stream])

@@ -11,7 +11,7 @@ import pytest
 
 import robolin as library
 from robolin.checking.recorded_question import frame_in_contract
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 Q = [0.3, -1.0, 1.2, 0.4, 0.9, 0.1]
 QD = [0.5, -0.2, 0.9, 0.3, -0.8, 0.1]
@@ -23,7 +23,7 @@ TORQUE = ["--tau", ",".join(map(repr, TAU))]
 
 
 def document(*args: str | Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(answered(*args, "--format", "json").out)
+    found: dict[str, Any] = json.loads(run_ok(*args, "--format", "json").out)
     return found
 
 
@@ -87,7 +87,7 @@ def test_the_frames_own_axes() -> None:
 
 def test_columns_are_named_by_direction_and_joint() -> None:
     """CSV columns tell the row of the Jacobian and the joint."""
-    header = answered("jacobian", "two-link").rows[0]
+    header = run_ok("jacobian", "two-link").rows[0]
 
     assert header[:12] == [f"jacobian/{row}/{joint}" for row in SPATIAL for joint in JOINTS]
     assert header[18:24] == [f"twist/{row}" for row in SPATIAL]
@@ -99,7 +99,7 @@ JOINTS = ("shoulder", "elbow")
 
 def test_the_table_shows_the_jacobian_as_a_matrix() -> None:
     """One row per direction, one column per joint, and no word 'joint' beside directions."""
-    table = answered("jacobian", "two-link", "--q", "0.3,-0.7", "--format", "table").out
+    table = run_ok("jacobian", "two-link", "--q", "0.3,-0.7", "--format", "table").out
     lines = [line.rstrip() for line in table.splitlines()]
     start = lines.index("jacobian [rad/s or m/s per rad/s]")
 
@@ -131,7 +131,7 @@ def columns(trajectory: Path) -> tuple[np.ndarray, np.ndarray]:
 def test_trajectories_in_every_form(trajectory: Path, tmp_path: Path, suffix: str) -> None:
     """Every row of a file, written to every kind of file."""
     target = tmp_path / f"jacobians{suffix}"
-    answered("jacobian", "ur5", "--trajectory", trajectory, "--frame", "tool0", "-o", target)
+    run_ok("jacobian", "ur5", "--trajectory", trajectory, "--frame", "tool0", "-o", target)
     q, qd = columns(trajectory)
     true = library.jacobian(library.load("ur5"), q, qd, frame="tool0").jacobian
     if suffix == ".npz":
@@ -158,29 +158,29 @@ def test_a_singular_row_is_refused_or_left_out(trajectory: Path, tmp_path: Path)
     assert "motion.csv:5" in refused.err
     assert not target.exists()
 
-    answered(*asked, "-o", str(target), "--on-bad-row", "nan")
+    run_ok(*asked, "-o", str(target), "--on-bad-row", "nan")
     missing = np.isnan(np.load(target)["operational_inertia"]).any(axis=(1, 2))
     assert missing.tolist() == [row == 3 for row in range(10)]
-    answered("jacobian", "ur5", "--trajectory", trajectory, "--operational-space-inverse", *TOOL)
+    run_ok("jacobian", "ur5", "--trajectory", trajectory, "--operational-space-inverse", *TOOL)
 
 
 @pytest.mark.parametrize("args", [["jacobian"], ["forward", "--tip-acceleration"]], ids=" ".join)
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_frame_that_nobody_named_is_told(args: list[str], form: str) -> None:
     """Columns do not tell the frame, so a note does, unless the user named it."""
-    ran = answered(args[0], "two-link", "--format", form, *args[1:])
+    ran = run_ok(args[0], "two-link", "--format", form, *args[1:])
     assert "the frame is 'tip'" in ran.err
 
 
 def test_a_frame_that_was_named_needs_no_note() -> None:
     """Whoever named a frame is not told of it."""
-    assert "frame" not in answered("jacobian", "two-link", "--frame", "lower").err
+    assert "frame" not in run_ok("jacobian", "two-link", "--frame", "lower").err
 
 
 def test_an_answer_stored_before_frames_had_to_be_named_is_checked(tmp_path: Path) -> None:
     """A stored result is asked again about the frame its contract tells."""
     stored = tmp_path / "stored.json"
-    answered("jacobian", "two-link", "-o", stored)
+    run_ok("jacobian", "two-link", "-o", stored)
     assert robolin("check", stored).code == 0
     told = frame_in_contract(json.loads(stored.read_text())["meta"])
     assert told == {"frame": "tip"}
@@ -203,7 +203,7 @@ def test_arms_with_grippers_are_answered_and_the_contract_says_how() -> None:
 
 def test_few_joints_are_noted() -> None:
     """Where fewer than six joints move the frame a note says what is not there."""
-    ran = answered("jacobian", "two-link", "--operational-space", "--format", "json")
+    ran = run_ok("jacobian", "two-link", "--operational-space", "--format", "json")
     found = json.loads(ran.out)["results"]
 
     assert "fewer than six joints move 'tip'" in ran.err

@@ -14,18 +14,18 @@ import pytest
 import robolin as library
 from robolin.display.terminal import progress, show
 from robolin.display.terminal.progress import RowProgress
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 Q = ("--q", "0.3,-0.7")
 
 
 def test_only_some_arrays_are_shown() -> None:
     """--only leaves the arrays it names, in every form of standard output."""
-    whole = answered("linearize-forward", "two-link", *Q)
-    some = answered("linearize-forward", "two-link", *Q, "--only", "dqdd_dq", "--only", "qdd")
+    whole = run_ok("linearize-forward", "two-link", *Q)
+    some = run_ok("linearize-forward", "two-link", *Q, "--only", "dqdd_dq", "--only", "qdd")
     kept = [i for i, name in enumerate(whole.rows[0]) if "dqdd_d" not in name or "dqdd_dq/" in name]
     assert some.rows == [[row[i] for i in kept] for row in whole.rows]
-    table = answered("linearize-forward", "two-link", *Q, "--only", "qdd", "--format", "table").out
+    table = run_ok("linearize-forward", "two-link", *Q, "--only", "qdd", "--format", "table").out
     assert "qdd [rad/s²]" in table
     assert "dqdd" not in table
 
@@ -57,7 +57,7 @@ def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> N
     lines = [f"{0.1 * i},{a},{b}" for i, (a, b) in enumerate(q)]
     motion.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]))
     asked = ("mass-matrix", "two-link", "--trajectory", motion, "--chunk-rows", chunk)
-    found = json.loads(answered(*asked, "--summary", "--format", "json").out)
+    found = json.loads(run_ok(*asked, "--summary", "--format", "json").out)
     values = library.mass_matrix(library.load("two-link"), q)
     (told,) = found["arrays"]
     names = ("shoulder", "elbow")
@@ -68,14 +68,14 @@ def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> N
         assert told[key]["entry"] == f"mass_matrix/{names[i]}/{names[j]}"
         assert told[key]["row"] == row + 1
     file = tmp_path / "m.npz"
-    shown = answered(*asked, "--summary", "-o", file).out
+    shown = run_ok(*asked, "--summary", "-o", file).out
     assert "10 rows" in shown
     assert np.array_equal(np.load(file)["mass_matrix"], values)
 
 
 def test_inspect_tells_where_the_mass_is() -> None:
     """Centres of mass and inertias stand in the report of an arm."""
-    shown = answered("inspect", "two-link").out
+    shown = run_ok("inspect", "two-link").out
     link = library.load("two-link").links[0]
     lines = shown.partition("Centres of mass")[2].splitlines()
     row = next(line.split() for line in lines if "upper" in line)

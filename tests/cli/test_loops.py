@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 def asked(*args: str) -> dict[str, list[float]]:
     """The arrays of an answer."""
-    return json.loads(answered(*args, "--format", "json").out)["results"]
+    return json.loads(run_ok(*args, "--format", "json").out)["results"]
 
 
 def closed() -> tuple[library.Arm, library.Closed]:
@@ -36,7 +36,7 @@ def test_forward_gives_the_forces_of_closures() -> None:
 
 def test_columns_carry_the_names_of_closures() -> None:
     """CSV names the joint, or the closure and its component."""
-    ran = answered("forward", "four-bar")
+    ran = run_ok("forward", "four-bar")
     assert ran.rows[0][3:7] == ["lam/pin/fx", "lam/pin/fy", "lam/pin/fz", "rank"]
 
 
@@ -80,9 +80,9 @@ def test_changes_are_closed_too() -> None:
 
 def test_trees_are_said_to_be_trees() -> None:
     """count and jacobian are about the tree of an arm with loops, and tell."""
-    assert "3 joints, its loops left open" in answered("count", "forward", "four-bar").out
+    assert "3 joints, its loops left open" in run_ok("count", "forward", "four-bar").out
     args = ("jacobian", "four-bar", "--frame", "rocker", "--format", "json")
-    contract = json.loads(answered(*args).out)["meta"]["contract"]
+    contract = json.loads(run_ok(*args).out)["meta"]["contract"]
     assert "as in the tree" in contract["loops"]
 
 
@@ -126,15 +126,15 @@ def test_what_is_refused(args: tuple[str, ...], code: int, says: str, hint: str)
 @pytest.mark.parametrize("verb", ["inverse", "mass-matrix", "linearize-inverse", "diagonalize"])
 def test_open_loops_make_every_verb_work(verb: str) -> None:
     """--open-loops leaves the tree, and the contract says that it did."""
-    ran = answered(verb, "four-bar", "--open-loops", "--format", "json")
+    ran = run_ok(verb, "four-bar", "--open-loops", "--format", "json")
     contract = json.loads(ran.out)["meta"]["contract"]
     assert contract["loops"] == "open (asked for): pin"
 
 
 def test_inspect_lists_closures() -> None:
     """Text and data tell what is held together."""
-    text = answered("inspect", "four-bar").out
-    found = json.loads(answered("inspect", "four-bar", "--format", "json").out)
+    text = run_ok("inspect", "four-bar").out
+    found = json.loads(run_ok("inspect", "four-bar", "--format", "json").out)
 
     assert "Closures of loops" in text
     assert found["loops"] == [
@@ -146,7 +146,7 @@ def test_inspect_lists_closures() -> None:
             "equations": 3,
         }
     ]
-    assert "Closures" not in answered("inspect", "two-link").out
+    assert "Closures" not in run_ok("inspect", "two-link").out
 
 
 def test_trajectories_are_closed_row_by_row(tmp_path: Path) -> None:
@@ -159,10 +159,10 @@ def test_trajectories_are_closed_row_by_row(tmp_path: Path) -> None:
     ran = robolin(*args)
     assert ran.code == 3
     assert "rows.csv:3" in ran.err
-    ran = answered(*args, "--close", "drive", "--on-bad-row", "nan")
+    ran = run_ok(*args, "--close", "drive", "--on-bad-row", "nan")
     rows = np.array(ran.numbers)
     np.testing.assert_allclose(rows[1, :3], library.forward(arm, state.q), rtol=1e-9)
-    tolerated = np.array(answered(*args, "--on-bad-row", "nan").numbers)
+    tolerated = np.array(run_ok(*args, "--on-bad-row", "nan").numbers)
     assert np.isfinite(tolerated[0]).all()
     assert np.isnan(tolerated[1:]).all()
 
@@ -173,7 +173,7 @@ def test_rows_without_sense_do_not_spoil_changes(tmp_path: Path) -> None:
     file.write_text("drive/position,knee/position,pivot/position\n0,0,0\nnan,0,0\n")
     change = ("--perturb", "dq=drive=1", "--close", "drive", "--on-bad-row", "nan")
     args = ("linearize-forward", "four-bar", "--trajectory", str(file), *change)
-    first, second = answered(*args).numbers
+    first, second = run_ok(*args).numbers
 
     alone = asked_row("linearize-forward", "four-bar", *change[:4])
     # rows have the accelerations and torques of their point besides
@@ -183,21 +183,21 @@ def test_rows_without_sense_do_not_spoil_changes(tmp_path: Path) -> None:
 
 
 def asked_row(*args: str) -> list[float]:
-    return answered(*args).numbers[0]
+    return run_ok(*args).numbers[0]
 
 
 def test_a_simulation_is_a_trajectory_of_closed_states(tmp_path: Path) -> None:
     """What simulate writes, forward reads, and finds on its closures with the same motion."""
     file = tmp_path / "motion.csv"
     start = ("--q", "drive=0.5", "--close", "drive")
-    answered("simulate", "four-bar", *start, "--duration", "0.01", "-o", str(file))
+    run_ok("simulate", "four-bar", *start, "--duration", "0.01", "-o", str(file))
     moved = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
-    found = answered("forward", "four-bar", "--trajectory", str(file))
+    found = run_ok("forward", "four-bar", "--trajectory", str(file))
 
     np.testing.assert_allclose(
         [row[1] for row in found.numbers], moved["drive/acceleration"], rtol=1e-12
     )
-    ran = answered(
+    ran = run_ok(
         "simulate",
         "four-bar",
         *start,

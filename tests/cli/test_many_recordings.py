@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.batch.some_recordings import ROWS, SIZES, write_recordings
-from tests.cli.command import START, answered, environment, robolin
+from tests.cli.command import START, environment, robolin, run_ok
 
 
 @pytest.fixture
@@ -25,36 +25,36 @@ ASK = ("inverse", "two-link", "--trajectory", "run_*", "--trajectory", "c.npz", 
 
 def test_a_table_has_a_column_that_counts_recordings(logs: Path) -> None:
     """Without a file the answer is CSV whose rows say which recording they are of."""
-    ran = answered(*ASK)
+    ran = run_ok(*ASK)
     assert ran.rows[0] == ["time", "source", "shoulder/effort", "elbow/effort"]
     counts = [row[1] for row in ran.rows[1:]]
     assert [counts.count(str(i)) for i in range(len(SIZES))] == list(SIZES.values())
-    one = answered("inverse", "two-link", "--trajectory", "run_2/a.csv", "-q")
+    one = run_ok("inverse", "two-link", "--trajectory", "run_2/a.csv", "-q")
     second = [[row[0], *row[2:]] for row in ran.rows[1:] if row[1] == "2"]
     assert second == one.rows[1:]
 
 
 def test_a_folder_has_a_result_for_each(logs: Path) -> None:
     """Files are named after the recordings, in their own formats, and can be checked."""
-    answered(*ASK, "-o", "out/")
+    run_ok(*ASK, "-o", "out/")
     for name in SIZES:
         assert (logs / "out" / name).exists()
-    answered("check", "out/run_2/a.csv", "--root", "run_2")
-    assert answered("status", "out").out.splitlines()[1].endswith("4 parts of 4 recordings: 4 done")
+    run_ok("check", "out/run_2/a.csv", "--root", "run_2")
+    assert run_ok("status", "out").out.splitlines()[1].endswith("4 parts of 4 recordings: 4 done")
 
 
 @pytest.mark.slow
 def test_parts_go_on_and_are_put_together(logs: Path) -> None:
     """Shards, a run that goes on and a merge give the bytes of one command."""
-    answered(*ASK, "-o", "all.npz")
+    run_ok(*ASK, "-o", "all.npz")
     how = ("-o", "out", "--part-rows", "50", "--format", "npz")
-    answered(*ASK, *how, "--shard", "2/2")
+    run_ok(*ASK, *how, "--shard", "2/2")
     ran = robolin("status", "out", "--shards", "2", "--format", "json")
     assert ran.code == 1
     assert json.loads(ran.out)["shards"] == {"1": 4}
     assert robolin("merge", "out", "-o", "merged.npz").code == 3
-    answered(*ASK, *how, "--resume")
-    answered("merge", "out", "-o", "merged.npz")
+    run_ok(*ASK, *how, "--resume")
+    run_ok("merge", "out", "-o", "merged.npz")
     assert (logs / "merged.npz").read_bytes() == (logs / "all.npz").read_bytes()
     told = json.loads((logs / "out" / "_robolin.json").read_text())
     assert told["rows"] == ROWS
@@ -122,17 +122,17 @@ def test_record_takes_one_recording(logs: Path) -> None:
 
 def test_what_is_said_of_many_is_said_once(logs: Path) -> None:
     """A warning that all recordings share comes with how many more there are."""
-    ran = answered(*ASK[:-1])
+    ran = run_ok(*ASK[:-1])
     assert ran.err.count("no acceleration columns") == 2
     assert "the same of 3 more" in ran.err
 
 
 def test_what_is_said_of_the_arm_is_said_once(logs: Path) -> None:
     """Notes of the arm are no notes of its recordings, of which there are more."""
-    arm = answered("models", "--show", "two-link").out.replace("izz: 0.08", "izz: 0.18")
+    arm = run_ok("models", "--show", "two-link").out.replace("izz: 0.08", "izz: 0.18")
     (logs / "arm.yaml").write_text(arm)
     for where in ((), ("-o", "out/")):
-        ran = answered("inverse", "arm.yaml", *ASK[2:-1], *where)
+        ran = run_ok("inverse", "arm.yaml", *ASK[2:-1], *where)
         assert ran.err.count("by `robolin validate`") == 1
         assert "the same of 3 more: no acceleration columns" in ran.err
 
@@ -140,8 +140,8 @@ def test_what_is_said_of_the_arm_is_said_once(logs: Path) -> None:
 def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
     """What is answered as it arrives is what a file is answered with."""
     text = (logs / "run_1" / "a.csv").read_bytes()
-    live = answered("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
-    assert live.out == answered("inverse", "two-link", "--trajectory", "run_1/a.csv", "-q").out
+    live = run_ok("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
+    assert live.out == run_ok("inverse", "two-link", "--trajectory", "run_1/a.csv", "-q").out
 
 
 BAD_ROWS = {
@@ -160,7 +160,7 @@ def test_rows_before_a_bad_one_are_answered_live(note: str, bad: bytes, message:
     good = f"time,shoulder/position,elbow/position,note\n0,0,0,{note}\n1,0.1,0.2,{note}\n"
     ask = ("inverse", "two-link", "--trajectory", "-", "--live", "-q")
     ran = robolin(*ask, stdin=good.encode() + bad + b"\n3,0,0,\n")
-    assert ran.out == answered(*ask, stdin=good.encode()).out
+    assert ran.out == run_ok(*ask, stdin=good.encode()).out
     assert len(ran.rows) == 3
     assert ran.code == 3
     assert ran.err.startswith(f"error: {message}")
@@ -192,5 +192,5 @@ def test_lines_are_answered_as_they_arrive() -> None:
 def test_live_times_are_what_the_first_one_needs(first: str, shown: str) -> None:
     """Nanoseconds stay whole, dates stay dates, and what a float holds is one."""
     text = f"time,shoulder/position,elbow/position\n{first},0,0\n".encode()
-    ran = answered("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
+    ran = run_ok("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
     assert ran.rows[1][0].startswith(shown)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 ARM = "panda-fingers"
 STATE = ("--q", "0,-0.8,0,-2.4,0,1.6,0.8,0.02", "--qd", "1,-0.5,0.3,0.2,-0.1,0.4,0.6,0.01")
@@ -33,7 +33,7 @@ def test_elimination_answers_and_the_contract_says_so(words: str, told: str) -> 
     """Without a word about methods."""
     verb, *flags = words.split()
     state = STATE[:2] if verb == "mass-matrix" else STATE
-    found = json.loads(answered(verb, ARM, *state, *flags, "--format", "json").out)
+    found = json.loads(run_ok(verb, ARM, *state, *flags, "--format", "json").out)
     assert told in found["meta"]["contract"]["algorithm"]
 
 
@@ -68,14 +68,14 @@ def test_motions_in_diagonalizing_velocities_are_those_of_the_joints(form: str) 
 def test_the_contract_of_a_motion_says_by_what_it_was_found(form: str) -> None:
     """Articulated bodies had no part in it."""
     flags = ("--state", form, "--duration", "0.01", "--dt", "0.01", "--format", "json")
-    found = json.loads(answered("simulate", ARM, *STATE, *flags).out)
+    found = json.loads(run_ok("simulate", ARM, *STATE, *flags).out)
     assert found["meta"]["contract"]["velocities"].endswith("by elimination in the mass matrix")
 
 
 @pytest.mark.parametrize("verb", ["diagonalize", "mass-matrix", "jacobian", "forward"])
 def test_what_elimination_costs_is_counted(verb: str) -> None:
     """`count` lists what answers on such an arm."""
-    assert "elimination" in answered("count", verb, ARM).out
+    assert "elimination" in run_ok("count", verb, ARM).out
 
 
 def test_operators_are_refused_with_the_joint_to_lock() -> None:

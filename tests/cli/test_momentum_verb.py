@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 STATE = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2"]
 
@@ -16,7 +16,7 @@ STATE = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2"]
 def test_columns_are_the_librarys() -> None:
     """Every array of the library, in its order, with a column for each number."""
     found = vars(library.momentum(library.load("two-link"), [0.3, -0.7], [0.5, -1.2]))
-    ran = answered("momentum", "two-link", *STATE)
+    ran = run_ok("momentum", "two-link", *STATE)
 
     assert ran.rows[0][:4] == ["mass", "com/x", "com/y", "com/z"]
     np.testing.assert_array_equal(
@@ -27,7 +27,7 @@ def test_columns_are_the_librarys() -> None:
 def test_units() -> None:
     """Moments of momentum come first, in N·m·s, then momenta in N·s."""
     asked = ("momentum", "two-link", *STATE, "--format", "json")
-    units = json.loads(answered(*asked).out)["units"]
+    units = json.loads(run_ok(*asked).out)["units"]
 
     assert units["momentum"] == "N·m·s or N·s"
     assert (units["mass"], units["com"], units["com_jacobian"]) == ("kg", "m", "m/rad")
@@ -36,8 +36,8 @@ def test_units() -> None:
 def test_loops_make_no_difference() -> None:
     """A closed linkage has the momentum of its tree: every joint is moved by itself."""
     assert (
-        answered("momentum", "four-bar").numbers
-        == answered("momentum", "four-bar", "--open-loops").numbers
+        run_ok("momentum", "four-bar").numbers
+        == run_ok("momentum", "four-bar", "--open-loops").numbers
     )
 
 
@@ -46,7 +46,7 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
     path, target = tmp_path / "motion.csv", tmp_path / "momentum.npz"
     table = np.random.default_rng(0).normal(size=(20, 4))
     np.savetxt(path, table, delimiter=",", header="q1,q2,qd1,qd2", comments="", fmt="%.17g")
-    answered("momentum", "two-link", "--trajectory", path, "--chunk-rows", "7", "-o", target)
+    run_ok("momentum", "two-link", "--trajectory", path, "--chunk-rows", "7", "-o", target)
 
     expected = library.momentum(library.load("two-link"), table[:, :2], table[:, 2:])
     with np.load(target) as stored:

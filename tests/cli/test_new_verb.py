@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,9 @@ def _here(tmp_path, monkeypatch):
 
 def test_a_new_arm_is_one():
     """What `new` writes is an arm without findings."""
-    answered("new", "my-arm")
+    run_ok("new", "my-arm")
     assert robolin("validate", "my-arm.yaml").code == 0
-    assert "shoulder/effort" in answered("inverse", "my-arm.yaml", "--format", "csv").out
+    assert "shoulder/effort" in run_ok("inverse", "my-arm.yaml", "--format", "csv").out
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_a_new_arm_replaces_nothing(name, code, message):
 
 def test_models_are_shown_and_copied():
     """A bundled file is printed as it is, and copied once."""
-    text = answered("models", "--show", "two-link").out
+    text = run_ok("models", "--show", "two-link").out
     assert text.startswith("# title: planar two-link")
-    answered("models", "--copy", "two-link")
+    run_ok("models", "--copy", "two-link")
     assert Path("two-link.yaml").read_text() == text
     assert robolin("models", "--copy", "two-link").code == 4
     ran = robolin("models", "--show", "two-lnk")
@@ -48,4 +48,4 @@ def test_models_are_shown_and_copied():
 
 def test_the_schema_is_json():
     """--schema prints a JSON schema."""
-    assert json.loads(answered("models", "--schema").out)["title"] == "robolin arm"
+    assert json.loads(run_ok("models", "--schema").out)["title"] == "robolin arm"

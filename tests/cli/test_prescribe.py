@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 ASKED = ("two-link", "--base-joint", "planar", "--prescribe", "base")
 
@@ -17,7 +17,7 @@ ASKED = ("two-link", "--base-joint", "planar", "--prescribe", "base")
 def test_forward_answers_accelerations_and_torques() -> None:
     """qdd of the joints and tau of the base, as the library has them."""
     state = ("--qdd", "base:x=2", "--tau", "shoulder=1", "--qd", "base:rz=0.5,elbow=1")
-    found = json.loads(answered("forward", *ASKED, *state, "--format", "json").out)
+    found = json.loads(run_ok("forward", *ASKED, *state, "--format", "json").out)
     arm = library.load("two-link", base_joint="planar")
     told = {"qd": {"base:rz": 0.5, "elbow": 1.0}, "tau": {"shoulder": 1.0}}
     qdd = library.forward(arm, 0.0, **told, prescribe="base", qdd={"base:x": 2.0})
@@ -36,7 +36,7 @@ def test_every_row_of_a_recording(tmp_path: Path) -> None:
     path = tmp_path / "moved.csv"
     lines = [head, *(",".join(map(repr, row)) for row in rows.tolist())]
     path.write_text("\n".join(lines))
-    ran = answered("forward", *ASKED, "--trajectory", str(path), "--format", "json")
+    ran = run_ok("forward", *ASKED, "--trajectory", str(path), "--format", "json")
     assert "accelerations are used of joints that move as prescribed" in ran.err
     qdd[:, 3:], tau[:, :3] = 0.0, 0.0
     true = library.forward(arm, q, qd, tau, prescribe="base", qdd=qdd)
@@ -48,7 +48,7 @@ def test_stored_results_are_asked_again(verb: str, tmp_path: Path) -> None:
     """`record` keeps which joints move as told, `check` asks the same again, the contract tells."""
     more = ("--duration", "0.003") if verb == "simulate" else ()
     path = str(tmp_path / "stored.json")
-    answered("record", verb, *ASKED, "--qdd", "base:x=2", *more, "-o", path)
+    run_ok("record", verb, *ASKED, "--qdd", "base:x=2", *more, "-o", path)
     assert robolin("check", path).code == 0
     meta = json.loads(Path(path).read_text())["meta"]
     assert meta["options"].items() >= {"prescribe": "base", "qdd": "base:x=2"}.items()
@@ -59,7 +59,7 @@ def test_stored_results_are_asked_again(verb: str, tmp_path: Path) -> None:
 def test_the_linear_model_says_what_prescribed_accelerations_do() -> None:
     """dqdd_dprescribed is 1 on the prescribed joint, and the point has the torque it takes."""
     asked = ("linearize-forward", *ASKED, "--qdd", "base:y=2", "--format", "json")
-    found = json.loads(answered(*asked).out)
+    found = json.loads(run_ok(*asked).out)
     own = np.array(found["results"]["dqdd_dprescribed"])
     assert (own[:3, :3] == np.eye(3)).all()
     assert (own[:, 3:] == 0.0).all()
@@ -96,7 +96,7 @@ def test_a_base_follows_a_file(tmp_path: Path) -> None:
     """
     path = shaken(tmp_path / "base.csv")
     asked = ("simulate", *ASKED, "--tau", "hold", "--duration", "0.1", "--dt", "0.01")
-    ran = answered(*asked, "--prescribe-from", path, "--format", "json")
+    ran = run_ok(*asked, "--prescribe-from", path, "--format", "json")
     found = json.loads(ran.out)["results"]
     arm = library.load("two-link", base_joint="planar")
     true = library.simulate(
@@ -120,7 +120,7 @@ def test_what_a_file_does_not_say_is_typed(tmp_path: Path) -> None:
     """Without positions and velocities the base starts at rest at 0, or as --q and --qd have it."""
     path = shaken(tmp_path / "base.csv", without="position")
     asked = ("simulate", *ASKED, "--prescribe-from", path, "--duration", "0.01", "--format", "json")
-    found = json.loads(answered(*asked).out)
+    found = json.loads(run_ok(*asked).out)
     assert found["results"]["q"][0] == [0.0] * 5
     assert found["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
     contract = found["meta"]["contract"]
@@ -128,7 +128,7 @@ def test_what_a_file_does_not_say_is_typed(tmp_path: Path) -> None:
         "base: accelerations of base.csv, linear between rows, torques answered"
     )
     assert contract["start"] == "at rest at q = 0; qd of prescribed joints from base.csv"
-    typed = json.loads(answered(*asked, "--q", "base:x=1", "--qd", "elbow=2").out)
+    typed = json.loads(run_ok(*asked, "--q", "base:x=1", "--qd", "elbow=2").out)
     start = {name: typed["results"][name][0] for name in ("q", "qd")}
     assert (start["q"][0], start["qd"]) == (1.0, [0.0, 0.0, 0.0, 0.0, 2.0])
     assert typed["meta"]["contract"]["start"] == "--q and --qd given"
@@ -161,7 +161,7 @@ def test_numbers_of_columns_count_every_joint(
     """The elbow is the second joint, whether or not the first one is prescribed."""
     rows = ("0,1.0,0.2", "1,1.0,0.2") if "2," not in columns else ("0,0.2,1.0", "1,0.2,1.0")
     path = led(tmp_path / "a.csv", f"time,{columns}", *rows)
-    found = json.loads(answered(*ELBOW, "--prescribe-from", path, *rule, "--format", "json").out)
+    found = json.loads(run_ok(*ELBOW, "--prescribe-from", path, *rule, "--format", "json").out)
     assert [row[1] for row in found["results"]["qdd"]] == [0.2, 0.2, 0.2]
 
 
@@ -169,7 +169,7 @@ def test_arrays_without_names_count_every_joint(tmp_path: Path) -> None:
     """An array has a column for each joint of the arm, and one for some of them is refused."""
     path = tmp_path / "a.npz"
     np.savez(path, time=[0.0, 1.0], qdd=[[1.0, 0.2], [1.0, 0.2]])
-    found = json.loads(answered(*ELBOW, "--prescribe-from", path, "--format", "json").out)
+    found = json.loads(run_ok(*ELBOW, "--prescribe-from", path, "--format", "json").out)
     assert found["results"]["qdd"][0][1] == 0.2
     np.savez(path, time=[0.0, 1.0], qdd=[[0.2], [0.2]])
     assert "expected shape (rows, 2)" in robolin(*ELBOW, "--prescribe-from", path).err
@@ -187,7 +187,7 @@ def test_an_offset_that_would_be_lost_is_refused(tmp_path: Path) -> None:
     asked = (*asked, "--kp", "10", "--kd", "1", "--format", "json", "--offset")
     ran = robolin(*asked, "elbow=0.3")
     assert (ran.code, "joint 'elbow' starts where full.csv has it" in ran.err) == (2, True)
-    found = json.loads(answered(*asked, "shoulder=0.3").out)
+    found = json.loads(run_ok(*asked, "shoulder=0.3").out)
     assert found["results"]["q"][0] == [0.3, 0.7]
     told = "--offset from where way.csv begins; q of prescribed joints from full.csv"
     assert found["meta"]["contract"]["start"] == told
@@ -202,7 +202,7 @@ def test_one_freedom_of_a_base_is_off_by_its_own_way(tmp_path: Path) -> None:
     path = led(tmp_path / "x.csv", columns, "0,0,0", "0.1,0,0")
     asked = (*FREE_BASE, "--prescribe", "base:x", "--prescribe-from", path)
     asked = (*asked, "--duration", "0.1", "--dt", "0.01", "--qd", "base:y=1,base:rz=2")
-    ran = answered(*asked, "--format", "json")
+    ran = run_ok(*asked, "--format", "json")
     end = json.loads(ran.out)["results"]["q"][-1]
     assert abs(end[0]) > 1e-3
     assert abs(end[1]) > 2.0 * abs(end[0])
@@ -215,7 +215,7 @@ def test_whole_turns_of_a_body_do_not_count(tmp_path: Path) -> None:
     path = led(tmp_path / "rz.csv", columns, "0,3.2,0", "1,3.2,0")
     asked = ("simulate", "ur5", "--base-joint", "spherical", "--gravity", "0", "--prescribe")
     asked = (*asked, "base:rz", "--prescribe-from", path, "--duration", "0.01", "--dt", "0.01")
-    ran = answered(*asked, "--format", "json")
+    ran = run_ok(*asked, "--format", "json")
     found = json.loads(ran.out)
     last = dict(zip(found["joints"], found["results"]["q"][-1], strict=True))
     assert abs(last["base:rz"] - (3.2 - 2.0 * np.pi)) <= 1e-12
@@ -227,7 +227,7 @@ def test_accelerations_by_differences_of_one_joint_on_a_free_base(tmp_path: Path
     path = led(tmp_path / "p.csv", "time,elbow/position,q1", "0,0,9", "0.5,0.25,9", "1,1,9")
     asked = (*FREE_BASE, "--duration", "0.01", "--differentiate", "central")
     asked = (*asked, "--prescribe-from", path, "--format", "json", "--prescribe")
-    found = json.loads(answered(*asked, "elbow").out)["results"]
+    found = json.loads(run_ok(*asked, "elbow").out)["results"]
     # t² has the second derivative 2
     assert abs(found["qdd"][0][4] - 2.0) <= 1e-12
     assert "no derivatives of its angles" in robolin(*asked, "base:x").err
@@ -242,7 +242,7 @@ def test_a_quaternion_alone_says_where_a_base_begins(tmp_path: Path) -> None:
     names += [f"base:{part}/position" for part in ("qx", "qy", "qz", "qw")]
     path = led(tmp_path / "q.csv", ",".join(["time", *names]), "0,0,0,0,0,0,1,0", "1,0,0,0,0,0,1,0")
     asked = ("simulate", "ur5", "--base-joint", "spherical", "--prescribe", "base", "--dt", "0.01")
-    ran = answered(*asked, "--prescribe-from", path, "--duration", "0.01", "--format", "json")
+    ran = run_ok(*asked, "--prescribe-from", path, "--duration", "0.01", "--format", "json")
     found = json.loads(ran.out)
     turned = dict(zip(found["joints"], found["results"]["q"][0], strict=True))
     assert abs(abs(turned["base:rz"]) - np.pi) <= 1e-15
@@ -258,7 +258,7 @@ def test_a_file_of_starts_goes_first_and_is_told(tmp_path: Path) -> None:
     names = [f"{each}/position" for each in arm.joint_names]
     initial.write_text("\n".join([",".join(names), "1,0,0,0,0", "0.7,0,0,0,0", ""]))
     asked = ("simulate", *ASKED, "--prescribe-from", path, "--initial", initial, "--dt", "0.01")
-    ran = answered(*asked, "--duration", "0.1", "--format", "json")
+    ran = run_ok(*asked, "--duration", "0.1", "--format", "json")
     assert "base.csv: prescribed joints start with q as --initial has them, not" in ran.err
     assert "base.csv: prescribed joints end up to 0.8 m from its positions" in ran.err
     found = json.loads(ran.out)
@@ -272,13 +272,13 @@ def test_torques_beyond_limits_are_counted() -> None:
     """Joints that move as told take what it takes; where that is too much, rows are counted."""
     lift = "shoulder_lift_joint"
     asked = ("simulate", "ur5", "--prescribe", lift, "--duration", "0.002", "--format", "json")
-    ran = answered(*asked, "--qdd", f"{lift}=900")
+    ran = run_ok(*asked, "--qdd", f"{lift}=900")
     told = f"joints that move as told take more than their limits in 3 of 3 rows: {lift} 3"
     assert f"warning: {told}" in ran.err
     limits = json.loads(ran.out)["meta"]["contract"]["torque limits"]
     assert limits == f"respected, none was reached; {told}"
-    assert "more than their limits" not in answered(*asked, "--qdd", f"{lift}=1").err
-    ignored = answered(*asked, "--qdd", f"{lift}=900", "--ignore-limits")
+    assert "more than their limits" not in run_ok(*asked, "--qdd", f"{lift}=1").err
+    ignored = run_ok(*asked, "--qdd", f"{lift}=900", "--ignore-limits")
     assert "more than their limits" not in ignored.err
 
 

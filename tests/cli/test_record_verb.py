@@ -8,7 +8,7 @@ import pytest
 
 from robolin.description.robot_source import bundled_path
 from robolin.io.stored import read_result
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arms").mkdir()
     (tmp_path / "stored").mkdir()
-    answered("inverse", "two-link", "-o", "plain.npz")
+    run_ok("inverse", "two-link", "-o", "plain.npz")
     return tmp_path
 
 
@@ -25,12 +25,12 @@ def test_a_reference_is_a_result_with_a_role(folder: Path) -> None:
     source = bundled_path("two-link")
     assert source is not None
     Path("arms/arm.yaml").write_bytes(source.read_bytes())
-    ran = answered(
+    ran = run_ok(
         "record", "inverse", "arms/arm.yaml", "--q", "1,2", "-o", "stored/a.npz", "--rtol", "1e-9"
     )
     assert (ran.out, ran.err) == ("", "")
     stored = read_result("stored/a.npz")
-    answered("inverse", "arms/arm.yaml", "--q", "1,2", "-o", "plain.npz")
+    run_ok("inverse", "arms/arm.yaml", "--q", "1,2", "-o", "plain.npz")
     assert stored.arrays["tau"].tobytes() == read_result("plain.npz").arrays["tau"].tobytes()
     assert stored.meta["role"] == "reference"
     assert stored.meta["tolerances"] == {"*": {"rtol": 1e-9, "atol": 0.0}}
@@ -41,7 +41,7 @@ def test_a_reference_is_a_result_with_a_role(folder: Path) -> None:
 
 def test_a_plain_result_has_no_path(folder: Path) -> None:
     """Without record the file is the same wherever it is written."""
-    answered("inverse", "two-link", "-o", "stored/plain.npz")
+    run_ok("inverse", "two-link", "-o", "stored/plain.npz")
     assert Path("plain.npz").read_bytes() == Path("stored/plain.npz").read_bytes()
     meta = read_result("plain.npz").meta
     assert meta["role"] == "result"
@@ -51,9 +51,9 @@ def test_a_plain_result_has_no_path(folder: Path) -> None:
 def test_recording_twice_gives_the_same_bytes() -> None:
     """A reference depends on nothing but the question and the places of its files."""
     for _ in range(2):
-        answered("record", "forward", "two-link", "-o", "a.parquet")
+        run_ok("record", "forward", "two-link", "-o", "a.parquet")
         held = Path("a.parquet").read_bytes()
-        answered("record", "forward", "two-link", "-o", "a.parquet")
+        run_ok("record", "forward", "two-link", "-o", "a.parquet")
         assert Path("a.parquet").read_bytes() == held
 
 
@@ -80,17 +80,17 @@ def test_wrong_usage(words: tuple[str, ...], message: str) -> None:
 def test_flags_behind_a_verb_that_has_them_are_its_own() -> None:
     """--rtol behind `simulate` adapts its steps; before it, it says how close results must come."""
     question = ("simulate", "two-link", "--duration", "0.01", "--rtol", "1e-8", "--rows", "3")
-    ran = answered("record", *question, "-o", "a.npz")
+    ran = run_ok("record", *question, "-o", "a.npz")
     meta = read_result("a.npz").meta
     assert (meta["options"]["rtol"], meta["tolerances"]) == ("1e-8", {})
     assert "last digits differ between machines" in ran.err
 
-    ran = answered("record", "--rtol", "1e-3", *question, "-o", "a.npz")
+    ran = run_ok("record", "--rtol", "1e-3", *question, "-o", "a.npz")
     meta = read_result("a.npz").meta
     assert meta["options"]["rtol"] == "1e-8"
     assert meta["tolerances"] == {"*": {"rtol": 1e-3, "atol": 0.0}}
     assert ran.err == ""
-    answered("check", "a.npz")
+    run_ok("check", "a.npz")
 
 
 def test_the_extension_decides() -> None:

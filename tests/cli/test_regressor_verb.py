@@ -10,7 +10,7 @@ import pytest
 
 import robolin as library
 from robolin.analysis.identification import random_motions
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 MOTION = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4"]
 
@@ -18,7 +18,7 @@ MOTION = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4"]
 def test_matrix_is_the_librarys() -> None:
     """One column for every joint and parameter, named after both."""
     found = library.regressor(library.load("two-link"), [0.3, -0.7], [0.5, -1.2], [0.8, 0.4])
-    ran = answered("regressor", "two-link", *MOTION)
+    ran = run_ok("regressor", "two-link", *MOTION)
 
     names = [f"regressor/{j}/{p}" for j in ("shoulder", "elbow") for p in found.names]
     assert ran.rows[0] == names
@@ -27,9 +27,9 @@ def test_matrix_is_the_librarys() -> None:
 
 def test_times_the_parameters_it_is_the_torque() -> None:
     """Two answers of this verb multiply to the answer of `inverse`, to rounding."""
-    matrix = np.reshape(answered("regressor", "two-link", *MOTION).numbers, (2, -1))
-    parameters = answered("regressor", "two-link", "--parameters")
-    tau = answered("inverse", "two-link", *MOTION).numbers[0]
+    matrix = np.reshape(run_ok("regressor", "two-link", *MOTION).numbers, (2, -1))
+    parameters = run_ok("regressor", "two-link", "--parameters")
+    tau = run_ok("inverse", "two-link", *MOTION).numbers[0]
 
     assert parameters.rows[0][0] == "parameters/upper/mass"
     np.testing.assert_allclose(matrix @ parameters.numbers[0], tau, rtol=1e-14)
@@ -42,7 +42,7 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
     table = rng.normal(size=(20, 6))
     header = "q1,q2,qd1,qd2,qdd1,qdd2"
     np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.17g")
-    answered("regressor", "two-link", "--trajectory", path, "--chunk-rows", "7", "-o", target)
+    run_ok("regressor", "two-link", "--trajectory", path, "--chunk-rows", "7", "-o", target)
 
     q, qd, qdd = table[:, :2], table[:, 2:4], table[:, 4:]
     expected = library.regressor(library.load("two-link"), q, qd, qdd).matrix
@@ -54,7 +54,7 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
 def test_rank() -> None:
     """The answer has how many numbers can be told, and each parameter's share."""
     asked = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")
-    answer = json.loads(answered(*asked).out)
+    answer = json.loads(run_ok(*asked).out)
     arm = library.load("panda")
     found = library.identifiable(arm, *random_motions(arm, 40))
 
@@ -65,8 +65,8 @@ def test_rank() -> None:
 
 def test_friction_has_columns_when_it_acts() -> None:
     """--friction-velocity adds a column per joint."""
-    more = answered("regressor", "panda", "--friction-velocity", "0.1").rows[0]
-    less = answered("regressor", "panda").rows[0]
+    more = run_ok("regressor", "panda", "--friction-velocity", "0.1").rows[0]
+    less = run_ok("regressor", "panda").rows[0]
 
     assert set(more) > set(less)
     assert len(more) - len(less) == 7 * 7
@@ -75,7 +75,7 @@ def test_friction_has_columns_when_it_acts() -> None:
 
 def test_loads_are_pointed_out() -> None:
     """Wrenches are no parameters: what they take is left out, and that is said."""
-    ran = answered("regressor", "two-link", "--wrench", "tip=0,1,0,0,0,0")
+    ran = run_ok("regressor", "two-link", "--wrench", "tip=0,1,0,0,0,0")
 
     assert "what wrenches take is no part of the regressor" in ran.err
 
@@ -121,9 +121,9 @@ def test_springs_have_columns_in_one_state_and_in_rows_of_a_file(tmp_path: Path)
     arm.write_text(SPRINGS)
     path.write_text("q1,q2,qd1,qd2,qdd1,qdd2\n0.3,-0.7,0.5,-1.2,0.8,0.4\n")
     model = ("--friction-velocity", "0.1")
-    theta = answered("regressor", arm, "--parameters", *model).numbers[0]
-    tau = answered("inverse", arm, *MOTION, *model).numbers[0]
+    theta = run_ok("regressor", arm, "--parameters", *model).numbers[0]
+    tau = run_ok("inverse", arm, *MOTION, *model).numbers[0]
 
     for given in (MOTION, ["--trajectory", path]):
-        matrix = np.reshape(answered("regressor", arm, *given, *model).numbers, (2, -1))
+        matrix = np.reshape(run_ok("regressor", arm, *given, *model).numbers, (2, -1))
         np.testing.assert_allclose(matrix @ theta, tau, rtol=1e-13)

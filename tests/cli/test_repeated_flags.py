@@ -12,7 +12,7 @@ import pytest
 
 from robolin.cli.flags.flag import Flag
 from robolin.queries.verbs import VERBS
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 def _single_flags(verb: str) -> Iterator[Flag]:
@@ -40,9 +40,9 @@ def test_a_flag_with_one_value_refuses_a_second(verb: str) -> None:
 def test_values_of_named_joints_are_put_together(name: str) -> None:
     """Flags one after the other say what one flag with all of them says."""
     asked = ("inverse", "two-link", *(() if name == "q" else ("--q", "1,1")), f"--{name}")
-    apart = answered(*asked, "elbow=1", f"--{name}", "shoulder=2")
-    together = answered(*asked, "elbow=1,shoulder=2")
-    alone = answered(*asked, "shoulder=2")
+    apart = run_ok(*asked, "elbow=1", f"--{name}", "shoulder=2")
+    together = run_ok(*asked, "elbow=1,shoulder=2")
+    alone = run_ok(*asked, "shoulder=2")
     assert apart == together
     assert apart != alone
 
@@ -50,8 +50,8 @@ def test_values_of_named_joints_are_put_together(name: str) -> None:
 def test_names_of_joints_are_put_together() -> None:
     """Joints that move as told may be named one after the other."""
     asked = ("forward", "two-link", "--base-joint", "planar", "--prescribe", "base")
-    assert answered(*asked, "--prescribe", "elbow") == answered(*asked[:-1], "base,elbow")
-    assert answered(*asked, "--prescribe", "elbow") != answered(*asked)
+    assert run_ok(*asked, "--prescribe", "elbow") == run_ok(*asked[:-1], "base,elbow")
+    assert run_ok(*asked, "--prescribe", "elbow") != run_ok(*asked)
 
 
 @pytest.mark.parametrize(
@@ -89,22 +89,22 @@ def test_torques_that_hold_go_alone(words: tuple[str, ...]) -> None:
 def test_what_was_put_together_can_be_asked_again(tmp_path: Path) -> None:
     """The stored question is the one flag that says it all, and `check` asks it."""
     path = tmp_path / "held.json"
-    answered("record", "inverse", "two-link", "--q", "elbow=1", "--q", "shoulder=2", "-o", path)
+    run_ok("record", "inverse", "two-link", "--q", "elbow=1", "--q", "shoulder=2", "-o", path)
     assert json.loads(path.read_text())["meta"]["options"]["q"] == "elbow=1,shoulder=2"
-    answered("check", path)
+    run_ok("check", path)
 
 
 def test_a_switch_twice_is_a_switch() -> None:
     """Saying it again does no harm."""
-    once = answered("mass-matrix", "two-link", "--inverse")
-    assert answered("mass-matrix", "two-link", "--inverse", "--inverse") == once
+    once = run_ok("mass-matrix", "two-link", "--inverse")
+    assert run_ok("mass-matrix", "two-link", "--inverse", "--inverse") == once
 
 
 def test_flags_that_repeat_add_up() -> None:
     """Of those that may be repeated every one has its effect."""
-    both = answered("inverse", "two-link", "--payload", "tip:1", "--payload", "tip:1")
-    assert both == answered("inverse", "two-link", "--payload", "tip:2")
+    both = run_ok("inverse", "two-link", "--payload", "tip:1", "--payload", "tip:1")
+    assert both == run_ok("inverse", "two-link", "--payload", "tip:2")
     force = ("--wrench", "lower=0,0,1,1,0,1")
-    assert answered("inverse", "two-link", *force, *force) == answered(
+    assert run_ok("inverse", "two-link", *force, *force) == run_ok(
         "inverse", "two-link", "--wrench", "lower=0,0,2,2,0,2"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT, answered, robolin
+from tests.cli.command import ROOT, robolin, run_ok
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_page_of_an_arm_in_motion() -> None:
     """The page is written where it is asked for, and says what was assumed."""
-    ran = answered(
+    ran = run_ok(
         *("report", "two-link", "--trajectory", "motion.csv", "--verify-states", "0"),
         *("-o", "page.html"),
     )
@@ -32,8 +32,8 @@ def test_a_page_of_an_arm_in_motion() -> None:
 def test_two_stored_results_side_by_side() -> None:
     """What differs between results is on the page, entry by entry."""
     for name, load in (("a.npz", "0"), ("b.npz", "1")):
-        answered("inverse", "two-link", "--payload", f"tip:{load}", "-o", name)
-    answered("report", "a.npz", "b.npz")
+        run_ok("inverse", "two-link", "--payload", f"tip:{load}", "-o", name)
+    run_ok("report", "a.npz", "b.npz")
     page = Path("report.html").read_text("utf-8")
     assert "Every entry that differs" in page
     assert "shoulder/effort" in page
@@ -41,13 +41,13 @@ def test_two_stored_results_side_by_side() -> None:
 
 def test_a_page_that_nobody_named_is_kept() -> None:
     """Without -o a report.html that is there stays as it is; with -o it is replaced."""
-    answered("inverse", "two-link", "-o", "a.npz")
-    assert answered("report", "a.npz").err == "note: report.html: written\n"
+    run_ok("inverse", "two-link", "-o", "a.npz")
+    assert run_ok("report", "a.npz").err == "note: report.html: written\n"
     Path("report.html").write_text("mine")
     ran = robolin("report", "a.npz")
     assert (ran.code, Path("report.html").read_text()) == (4, "mine")
     assert "-o report.html replaces it" in ran.err
-    assert answered("report", "a.npz", "-o", "report.html", "-q").err == ""
+    assert run_ok("report", "a.npz", "-o", "report.html", "-q").err == ""
     assert Path("report.html").read_text() != "mine"
 
 
@@ -57,7 +57,7 @@ def test_files_with_hostile_names() -> None:
     for kind in ("csv", "yaml"):
         source = Path("motion.csv") if kind == "csv" else ROOT / "models" / "two-link.yaml"
         Path(f"{nasty}.{kind}").write_bytes(source.read_bytes())
-    answered(
+    run_ok(
         *("report", f"{nasty}.yaml", "--trajectory", f"{nasty}.csv", "--verify-states", "0", "-q")
     )
     page = Path("report.html").read_text("utf-8")

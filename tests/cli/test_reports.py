@@ -9,7 +9,7 @@ import pytest
 
 import robolin as library
 from robolin.description.robot_source import bundled_names
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 from tests.published import each_file
 
 DOUBTFUL = """\
@@ -36,8 +36,8 @@ links:
 def test_inspect_shows_every_bundled_arm(name: str) -> None:
     """Text has the tree, every joint, the mass and the contract; JSON the same as data."""
     arm = library.load(name)
-    text = answered("inspect", name).out
-    found = json.loads(answered("inspect", name, "--format", "json").out)
+    text = run_ok("inspect", name).out
+    found = json.loads(run_ok("inspect", name, "--format", "json").out)
 
     assert all(joint in text for joint in arm.joint_names)
     assert all(heading in text for heading in ("Tree", "Joints", "kg in total", "Contract"))
@@ -49,7 +49,7 @@ def test_inspect_shows_every_bundled_arm(name: str) -> None:
 def test_inspect_takes_the_model_flags() -> None:
     """What is inspected is the arm that the other verbs would work on."""
     found = json.loads(
-        answered(
+        run_ok(
             "inspect", "two-link", "--lock", "elbow=1", "--payload", "tip:2", "--format=json"
         ).out
     )
@@ -61,16 +61,16 @@ def test_inspect_takes_the_model_flags() -> None:
 
 def test_inspect_has_no_colour_in_a_pipe_unless_asked() -> None:
     """Escape sequences appear only on request."""
-    assert "\x1b" not in answered("inspect", "two-link").out
-    assert "\x1b" in answered("inspect", "two-link", "--color", "always").out
+    assert "\x1b" not in run_ok("inspect", "two-link").out
+    assert "\x1b" in run_ok("inspect", "two-link", "--color", "always").out
 
 
 @pytest.mark.parametrize("form", ["json", "txt"])
 def test_a_report_goes_to_a_file(form: str, tmp_path: Path) -> None:
     """-o writes what stdout would have shown."""
     file = tmp_path / f"report.{form}"
-    ran = answered("inspect", "two-link", "-o", file)
-    shown = answered("inspect", "two-link", *(["--format", "json"] if form == "json" else []))
+    ran = run_ok("inspect", "two-link", "-o", file)
+    shown = run_ok("inspect", "two-link", *(["--format", "json"] if form == "json" else []))
 
     assert ran.out == ""
     assert file.read_text(encoding="utf-8") == shown.out
@@ -131,8 +131,8 @@ def test_validate_of_a_missing_file_is_exit_code_4() -> None:
 
 def test_models_lists_every_bundled_arm() -> None:
     """Name, joints, title, source and licence of each; the numbers are those of the arms."""
-    rows = json.loads(answered("models", "--format", "json").out)
-    text = answered("models").out
+    rows = json.loads(run_ok("models", "--format", "json").out)
+    text = run_ok("models").out
 
     assert [row["name"] for row in rows] == list(bundled_names())
     assert all(row["joints"] == library.load(row["name"]).n for row in rows)

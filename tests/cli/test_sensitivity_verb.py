@@ -10,7 +10,7 @@ import pytest
 
 import robolin as library
 from tests.analysis.motions import Motion, swing
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 JOINTS = ("shoulder", "elbow")
 WORDS = {"q": "position", "qd": "velocity", "tau": "effort"}
@@ -39,7 +39,7 @@ def test_changes_are_the_librarys(file: Path, motion: Motion, tmp_path: Path) ->
     """Every kind of change goes into one answer, dq and dqd row by row, with the times."""
     push = Motion(motion.time[::10], motion.q[::10], motion.qd[::10], motion.tau[::10] * 0.1)
     torques = written(tmp_path / "push.csv", push, "tau")
-    ran = answered(
+    ran = run_ok(
         *("sensitivity", "two-link", "--trajectory", file),
         *("--perturb", "dq=elbow=1deg", "--perturb", "dqd=0.1,0", "--perturb", "dtau=0.5,0"),
         *("--perturb-torque", torques),
@@ -71,8 +71,8 @@ def test_matrices(file: Path, motion: Motion, tmp_path: Path) -> None:
     """All sensitivities in one file, with the names of states and parameters in JSON and CSV."""
     target = tmp_path / "all.npz"
     asked = ("sensitivity", "two-link", "--trajectory", file, "--matrices")
-    answered(*asked, "-o", target)
-    header = answered(*asked).rows[0]
+    run_ok(*asked, "-o", target)
+    header = run_ok(*asked).rows[0]
 
     expected = library.sensitivity_matrices(
         library.load("two-link"), motion.time, motion.q, motion.qd, motion.tau
@@ -88,7 +88,7 @@ def test_matrices(file: Path, motion: Motion, tmp_path: Path) -> None:
 def test_contract_says_what_was_changed(file: Path) -> None:
     """The answer tells which motion, what changed, and by which method."""
     asked = ("sensitivity", "two-link", "--trajectory", file, "--parameter", "lower/mass=0.1")
-    meta = json.loads(answered(*asked, "--format", "json").out)["meta"]
+    meta = json.loads(run_ok(*asked, "--format", "json").out)["meta"]
 
     assert meta["contract"]["motion"] == (
         "51 rows of motion.csv, efforts given, torques continuous"
@@ -100,8 +100,8 @@ def test_contract_says_what_was_changed(file: Path) -> None:
 def test_a_simulated_file_is_read_back(tmp_path: Path) -> None:
     """What `simulate` writes is a motion that `sensitivity` takes."""
     path = tmp_path / "fall.csv"
-    answered("simulate", "two-link", "--q", "0.3,-0.7", "--duration", "0.05", "-o", path)
-    ran = answered("sensitivity", "two-link", "--trajectory", path, "--perturb", "dq=0.1,0")
+    run_ok("simulate", "two-link", "--q", "0.3,-0.7", "--duration", "0.05", "-o", path)
+    ran = run_ok("sensitivity", "two-link", "--trajectory", path, "--perturb", "dq=0.1,0")
 
     assert ran.numbers[0][:3] == [0.0, 0.1, 0.0]
     assert len(ran.numbers) > 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 FALL = ("simulate", "two-link", "--q", "1,-0.5", "--qd", "0,1", "--duration", "0.1")
 
@@ -21,7 +21,7 @@ def columns(text: str) -> dict[str, np.ndarray]:
 
 def test_columns_are_those_of_the_library() -> None:
     """Every column of the answer has the bits that `robolin.simulate` gives."""
-    found = columns(answered(*FALL, "--every", "20").out)
+    found = columns(run_ok(*FALL, "--every", "20").out)
     true = library.simulate(library.load("two-link"), [1, -0.5], [0, 1], duration=0.1, every=20)
 
     assert np.array_equal(found["time"], true.time)
@@ -37,8 +37,8 @@ def test_columns_are_those_of_the_library() -> None:
 def test_other_verbs_read_the_motion_back(tmp_path: Path, extension: str) -> None:
     """`inverse` on the written motion gives the efforts that drove it."""
     file = tmp_path / f"motion.{extension}"
-    answered(*FALL, "--tau", "3,1", "--every", "25", "-o", file)
-    ran = answered("inverse", "two-link", "--trajectory", file)
+    run_ok(*FALL, "--tau", "3,1", "--every", "25", "-o", file)
+    ran = run_ok("inverse", "two-link", "--trajectory", file)
 
     efforts = columns(ran.out)
     assert np.abs(efforts["shoulder/effort"] - 3.0).max() < 1e-12
@@ -49,8 +49,8 @@ def test_other_verbs_read_the_motion_back(tmp_path: Path, extension: str) -> Non
 def test_torques_of_a_file_drive_the_arm(tmp_path: Path) -> None:
     """Efforts of a motion, read back as torques, give that motion again."""
     file = tmp_path / "motion.csv"
-    there = answered(*FALL, "--tau", "hold+3,1", "-o", file, "--every", "1")
-    again = answered(*FALL, "--trajectory", file)
+    there = run_ok(*FALL, "--tau", "hold+3,1", "-o", file, "--every", "1")
+    again = run_ok(*FALL, "--trajectory", file)
 
     first, second = columns(file.read_text()), columns(again.out)
     assert there.out == ""
@@ -64,7 +64,7 @@ def test_short_file_is_noted(tmp_path: Path) -> None:
     """Torques that end before the motion does are told, and held."""
     file = tmp_path / "torques.csv"
     file.write_text("time,shoulder/effort,elbow/effort\n0,1,2\n0.05,1,2\n")
-    ran = answered(*FALL, "--trajectory", file, "--every", "100")
+    ran = run_ok(*FALL, "--trajectory", file, "--every", "100")
 
     assert "torques from 0 s to 0.05 s; outside, its nearest row counts" in ran.err
     assert columns(ran.out)["elbow/effort"].tolist() == [2.0, 2.0]
@@ -75,7 +75,7 @@ def test_rate_control_from_the_command_line() -> None:
     """--control rate brings the energy down as exp(-2 c t), in any velocities."""
     slow = ("simulate", "panda", "--qd", "0.2,0,0,0.1,0,0,0", "--duration", "0.1", "--every", "50")
     for state in ("rates", "xi", "nu"):
-        ran = answered(*slow, "--control", "rate", "--gain", "3", "--state", state)
+        ran = run_ok(*slow, "--control", "rate", "--gain", "3", "--state", state)
         energy = columns(ran.out)["kinetic_energy"]
         assert energy[-1] / energy[0] == pytest.approx(np.exp(-0.6), rel=1e-9)
         assert np.array_equal(columns(ran.out)["lyapunov"], energy)
@@ -85,7 +85,7 @@ def test_pose_control_from_the_command_line() -> None:
     """--control pose draws a frame to its target, and tells how far it still is."""
     target = "tool0=0.3,0.2,0.5,180deg,0,90deg"
     start = "0.5,-1.2,1.5,-1.8,-1.5,0"
-    ran = answered(
+    ran = run_ok(
         *("simulate", "ur5", "--q", start, "--duration", "0.5", "--dt", "0.005", "--every", "50"),
         *("--control", "pose", "--target", target, "--gain", "8"),
         *("--position-gain", "300", "--orientation-gain", "10,12,14"),
@@ -101,19 +101,19 @@ def test_cut_torques_are_told(tmp_path: Path) -> None:
     """Torques cut off at their limits are counted on stderr and in the contract."""
     file = tmp_path / "push.json"
     push = ("simulate", "ur5", "--duration", "0.01", "--tau", "1000,0,0,0,0,0", "-o", file)
-    ran = answered(*push)
+    ran = run_ok(*push)
     told = "torques cut off at the joints' limits in 11 of 11 rows: shoulder_pan_joint 11"
 
     assert told in ran.err
     stored = json.loads(file.read_text())
     assert stored["meta"]["contract"]["torque limits"] == told
     assert stored["results"]["tau"][0][0] == 150.0
-    assert "cut off" not in answered(*push, "--ignore-limits").err
+    assert "cut off" not in run_ok(*push, "--ignore-limits").err
 
 
 def test_joints_beyond_their_range_are_told() -> None:
     """Nothing stops a joint at its limit, which a warning says."""
-    ran = answered("simulate", "panda", "--duration", "0.05", "--q", "panda_joint4=-0.08")
+    ran = run_ok("simulate", "panda", "--duration", "0.05", "--q", "panda_joint4=-0.08")
 
     assert "beyond the range of the joint, where nothing stops it: panda_joint4" in ran.err
 
@@ -130,9 +130,9 @@ def test_joints_beyond_their_velocity_limit_are_counted() -> None:
         "--q",
         "panda_joint4=-1.5",
     )
-    fast = answered(*start, "--qd", "panda_joint1=2.5")
+    fast = run_ok(*start, "--qd", "panda_joint1=2.5")
     assert "velocities exceed the joints' limits in 3 of 3 rows: panda_joint1 3" in fast.err
-    assert "velocities exceed" not in answered(*start, "--qd", "panda_joint1=2").err
+    assert "velocities exceed" not in run_ok(*start, "--qd", "panda_joint1=2").err
 
 
 def test_many_starts_at_once(tmp_path: Path) -> None:
@@ -140,9 +140,9 @@ def test_many_starts_at_once(tmp_path: Path) -> None:
     states = tmp_path / "states.csv"
     states.write_text("q1,q2,qd1,qd2\n1,-0.5,0,1\n0.2,0.1,0,0\n")
     start = ("simulate", "two-link", "--initial", states, "--duration", "0.1")
-    ends = columns(answered(*start).out)
-    rows = columns(answered(*start, "--every", "50").out)
-    alone = columns(answered(*FALL, "--every", "50").out)
+    ends = columns(run_ok(*start).out)
+    rows = columns(run_ok(*start, "--every", "50").out)
+    alone = columns(run_ok(*FALL, "--every", "50").out)
 
     assert "time" not in ends
     assert len(ends["elbow/position"]) == 2
@@ -155,8 +155,8 @@ def test_many_starts_at_once(tmp_path: Path) -> None:
 
 def test_adapted_steps_from_the_command_line() -> None:
     """--rtol adapts the steps, --rows or --dt says which moments are written."""
-    by_rows = columns(answered(*FALL, "--rtol", "1e-9", "--rows", "5").out)
-    by_dt = columns(answered(*FALL, "--rtol", "1e-9", "--dt", "0.025").out)
+    by_rows = columns(run_ok(*FALL, "--rtol", "1e-9", "--rows", "5").out)
+    by_dt = columns(run_ok(*FALL, "--rtol", "1e-9", "--dt", "0.025").out)
 
     assert np.abs(by_rows["time"] - by_dt["time"]).max() < 1e-16
     assert np.abs(by_rows["elbow/position"] - by_dt["elbow/position"]).max() < 1e-9
@@ -168,19 +168,19 @@ def test_many_starts_by_adapted_steps(tmp_path: Path) -> None:
     states.write_text("q1,q2\n1,-0.5\n0.2,0.1\n")
     start = ("simulate", "two-link", "--initial", states, "--duration", "0.1", "--rtol", "1e-9")
 
-    assert columns(answered(*start, "--dt", "0.05").out)["time"].tolist() == [0.0, 0.05, 0.1] * 2
-    assert columns(answered(*start, "--rows", "3").out)["time"].tolist() == [0.0, 0.05, 0.1] * 2
-    assert "time" not in columns(answered(*start).out)
+    assert columns(run_ok(*start, "--dt", "0.05").out)["time"].tolist() == [0.0, 0.05, 0.1] * 2
+    assert columns(run_ok(*start, "--rows", "3").out)["time"].tolist() == [0.0, 0.05, 0.1] * 2
+    assert "time" not in columns(run_ok(*start).out)
 
 
 def test_energy_from_nowhere_is_told() -> None:
     """Steps too long for the motion are a warning that says how much energy they made up."""
     start = ("simulate", "two-link", "--duration", "1", "--every", "1000")
-    ran = answered(*start, "--dt", "0.2")
+    ran = run_ok(*start, "--dt", "0.2")
 
     assert "the energy balance is off by" in ran.err
     assert "smaller steps" in ran.err
-    assert answered(*start, "--dt", "0.001").err == ""
+    assert run_ok(*start, "--dt", "0.001").err == ""
 
 
 AT_REST = {
@@ -205,7 +205,7 @@ def test_an_arm_at_rest_loses_no_energy(arm: str, drive: str) -> None:
         pose[3] = -1.5
     text = ",".join(map(repr, pose.tolist()))
     flags = [text if flag == "POSE" else flag for flag in AT_REST[drive]]
-    ran = answered("simulate", arm, "--q", text, "--duration", "0.1", *flags)
+    ran = run_ok("simulate", arm, "--q", text, "--duration", "0.1", *flags)
     assert "energy" not in ran.err
     assert "range" not in ran.err
 
@@ -224,8 +224,8 @@ def test_lost_energy_of_small_motions_is_still_told() -> None:
 def test_rounding_is_no_torque_on_a_passive_joint() -> None:
     """Upright, where the torque that holds a passive joint is rounding, nothing acts on it."""
     start = ("simulate", "acrobot", "--tau", "hold", "--duration", "0.01", "--q")
-    assert "passive" not in answered(*start, "pi,0").err
-    assert "passive" in answered(*start, "pi,1e-6").err
+    assert "passive" not in run_ok(*start, "pi,0").err
+    assert "passive" in run_ok(*start, "pi,1e-6").err
 
 
 @pytest.mark.slow
@@ -236,7 +236,7 @@ def test_a_joint_held_at_its_limit_is_not_beyond_it() -> None:
     pose = [0.3, 0.4, 0.2, lower, 0.1, 1.2, 0.3]
     for less, warned in ((0.0, False), (1e-3, True)):
         pose[3] = lower - less
-        ran = answered(
+        ran = run_ok(
             *("simulate", "panda", "--tau", "hold", "--duration", "0.05"),
             *("--q", ",".join(map(repr, pose))),
         )
@@ -255,7 +255,7 @@ def test_divergence_names_time_joint_and_step() -> None:
 
 def test_table_shows_moments_from_first_to_last() -> None:
     """On a terminal ten rows stand for all, and the contract says how well energy was kept."""
-    ran = answered(*FALL, "--format", "table")
+    ran = run_ok(*FALL, "--format", "table")
 
     assert "10 of 101 rows; -o FILE keeps them all" in ran.out
     assert "Runge–Kutta of order 4, dt = 0.001 s, 100 steps" in ran.out

@@ -17,7 +17,7 @@ import pytest
 import robolin as library
 from robolin.io.formats import csv_reader as csv_sheet
 from robolin.io.stored import read_result
-from tests.cli.command import START, answered, environment, python, robolin
+from tests.cli.command import START, environment, python, robolin, run_ok
 
 JOINTS = ("shoulder", "elbow")
 WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration"}
@@ -84,7 +84,7 @@ def test_every_way_through_brings_the_bits_of_the_library(
     moments = np.arange(ROWS) / 7
     file = stored(tmp_path / f"motion.{source}", motion(), moments)
     result = tmp_path / f"tau.{target}"
-    answered("inverse", "two-link", "--trajectory", file, "-o", result)
+    run_ok("inverse", "two-link", "--trajectory", file, "-o", result)
 
     expected = library.inverse(library.load("two-link"), **motion())
     np.testing.assert_array_equal(numbers(result), np.column_stack([moments, expected]))
@@ -116,7 +116,7 @@ def test_how_the_work_is_cut_does_not_show(
         folder = tmp_path / f"{rows}-{jobs}"
         folder.mkdir()
         flags = ["--chunk-rows", str(rows), "--jobs", str(jobs), "-o", str(folder / f"r.{target}")]
-        answered(verb[0], "two-link", *verb[1:], "--trajectory", file, *flags)
+        run_ok(verb[0], "two-link", *verb[1:], "--trajectory", file, *flags)
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
 
     assert all(files == written[0] for files in written)
@@ -127,7 +127,7 @@ def test_a_long_table_is_cut_anywhere(tmp_path: Path) -> None:
     """Past the length where polars takes over, CSV is still the same for every cut."""
     file = stored(tmp_path / "motion.npz", motion(20_000))
     command = ["linearize-forward", "two-link", "--trajectory", file, "-q"]
-    whole, parts = (answered(*command, "--chunk-rows", n).out for n in ("20000", "777"))
+    whole, parts = (run_ok(*command, "--chunk-rows", n).out for n in ("20000", "777"))
 
     assert whole == parts
     assert whole.count("\n") == 20_001
@@ -137,8 +137,8 @@ def test_a_trajectory_of_unknown_length_gives_the_same_archive(tmp_path: Path) -
     """From a pipe, where the number of rows shows only at the end, the same arrays come out."""
     file = stored(tmp_path / "motion.csv", motion())
     known, piped = tmp_path / "a.npz", tmp_path / "b.npz"
-    answered("inverse", "two-link", "--trajectory", file, "-o", known)
-    answered("inverse", "two-link", "--trajectory", "-", "-o", piped, stdin=file.read_bytes())
+    run_ok("inverse", "two-link", "--trajectory", file, "-o", known)
+    run_ok("inverse", "two-link", "--trajectory", "-", "-o", piped, stdin=file.read_bytes())
 
     first, second = read_result(known), read_result(piped)
     assert first.meta["inputs"]["motion.csv"] == second.meta["inputs"]["stdin"]
@@ -152,7 +152,7 @@ def test_blank_lines_leave_no_room_in_the_archive(tmp_path: Path) -> None:
     loose = tmp_path / "loose.csv"
     loose.write_text(file.read_text().replace("\n", "\n\n") + "\n\n")
     for source, target in ((file, "a.npz"), (loose, "b.npz")):
-        answered("linearize-inverse", "two-link", "--trajectory", source, "-o", tmp_path / target)
+        run_ok("linearize-inverse", "two-link", "--trajectory", source, "-o", tmp_path / target)
 
     first, second = (read_result(tmp_path / name) for name in ("a.npz", "b.npz"))
     assert first.meta["arrays"] == second.meta["arrays"]
@@ -200,7 +200,7 @@ def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str
     moments = np.arange(rows) / 7
     file = stored(tmp_path / f"motion.{source}", spoiled(rows, bad), moments)
     flags = ["--on-bad-row", "nan", "-o", str(tmp_path / f"tau.{target}")]
-    ran = answered("inverse", "two-link", "--trajectory", file, *flags)
+    ran = run_ok("inverse", "two-link", "--trajectory", file, *flags)
 
     found = numbers(tmp_path / f"tau.{target}")
     fine = [row for row in range(rows) if row not in bad]
@@ -224,7 +224,7 @@ def test_a_joint_that_moves_nothing_is_named_with_its_row(tmp_path: Path) -> Non
     )
     file = stored(tmp_path / "motion.csv", {"q": motion(100)["q"]})
     ran = robolin("forward", arm, "--trajectory", file, "-q")
-    nan = answered("forward", arm, "--trajectory", file, "--on-bad-row", "nan")
+    nan = run_ok("forward", arm, "--trajectory", file, "--on-bad-row", "nan")
 
     assert (ran.code, ran.out) == (3, "")
     assert "motion.csv:2, row 1: joint 'elbow'" in ran.err
@@ -274,7 +274,7 @@ def test_json_has_no_nan(tmp_path: Path, how: list[str]) -> None:
 def test_json_of_many_rows_reads_back(tmp_path: Path) -> None:
     """Arrays that waited for the last row come out as nested lists, exactly."""
     file = stored(tmp_path / "motion.npz", motion(3000), np.arange(3000) / 7)
-    answered("mass-matrix", "two-link", "--trajectory", file, "-o", tmp_path / "r.json", "-q")
+    run_ok("mass-matrix", "two-link", "--trajectory", file, "-o", tmp_path / "r.json", "-q")
     found = json.loads((tmp_path / "r.json").read_text())
 
     expected = library.mass_matrix(library.load("two-link"), motion(3000)["q"])
@@ -286,11 +286,11 @@ def test_a_table_shows_the_first_rows_of_many(tmp_path: Path) -> None:
     """A table of a long trajectory holds ten rows and counts the others."""
     file = stored(tmp_path / "motion.npz", motion(3000))
     command = ["inverse", "two-link", "--trajectory", file, "--format", "table", "-q"]
-    ran = answered(*command, "--chunk-rows", "4")
+    ran = run_ok(*command, "--chunk-rows", "4")
 
     assert "… 2990 more rows" in ran.out
     assert "3000 rows of motion.npz" in ran.out
-    assert ran.out == answered(*command).out
+    assert ran.out == run_ok(*command).out
 
 
 def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
     columns["qdd"][150] = 1e308
     file = stored(tmp_path / "motion.csv", columns)
     ran = robolin("inverse", "two-link", "--trajectory", file)
-    nan = answered("inverse", "two-link", "--trajectory", file, "--on-bad-row", "nan")
+    nan = run_ok("inverse", "two-link", "--trajectory", file, "--on-bad-row", "nan")
 
     assert ran.code == 3
     assert "motion.csv:152, row 151: tau" in ran.err

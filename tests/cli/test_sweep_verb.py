@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 MASSES = (0.0, 1.0, 2.5)
 # far beyond what a joint turns: a warning
@@ -20,10 +20,10 @@ def test_rows_are_the_answers_to_each_value(joined: bool) -> None:
     """Each row of a sweep has the bits of the answer to its value alone."""
     given = ["--payload", "lower:0,1,2.5@0.1,0,0"]
     flags = ["=".join(given)] if joined else given
-    swept = answered("sweep", "inverse", "two-link", *flags, "--q", "0.3,-0.7")
+    swept = run_ok("sweep", "inverse", "two-link", *flags, "--q", "0.3,-0.7")
     assert swept.rows[0] == ["payload", "shoulder/effort", "elbow/effort"]
     for mass, row in zip(MASSES, swept.numbers, strict=True):
-        alone = answered(
+        alone = run_ok(
             "inverse", "two-link", "--payload", f"lower:{mass}@0.1,0,0", "--q", "0.3,-0.7"
         )
         assert row == [mass, *alone.numbers[0]]
@@ -42,12 +42,12 @@ def test_other_options_can_be_swept(
 ) -> None:
     """Armatures, locked joints and friction take several values too, with their units."""
     file = tmp_path / "swept.json"
-    answered("sweep", "mass-matrix", "two-link", *flags, "-o", file)
+    run_ok("sweep", "mass-matrix", "two-link", *flags, "-o", file)
     stored = library.read_result(file)
     name = flags[0].removeprefix("--").replace("-", "_")
     assert stored.arrays[name].tolist() == values
     assert stored.meta["arrays"][name]["unit"] == unit
-    assert "1 same" in answered("check", file).out
+    assert "1 same" in run_ok("check", file).out
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_python_asks_the_same_question(given: object, tmp_path: Path) -> None:
     swept = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload=given)
     library.write(swept, tmp_path / "python.npz")
     flags = ("--no-damping", "--payload", "tip:0,1,2", "--q", "0.3,-0.7")
-    answered("sweep", "inverse", "two-link", *flags, "-o", tmp_path / "command.npz")
+    run_ok("sweep", "inverse", "two-link", *flags, "-o", tmp_path / "command.npz")
     assert (tmp_path / "python.npz").read_bytes() == (tmp_path / "command.npz").read_bytes()
 
 
@@ -99,10 +99,10 @@ def test_options_of_the_arm_stay() -> None:
 def test_a_recorded_sweep_is_checked(tmp_path: Path) -> None:
     """`record` stores a sweep with its tolerances, and `check` tells what changed in the arm."""
     robot, stored = tmp_path / "arm.yaml", tmp_path / "swept.npz"
-    text = answered("models", "--show", "two-link").out
+    text = run_ok("models", "--show", "two-link").out
     robot.write_text(text, "utf-8")
     asked = ("sweep", "inverse", robot, "--payload", "tip:0,1", "-o", stored, "--rtol", "1e-9")
-    answered("record", *asked)
+    run_ok("record", *asked)
     assert library.read_result(stored).meta["tolerances"] == {"*": {"rtol": 1e-9, "atol": 0.0}}
     assert library.check(stored).status == "same"
     robot.write_text(text.replace("mass: 1\n", "mass: 1.5\n"), "utf-8")
@@ -122,22 +122,22 @@ def test_a_suite_can_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         stored = "swept.json"
         """
     Path("robolin.toml").write_text(case, "utf-8")
-    answered("record", "--suite")
+    run_ok("record", "--suite")
     assert library.read_result("swept.json").arrays["payload"].tolist() == [0, 1, 2]
-    assert "1 same" in answered("check").out
+    assert "1 same" in run_ok("check").out
 
 
 def test_standard_input_is_read_once() -> None:
     """An arm that comes through a pipe is the same one for every value."""
-    text = answered("models", "--show", "two-link").out
+    text = run_ok("models", "--show", "two-link").out
     asked = ("--payload", "tip:0,1,2")
     piped = robolin("sweep", "inverse", "-", *asked, stdin=text.encode())
-    assert piped.out == answered("sweep", "inverse", "two-link", *asked).out
+    assert piped.out == run_ok("sweep", "inverse", "two-link", *asked).out
 
 
 def test_what_holds_for_one_value_is_said_of_that() -> None:
     """Notes that all values share are said once, others and errors name their value."""
-    ran = answered("sweep", "inverse", "panda", "--payload", "panda_hand:0,1", "--q", _TURNED)
+    ran = run_ok("sweep", "inverse", "panda", "--payload", "panda_hand:0,1", "--q", _TURNED)
     assert ran.err.count("45 rad") == 1
     assert "note: --payload panda_hand:0: panda: the payload" in ran.err
     refused = robolin("sweep", "inverse", "two-link", "--payload", "tip:0,-1")
@@ -162,7 +162,7 @@ def test_python_refuses_the_same(wish: dict[str, object], message: str) -> None:
 
 def test_an_arm_without_a_file_cannot_be_swept() -> None:
     """An arm given as text, or whose file has changed, is refused rather than guessed at."""
-    text = answered("models", "--show", "two-link").out
+    text = run_ok("models", "--show", "two-link").out
     with pytest.raises(library.RobolinError, match="came from no file"):
         library.sweep(library.load(text), "inverse", payload="tip:0,1")
     with pytest.raises(library.UsageError, match=r"robolin\.sweep"):
@@ -172,7 +172,7 @@ def test_an_arm_without_a_file_cannot_be_swept() -> None:
 def test_a_file_that_changed_is_not_swept(tmp_path: Path) -> None:
     """Rows of a sweep are about the arm that was loaded, or there are none."""
     robot = tmp_path / "arm.yaml"
-    text = answered("models", "--show", "two-link").out
+    text = run_ok("models", "--show", "two-link").out
     robot.write_text(text, "utf-8")
     arm = library.load(robot)
     robot.write_text(text.replace("mass: 1\n", "mass: 1.5\n"), "utf-8")
@@ -183,11 +183,11 @@ def test_a_file_that_changed_is_not_swept(tmp_path: Path) -> None:
 def test_rows_are_called_by_their_values() -> None:
     """Tables and quick looks of a sweep have its values where others count rows."""
     asked = ("sweep", "inverse", "two-link", "--payload", "tip:0.5,1.5", "--only", "tau")
-    lines = answered(*asked, "--format", "table").out.splitlines()
+    lines = run_ok(*asked, "--format", "table").out.splitlines()
     top = lines.index("tau [N·m]")
     assert lines[top + 1].split() == ["payload", "[kg]", "shoulder", "elbow"]
     assert [line.split()[0] for line in lines[top + 3 :]] == ["0.5", "1.5"]
-    assert "0.5 to 1.5, payload [kg]" in answered(*asked, "--plot").out
+    assert "0.5 to 1.5, payload [kg]" in run_ok(*asked, "--plot").out
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_a_sweep_is_drawn_over_its_values(tmp_path: Path) -> None:
     """The picture of a sweep has the swept values along its axis."""
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
     file = tmp_path / "swept.svg"
-    answered("sweep", "inverse", "two-link", "--payload", "lower:0,1,2", "-o", file)
+    run_ok("sweep", "inverse", "two-link", "--payload", "lower:0,1,2", "-o", file)
     assert "payload [kg]" in file.read_text("utf-8")
 
 

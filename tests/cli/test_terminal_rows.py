@@ -14,7 +14,7 @@ import pytest
 import robolin
 from robolin.cli.main import main
 from robolin.queries.verbs import VERBS
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "openpty"), reason="this system has no pseudo-terminals"
@@ -72,7 +72,7 @@ def on_terminal(*args: str) -> str:
 
 def in_pipe(*args: str) -> str:
     with patch.dict(os.environ, {"COLUMNS": WIDTH}):
-        return answered(*args).out
+        return run_ok(*args).out
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +111,8 @@ def test_margins_of_a_plot_are_those_of_all_rows() -> None:
     """The extremes and margins in a quick look of `simulate` are those of every stored row."""
     args = ("simulate", "panda", "--qd", "1,0,0,0,0,0,0", "--q", "0,0,0,-1.5,0,1.5,0")
     args += ("--control", "rate", "--gain", "3", "--duration", "0.4")
-    rows = np.array(answered(*args).numbers)
-    header = answered(*args).rows[0]
+    rows = np.array(run_ok(*args).numbers)
+    header = run_ok(*args).rows[0]
     column = rows[:, header.index("panda_joint4/effort")]
     shown = on_terminal(*args, "--plot")
     assert f"{column.min():.4g}" in shown

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, python
+from tests.cli.command import python, run_ok
 
 # a tenth more than a command enters today: one more idea has room, a new habit has not
 MOST_FILES = 77
@@ -46,7 +46,7 @@ def test_a_command_goes_through_few_files(tmp_path: Path) -> None:
     motion.write_text("\n".join([header, *rows]))
     asked = ("inverse", "panda", "--trajectory", str(motion), "-o")
     # its kernel is there for the one that is followed
-    answered(*asked, tmp_path / "before.npz")
+    run_ok(*asked, tmp_path / "before.npz")
 
     followed = python(FOLLOWED, *asked, str(tmp_path / "out.npz"))
     files = followed.out.splitlines()

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered as answered_ran
-from tests.cli.command import robolin
+from tests.cli.command import robolin, run_ok
 
 TIME = np.arange(12) * 0.01
 Q = np.c_[np.sin(3 * TIME), np.cos(2 * TIME)].round(9)
@@ -20,8 +19,8 @@ TAU = np.c_[TIME, 1 - TIME].round(9)
 WORDS = ("position", "velocity", "effort")
 
 
-def answered(*words: str) -> str:
-    return answered_ran(*words).out
+def stdout_of(*words: str) -> str:
+    return run_ok(*words).out
 
 
 def table(names: list[str], time: list[object], *columns: np.ndarray) -> str:
@@ -60,8 +59,8 @@ VERBS = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_rules_hold_wherever_a_recording_is_read(verb):
     """Every verb finds in a recording that was told about what it finds in the native file."""
-    answered(*VERBS[verb], "n.csv", "-o", "n.npz")
-    answered(*VERBS[verb], "told.csv", *TOLD, "-o", "told.npz")
+    stdout_of(*VERBS[verb], "n.csv", "-o", "n.npz")
+    stdout_of(*VERBS[verb], "told.csv", *TOLD, "-o", "told.npz")
     expected, found = (library.read_result(f"{name}.npz") for name in ("n", "told"))
     assert found.meta["options"]["time-unit"] == "ms"
     for name, array in expected.arrays.items():
@@ -73,7 +72,7 @@ def test_rules_hold_wherever_a_recording_is_read(verb):
 def test_diff_reads_with_the_same_rules():
     """`diff --torques` finds the same changes, and says what it left aside."""
     arm = Path("arm.yaml")
-    arm.write_text(answered("models", "--show", "two-link"))
+    arm.write_text(stdout_of("models", "--show", "two-link"))
     Path("heavy.yaml").write_text(re.sub(r"mass: [0-9.]+", "mass: 7.5", arm.read_text()))
     lines = ["diff", "arm.yaml", "heavy.yaml", "--format", "json", "--torques"]
     expected, found = robolin(*lines, "n.csv"), robolin(*lines, "told.csv", *TOLD)
@@ -89,7 +88,7 @@ def test_derivatives_are_told_in_the_contract():
     """Velocities and accelerations that are derived are said to be, with the method."""
     Path("q.csv").write_text(table(["time", *named("{j}/{w}", "position")], TIME.tolist(), Q))
     line = ["inverse", "two-link", "--trajectory", "q.csv", "--differentiate", "central"]
-    meta = json.loads(answered(*line, "--format", "json"))["meta"]
+    meta = json.loads(stdout_of(*line, "--format", "json"))["meta"]
     assert meta["contract"]["state"] == "12 rows of q.csv: q given, qd and qdd derived"
     assert "central differences of second order" in meta["contract"]["differentiated"]
     ran = robolin(*line)
@@ -142,7 +141,7 @@ def test_a_last_line_that_is_cut_off_is_one_bad_row(cells, rest):
     ran = robolin(*line)
     assert (ran.code, "the last line is cut off" in ran.err) == (3, True), ran.err
     ran = robolin(*line, "--on-bad-row", "nan")
-    expected = answered("inverse", "two-link", "--trajectory", "n.csv", "--format", "csv")
+    expected = stdout_of("inverse", "two-link", "--trajectory", "n.csv", "--format", "csv")
     assert ran.out.splitlines()[:-1] == expected.splitlines()[:-1]
     assert ran.out.splitlines()[-1] == "0.11,NaN,NaN"
 
@@ -166,7 +165,7 @@ def test_a_state_in_a_file_is_the_state_typed(name, text):
     Path(name).write_text(text)
     line = ["inverse", "two-link", "--format", "csv"]
     typed = ["--q", "shoulder=30deg,elbow=-pi/4", "--qd", "0.5,1", "--qdd", "elbow=2"]
-    assert answered(*line, "--state", name) == answered(*line, *typed)
+    assert stdout_of(*line, "--state", name) == stdout_of(*line, *typed)
     assert robolin("inverse", "two-link", "--state", name, "-o", "x.npz").code == 0
     Path(name).unlink()
     assert robolin("check", "x.npz").code == 0

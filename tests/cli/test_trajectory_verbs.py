@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 ROWS = 7
 
@@ -41,7 +41,7 @@ def sheet(path: Path, columns: dict[str, np.ndarray], time: bool = True) -> Path
 def test_every_row_is_answered(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
     """The rows of the answer are the library's batch, bit for bit, with the time in front."""
     file = sheet(tmp_path / "motion.csv", motion)
-    ran = answered("inverse", "two-link", "--trajectory", file)
+    ran = run_ok("inverse", "two-link", "--trajectory", file)
 
     expected = library.inverse(library.load("two-link"), *motion.values())
     assert ran.rows[0] == ["time", "shoulder/effort", "elbow/effort"]
@@ -59,8 +59,8 @@ def test_chunks_change_nothing(tmp_path: Path, motion: dict[str, np.ndarray]) ->
         ["linearize-inverse", "two-link", "--perturb", "dq=0.1,0"],
         ["mass-matrix", "two-link", "--derivative"],
     ]
-    whole = [answered(*words, "--trajectory", file).out for words in commands]
-    parts = [answered(*words, "--trajectory", file, "--chunk-rows", "3").out for words in commands]
+    whole = [run_ok(*words, "--trajectory", file).out for words in commands]
+    parts = [run_ok(*words, "--trajectory", file, "--chunk-rows", "3").out for words in commands]
 
     assert parts == whole
 
@@ -68,9 +68,9 @@ def test_chunks_change_nothing(tmp_path: Path, motion: dict[str, np.ndarray]) ->
 def test_a_trajectory_on_standard_input(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
     """`--trajectory -` reads CSV from a pipe."""
     file = sheet(tmp_path / "motion.csv", motion, time=False)
-    piped = answered("inverse", "two-link", "--trajectory", "-", stdin=file.read_bytes())
+    piped = run_ok("inverse", "two-link", "--trajectory", "-", stdin=file.read_bytes())
 
-    assert piped.out == answered("inverse", "two-link", "--trajectory", file).out
+    assert piped.out == run_ok("inverse", "two-link", "--trajectory", file).out
     assert piped.rows[0] == ["shoulder/effort", "elbow/effort"]
 
 
@@ -79,7 +79,7 @@ def test_missing_columns_are_zero_and_said_so(
 ) -> None:
     """What the file lacks is 0 with a warning and a word in the contract, or refused if strict."""
     file = sheet(tmp_path / "motion.csv", {"position": motion["position"]})
-    ran = answered("inverse", "two-link", "--trajectory", file, "--format", "json")
+    ran = run_ok("inverse", "two-link", "--trajectory", file, "--format", "json")
     strict = robolin("inverse", "two-link", "--trajectory", file, "--strict")
 
     assert ran.err.splitlines() == [
@@ -98,8 +98,8 @@ def test_torques_that_hold_the_arm_are_said(tmp_path: Path, motion: dict[str, np
     moved = sheet(tmp_path / "moved.csv", motion)
     said = "still.csv: neither effort nor acceleration columns, so efforts are taken that hold the"
     for verb in ("linearize-forward", "state-space"):
-        assert said in answered(verb, "two-link", "--trajectory", still).err
-        assert answered(verb, "two-link", "--trajectory", moved).err == ""
+        assert said in run_ok(verb, "two-link", "--trajectory", still).err
+        assert run_ok(verb, "two-link", "--trajectory", moved).err == ""
     strict = robolin("linearize-forward", "two-link", "--trajectory", still, "--strict")
     assert (strict.code, strict.out) == (3, "")
 
@@ -121,8 +121,8 @@ def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, n
 
     def told(columns: dict[str, np.ndarray]) -> tuple[list[list[float]], str, str]:
         file = sheet(tmp_path / "motion.csv", columns)
-        csv = answered("linearize-forward", "two-link", "--trajectory", file)
-        found = answered("linearize-forward", "two-link", "--trajectory", file, "--format", "json")
+        csv = run_ok("linearize-forward", "two-link", "--trajectory", file)
+        found = run_ok("linearize-forward", "two-link", "--trajectory", file, "--format", "json")
         return csv.numbers, json.loads(found.out)["meta"]["contract"]["torque"], csv.err
 
     efforts, said_efforts, _ = told({**state, "effort": tau})
@@ -141,9 +141,9 @@ def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, n
 def test_inputs_are_recorded(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
     """Both files stand in the provenance by base name, and the flags do not reveal folders."""
     file = sheet(tmp_path / "motion.csv", motion)
-    found = json.loads(
-        answered("inverse", "two-link", "--trajectory", file, "--format", "json").out
-    )["meta"]
+    found = json.loads(run_ok("inverse", "two-link", "--trajectory", file, "--format", "json").out)[
+        "meta"
+    ]
 
     assert set(found["inputs"]) == {"two-link", "motion.csv"}
     assert found["options"] == {"arm": "two-link", "trajectory": "motion.csv"}
@@ -175,7 +175,7 @@ def test_unused_columns_and_bad_cells_are_located(tmp_path: Path) -> None:
     file.write_text("shoulder/position,elbow/position,extra\n0,1,2\n0,oops,2\n")
     bad = robolin("inverse", "two-link", "--trajectory", file)
     file.write_text("shoulder/position,elbow/position,extra\n0,1,2\n")
-    noted = answered("inverse", "two-link", "--trajectory", file)
+    noted = run_ok("inverse", "two-link", "--trajectory", file)
 
     assert (bad.code, bad.out) == (3, "")
     assert "oops" in bad.err
@@ -186,7 +186,7 @@ def test_the_worst_condition_of_a_trajectory(tmp_path: Path, motion: dict[str, n
     """-v tells the largest condition of the mass matrix over all rows."""
     file = sheet(tmp_path / "motion.csv", motion)
     matrices = library.mass_matrix(library.load("two-link"), motion["position"])
-    ran = answered("linearize-forward", "two-link", "--trajectory", file, "-v")
+    ran = run_ok("linearize-forward", "two-link", "--trajectory", file, "-v")
 
     assert f"cond(M) = {np.linalg.cond(matrices).max():.3g} in the worst row" in ran.err
 

@@ -10,7 +10,7 @@ import pytest
 
 from robolin.cli.commands.validate_verb import command
 from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 ODD = """\
 <robot name="{name}">
@@ -123,7 +123,7 @@ def test_wrong_settings(folder: Path, text: str, message: str) -> None:
 
 def test_a_baseline_lets_only_new_findings_count(folder: Path) -> None:
     """What was known when the baseline was written passes; one finding more does not."""
-    answered("validate", "*.urdf", "--write-baseline", "known.json")
+    run_ok("validate", "*.urdf", "--write-baseline", "known.json")
     (folder / "robolin.toml").write_text('[validate]\nbaseline = "known.json"\n')
     assert robolin("validate", "*.urdf").code == 0
 

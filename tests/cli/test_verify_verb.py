@@ -9,12 +9,12 @@ import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
 from tests.checking.verification.test_mutations import mutate
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 
 def test_one_page_that_ends_with_the_verdict() -> None:
     """Checks with error, bound and worst state, digits, bounds with reasons, and 'passed'."""
-    out = answered("verify", "two-link", "--samples", "3").out
+    out = run_ok("verify", "two-link", "--samples", "3").out
     lines = out.splitlines()
 
     assert lines[0].startswith("two-link: 2 joints, 3 states inside its limits (seed 0), cond(M) ")
@@ -27,7 +27,7 @@ def test_one_page_that_ends_with_the_verdict() -> None:
 
 def test_json_for_machines() -> None:
     """Everything on the page is in the document, with the states it was found in."""
-    told = json.loads(answered("verify", "two-link", "--samples", "2", "--format", "json").out)
+    told = json.loads(run_ok("verify", "two-link", "--samples", "2", "--format", "json").out)
 
     assert told["passed"] is True
     assert (told["samples"], told["seed"], len(told["states"])) == (2, 0, 2)
@@ -75,7 +75,7 @@ def test_a_defect_exits_with_1(tmp_path: Path) -> None:
 def test_model_options_apply() -> None:
     """The arm that is checked is the one that the options make."""
     wrench = ("--wrench", "lower=1,2,3,0,0,0")
-    ran = answered("verify", "two-link", "--samples", "1", *wrench, "--format", "json")
+    ran = run_ok("verify", "two-link", "--samples", "1", *wrench, "--format", "json")
     told = json.loads(ran.out)
     verdicts = {check["name"]: check["verdict"] for check in told["checks"]}
     assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
@@ -85,7 +85,7 @@ def test_model_options_apply() -> None:
 def test_against_names_what_was_accounted_for() -> None:
     """The page says where the other model comes from and how damping came into it."""
     pytest.importorskip("pinocchio")
-    out = answered("verify", "ur5", "--samples", "1", "--against", "pinocchio").out
+    out = run_ok("verify", "ur5", "--samples", "1", "--against", "pinocchio").out
     assert "against Pinocchio" in out
     assert "model: its own reading of the file" in out
 

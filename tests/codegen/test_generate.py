@@ -18,8 +18,8 @@ from robolin.codegen.functions import QUESTIONS, chosen_questions
 from robolin.core.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from tests.cli.command import answered
 from tests.cli.command import robolin as run
+from tests.cli.command import run_ok
 from tests.codegen.compilers import EVERY, GCC
 
 VERBS = ["inverse", "forward", "linearize-forward"]
@@ -63,7 +63,7 @@ def test_the_test_of_a_program_finds_a_wrong_bit(arm: Arm, tmp_path: Path) -> No
 
 def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("one", "two"):
-        answered("generate", "two-link", *VERBS, "-o", tmp_path / folder)
+        run_ok("generate", "two-link", *VERBS, "-o", tmp_path / folder)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert sorted(contents(tmp_path / "one")) == sorted(
         ["CMakeLists.txt", "Makefile", "two_link.c", "two_link.h", "two_link_test.c"]
@@ -252,7 +252,7 @@ def test_joints_may_move_as_told(layout: str, tmp_path: Path) -> None:
     """With a base that is told how to move: the bits of robolin, and names for all arguments."""
     folder, name = tmp_path / "made", "two_link_forward_prescribed"
     asked = ("generate", "two-link", "forward", "--base-joint", "planar", "--prescribe", "base")
-    answered(*asked, "--layout", layout, "-o", folder)
+    run_ok(*asked, "--layout", layout, "-o", folder)
     GCC.checked(folder, "two_link", ["-O0"])
     header = (folder / "two_link.h").read_text()
     arguments = ("q[5]", "qd[5]", "tau_given[5]", "qdd_given[5]", "qdd[5]", "tau[5]")

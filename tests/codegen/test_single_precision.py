@@ -21,7 +21,7 @@ from robolin.engine.run import run_on
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from tests.codegen.compilers import GCC
-from tests.robots import named, random_arm, with_follower, with_wrench
+from tests.robots import arm_name, random_arm, with_follower, with_wrench
 
 
 def questions_to(arm: Arm) -> list[ChosenQuestion]:
@@ -42,7 +42,7 @@ def questions_to(arm: Arm) -> list[ChosenQuestion]:
         robolin.load("cart-pole"),
         robolin.load("four-bar"),
     ],
-    ids=named,
+    ids=arm_name,
 )
 def test_the_link_that_carries_the_inertial_frame_changes_no_result(arm: Arm) -> None:
     """Every verb, wherever the frame sits: some 1e-15 are seen, 1e-11 is far below any mistake."""

@@ -9,8 +9,8 @@ import pytest
 
 import robolin
 from robolin.description.yaml.yaml_arm import read_yaml
-from tests.cli.command import answered
 from tests.cli.command import robolin as command
+from tests.cli.command import run_ok
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 UPRIGHT = [np.pi, 0.0]
@@ -77,7 +77,7 @@ def test_the_contract_names_passive_joints(here):
     assert "passive" not in robolin.load("two-link").contract
     for verb in ("poles", "lqr", "state-space", "response"):
         wanted = ("--duration", "1") if verb == "response" else ()
-        told = answered(verb, "acrobot", "--q", "180deg,0", *wanted, "--format", "json").out
+        told = run_ok(verb, "acrobot", "--q", "180deg,0", *wanted, "--format", "json").out
         assert '"actuated": "elbow"' in told
 
 
@@ -93,7 +93,7 @@ def test_a_pose_that_needs_a_passive_joint_is_refused_with_the_way_out():
     assert ran.code == 3
     assert "joint 'shoulder' is passive" in ran.err
     assert "--actuated all" in ran.err
-    answered("poles", "acrobot", "--q", "1,0", "--actuated", "all")
+    run_ok("poles", "acrobot", "--q", "1,0", "--actuated", "all")
 
 
 def test_a_gain_without_names_drives_the_described_joints():
@@ -111,9 +111,9 @@ def test_a_gain_without_names_drives_the_described_joints():
 def test_simulated_torques_on_passive_joints_are_warned_about():
     """A torque on the shoulder is applied and counted, one on the elbow is not mentioned."""
     flags = ("--duration", "0.01", "--dt", "0.005")
-    ran = answered("simulate", "acrobot", "--tau", "1,0", *flags)
+    ran = run_ok("simulate", "acrobot", "--tau", "1,0", *flags)
     assert "torques act on passive joints in 3 of 3 rows: shoulder 3" in ran.err
-    assert "passive" not in answered("simulate", "acrobot", "--tau", "0,1", *flags).err
+    assert "passive" not in run_ok("simulate", "acrobot", "--tau", "0,1", *flags).err
 
 
 @pytest.mark.slow
@@ -197,12 +197,12 @@ def test_a_result_stored_before_actuators_were_read_is_found_the_same(here, monk
     with monkeypatch.context() as before:
         every = {"slide", "pivot"}
         before.setattr(mjcf_reader, "_actuated", lambda model, rules: every)
-        answered("lqr", file, "-o", "gains.npz")
-        answered("inverse", file, "-o", "torques.npz")
+        run_ok("lqr", file, "-o", "gains.npz")
+        run_ok("inverse", file, "-o", "torques.npz")
     assert robolin.read_result("gains.npz").meta["contract"]["actuated"] == "all joints"
-    answered("check", "gains.npz", "torques.npz")
+    run_ok("check", "gains.npz", "torques.npz")
     # driven at the cart only, the same file gives other gains
-    answered("lqr", file, "-o", "now.npz")
+    run_ok("lqr", file, "-o", "now.npz")
     assert robolin.read_result("now.npz").arrays["K"].shape == (1, 4)
     # a file that has changed since is another question
     Path(file).write_text(Path(file).read_text() + "<!-- changed -->")
@@ -210,7 +210,7 @@ def test_a_result_stored_before_actuators_were_read_is_found_the_same(here, monk
     assert ran.code == 1
     assert "actuated" in ran.out + ran.err
     # what does not depend on motors is still the same
-    answered("check", "torques.npz")
+    run_ok("check", "torques.npz")
 
 
 def test_gains_stored_before_passive_joints_were_named_still_drive_the_arm(here):
@@ -218,10 +218,10 @@ def test_gains_stored_before_passive_joints_were_named_still_drive_the_arm(here)
     text = (MODELS / "acrobot.yaml").read_text(encoding="utf-8")
     Path("acrobot.yaml").write_text(text.replace("    actuated: false\n", ""), encoding="utf-8")
     flags = ("--q", "180deg,0")
-    answered("lqr", "acrobot.yaml", *flags, "--passive", "shoulder", "-o", "gains.npz")
+    run_ok("lqr", "acrobot.yaml", *flags, "--passive", "shoulder", "-o", "gains.npz")
     Path("acrobot.yaml").write_text(text, encoding="utf-8")
     start = ("--q", "181deg,0", "--duration", "0.1")
-    answered("simulate", "acrobot.yaml", "--feedback", "gains.npz", *start)
+    run_ok("simulate", "acrobot.yaml", "--feedback", "gains.npz", *start)
 
 
 @pytest.mark.parametrize("value", ["maybe", "'false'", "0", "[false]"])

@@ -10,8 +10,8 @@ import pytest
 import robolin
 from robolin import Question, States
 from robolin.queries.verbs import VERBS
-from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
+from tests.cli.command import run_ok
 from tests.control.octave import octave
 
 UPRIGHT = ("--q", "180deg,0", "--passive", "shoulder")
@@ -34,7 +34,7 @@ def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_command_line_gives_the_model_that_python_gives(tmp_path: Path) -> None:
     """Matrices, operating point and names of `state-space` are those of state_space."""
     path = tmp_path / "model.npz"
-    answered("state-space", "acrobot", *UPRIGHT, "--outputs", "q,qdd", "--dt", "0.01", "-o", path)
+    run_ok("state-space", "acrobot", *UPRIGHT, "--outputs", "q,qdd", "--dt", "0.01", "-o", path)
     arm = robolin.load("acrobot")
     model = robolin.state_space(
         arm, [np.pi, 0.0], passive="shoulder", outputs=("q", "qdd"), dt=0.01
@@ -77,7 +77,7 @@ def test_every_format_keeps_what_is_checked(
     few.write_text("".join(motion.read_text().splitlines(keepends=True)[:8]))
     for form in FORMATS:
         path = tmp_path / f"stored.{form}"
-        answered("record", verb, "two-link", "--trajectory", few, *options, "-o", path)
+        run_ok("record", verb, "two-link", "--trajectory", few, *options, "-o", path)
         assert robolin.check(path).status == "same"
         kept[form] = robolin.read_result(path).arrays
     for form in FORMATS:
@@ -116,7 +116,7 @@ def test_poles_on_the_edge_are_stored(tmp_path: Path) -> None:
     """A pole at 0, whose time constant is infinite, is written to every format."""
     for form in FORMATS:
         path = tmp_path / f"poles.{form}"
-        answered("poles", "cart-pole", "--passive", "pivot", "-o", path)
+        run_ok("poles", "cart-pole", "--passive", "pivot", "-o", path)
         arrays = robolin.read_result(path).arrays
         edge = arrays["stability"] == 0
         assert edge.any()
@@ -128,7 +128,7 @@ def test_poles_on_the_edge_are_stored(tmp_path: Path) -> None:
 def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
     """`lqr` finds the equilibrium and the Acrobot's published gains, and its arm is brought up."""
     gains = tmp_path / "gains.npz"
-    answered("lqr", "acrobot", "--q", "3,0", "--trim", "--keep", "elbow", "--passive", "shoulder",
+    run_ok("lqr", "acrobot", "--q", "3,0", "--trim", "--keep", "elbow", "--passive", "shoulder",
              "--weight", "q=10", "-o", gains)  # fmt: skip
     K = robolin.read_result(gains).arrays["K"]
     assert np.round(K, 4).tolist() == [[-278.4422, -112.2913, -119.7246, -56.8282]]
@@ -165,7 +165,7 @@ def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
 def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
     """The nonlinear arm under stored time-varying gains comes back to the motion."""
     gains = tmp_path / "gains.npz"
-    answered("lqr", "two-link", "--trajectory", motion, "--time-varying", "--dt", "0.01",
+    run_ok("lqr", "two-link", "--trajectory", motion, "--time-varying", "--dt", "0.01",
              "--weight", "q=1e4,qd=1", "--effort", "1e-4", "-o", gains)  # fmt: skip
     arm = robolin.load("two-link")
     question = Question("simulate", feedback=gains, offset=[0.02, -0.02], duration=0.29)
@@ -198,7 +198,7 @@ def test_schedules_tell_their_cost(asks: dict[str, object], motion: Path, tmp_pa
     for weights in ({}, {"effort": 0.5}):
         gains = tmp_path / "gains.npz"
         words = [f"--{name}={value}" for name, value in {**asks, **weights}.items()]
-        answered("lqr", "two-link", "--trajectory", motion, *words, "-o", gains)
+        run_ok("lqr", "two-link", "--trajectory", motion, *words, "-o", gains)
         run = {"offset": [0.02, -0.02], "duration": 0.1, "dt": 0.01}
         question = Question("simulate", feedback=gains, **run)
         costs.append(float(robolin.answer(arm, question).contract["cost"].split(",")[0]))
@@ -219,8 +219,8 @@ def test_an_equilibrium_is_one_to_rounding(
     arm: str, held: tuple[str, ...], freely: tuple[str, ...]
 ) -> None:
     """Found by steps, or held through closures, it is told as an equilibrium; under 0 N·m not."""
-    assert '"an equilibrium"' in answered("poles", arm, *held, "--format", "json").out
-    assert "it moves there" in answered("poles", arm, *freely, "--format", "json").out
+    assert '"an equilibrium"' in run_ok("poles", arm, *held, "--format", "json").out
+    assert "it moves there" in run_ok("poles", arm, *freely, "--format", "json").out
 
 
 def test_computed_torque_decouples_joints() -> None:
@@ -252,14 +252,14 @@ def test_responses_are_stored(asks: tuple[str, str], tmp_path: Path) -> None:
     """Complex amplitudes and steps are written to every format and found the same."""
     for form in FORMATS:
         path = tmp_path / f"response.{form}"
-        answered("record", "response", "two-link", *asks, "-o", path)
+        run_ok("record", "response", "two-link", *asks, "-o", path)
         assert robolin.check(path).status == "same"
 
 
 def test_octave_opens_what_the_command_line_writes(tmp_path: Path) -> None:
     """`ss` makes the model of a MAT-file, with names and the sample time."""
     path = tmp_path / "model.mat"
-    answered("state-space", "acrobot", *UPRIGHT, "--dt", "0.01", "-o", path)
+    run_ok("state-space", "acrobot", *UPRIGHT, "--dt", "0.01", "-o", path)
     said = octave(
         f"m = load('{path}'); sys = ss(m.A, m.B, m.C, m.D, m.Ts); r.name = m.StateName{{2}};"
         "r.dt = sys.tsam; r.largest = max(abs(eig(sys.a)))",
@@ -280,7 +280,7 @@ def test_rows_without_an_answer_are_told_by_their_place(tmp_path: Path) -> None:
     assert "motion.csv:3, row 2: joint 'shoulder' is passive" in ran.err
     assert not (tmp_path / "a.npz").exists()
 
-    answered(*ask, "--on-bad-row", "nan", "-o", tmp_path / "a.npz")
+    run_ok(*ask, "--on-bad-row", "nan", "-o", tmp_path / "a.npz")
     A = robolin.read_result(tmp_path / "a.npz").arrays["A"]
     assert np.isnan(A[1]).all()
     assert np.array_equal(A[0], A[2])
@@ -290,6 +290,6 @@ def test_rows_without_an_answer_are_told_by_their_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["poles.npz", "poles.json", "poles.csv"])
 def test_what_an_answer_says_is_told_beside_every_file(tmp_path: Path, name: str) -> None:
     """How many poles are stable is a note whatever the format of the file, unless quiet."""
-    ran = answered("poles", "two-link", "-o", tmp_path / name)
+    ran = run_ok("poles", "two-link", "-o", tmp_path / name)
     assert ran.err == "note: of 4 poles 4 edge\n"
-    assert answered("poles", "two-link", "-o", tmp_path / name, "-q").err == ""
+    assert run_ok("poles", "two-link", "-o", tmp_path / name, "-q").err == ""

@@ -12,8 +12,8 @@ from scipy.io import loadmat
 
 import robolin
 from robolin.io.formats.mat_results import mat_bytes
-from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
+from tests.cli.command import run_ok
 from tests.control.octave import octave
 
 JOINTS = ("shoulder", "elbow")
@@ -82,7 +82,7 @@ def test_octave_opens_models_along_a_motion(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "way.csv", rows, delimiter=",", header=header, comments="")
     ask = ("state-space", "two-link", "--trajectory", tmp_path / "way.csv", "--dt", "0.01")
     path = tmp_path / "way.mat"
-    answered(*ask, "--discretize", "tustin", "--joints", "elbow,shoulder", "-o", path)
+    run_ok(*ask, "--discretize", "tustin", "--joints", "elbow,shoulder", "-o", path)
     model = robolin.state_space(
         robolin.load("two-link"), rows[:, 1:3], rows[:, 3:], dt=0.01, method="tustin"
     )
@@ -116,7 +116,7 @@ def test_results_too_large_for_memory_are_refused(
     assert "more than 1 MB" in ran.err
     assert "NPZ" in ran.err
     assert not (tmp_path / "way.mat").exists()
-    answered(*ask, "--only", "D", "-o", tmp_path / "way.mat")
+    run_ok(*ask, "--only", "D", "-o", tmp_path / "way.mat")
 
 
 def test_variables_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 import robolin
 from robolin.control.poles import slowest_first
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 from tests.control.octave import octave
 
 
@@ -105,7 +105,7 @@ def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
     """A hinge whose pole -1/s is sampled to 0 by Euler's rule has finite figures in a file."""
     (tmp_path / "one.yaml").write_text(ONE_HINGE)
     path = tmp_path / "poles.json"
-    answered("poles", tmp_path / "one.yaml", "--dt", "1", "--discretize", "euler", "-o", path)
+    run_ok("poles", tmp_path / "one.yaml", "--dt", "1", "--discretize", "euler", "-o", path)
     found = robolin.read_result(path)
     assert found.arrays["poles"].tolist() == [1.0, 0.0]
     assert found.arrays["damping"].tolist() == [-1.0, 1.0]

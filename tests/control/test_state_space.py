@@ -9,7 +9,7 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names
 from tests.control.stepping import stepped_outputs
-from tests.robots import TOOL, grouped_arm, named, random_arm, random_states, with_follower
+from tests.robots import TOOL, arm_name, grouped_arm, random_arm, random_states, with_follower
 
 # both sides go through the mass matrix and its inverse once more than derivatives of torque do
 ROUNDING = 1e-12
@@ -26,7 +26,7 @@ def last_frame(arm: Arm) -> str:
 
 
 @pytest.mark.parametrize("reference", ["world", "frame"])
-@pytest.mark.parametrize("arm", BUNDLED + RANDOM, ids=named)
+@pytest.mark.parametrize("arm", BUNDLED + RANDOM, ids=arm_name)
 def test_models_are_complex_steps(arm: Arm, reference: str) -> None:
     """A, B, and C, D of every output there is, agree with complex steps of the nonlinear arm."""
     s, n, frame = random_states(arm, 1), arm.n, last_frame(arm)

@@ -10,7 +10,7 @@ import pytest
 import robolin
 from robolin import Question, States
 from robolin.queries.feedback_file import model_differences
-from tests.cli.command import ROOT, answered
+from tests.cli.command import ROOT, run_ok
 from tests.cli.command import robolin as command_line
 
 USAGE, REJECTED, UNREADABLE = 2, 3, 4
@@ -130,8 +130,8 @@ def test_wrong_calls_are_told(call: object, told: str) -> None:
 def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
     """Other joints, other figures and other loads are refused and named; insisting runs them."""
     gains, model = tmp_path / "gains.npz", tmp_path / "model.npz"
-    answered("lqr", "two-link", "-o", gains)
-    answered("state-space", "two-link", "-o", model)
+    run_ok("lqr", "two-link", "-o", gains)
+    run_ok("state-space", "two-link", "-o", model)
     for arm, path, told in (
         (("cart-pole",), gains, "another arm, 'two-link', with the joints shoulder, elbow"),
         (("acrobot",), gains, "another arm, 'two-link': "),
@@ -144,7 +144,7 @@ def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
         assert ran.code == REJECTED
         assert told in ran.err
     insisted = ("--feedback", gains, "--duration", "0.002", "--other-figures")
-    ran = answered("simulate", "two-link", "--payload", "lower:0.1", *insisted)
+    ran = run_ok("simulate", "two-link", "--payload", "lower:0.1", *insisted)
     assert "payload: none there" in ran.err
     assert command_line("simulate", "cart-pole", *insisted).code == REJECTED
 
@@ -176,7 +176,7 @@ def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:
         ("0,0.1,0.2\n1,nan,0.2\n2,nan,0.2\n", "row 2 has no gains, nor have 1 others"),
     ):
         way.write_text(header + rows, "utf-8")
-        answered("lqr", "two-link", "--trajectory", way, "--on-bad-row", "nan", "-o", gains)
+        run_ok("lqr", "two-link", "--trajectory", way, "--on-bad-row", "nan", "-o", gains)
         ran = command_line(*run, "--feedback", gains)
         assert ran.code == REJECTED
         assert f"gains.npz: {told}" in ran.err
@@ -186,7 +186,7 @@ def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:
     assert ran.code == REJECTED
     assert "way.csv: its rows are from 5 s to 6 s" in ran.err
     way.write_text(f"{header}0,0.1,0.2\n0.5,0.1,0.2\n", "utf-8")
-    ran = answered(*run, "--control", "pd", "--follow", way, "-o", tmp_path / "motion.csv")
+    ran = run_ok(*run, "--control", "pd", "--follow", way, "-o", tmp_path / "motion.csv")
     assert "its rows are from 0 s to 0.5 s; outside, its nearest row counts" in ran.err
 
 
@@ -194,7 +194,7 @@ def test_gains_whose_states_are_not_the_arms_are_refused(tmp_path: Path) -> None
     """Gains of a model by foh or tustin are no feedback of positions and velocities."""
     gains = tmp_path / "gains.npz"
     for method in ("foh", "tustin"):
-        answered("lqr", "two-link", "--dt", "0.01", "--discretize", method, "-o", gains)
+        run_ok("lqr", "two-link", "--dt", "0.01", "--discretize", method, "-o", gains)
         ran = command_line("simulate", "two-link", "--feedback", gains, "--duration", "1")
         assert ran.code == REJECTED
         assert f"by {method}" in ran.err

@@ -21,7 +21,7 @@ from robolin.core.configuration import (
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy, rpy_from_quaternion
 from robolin.core.rotations import rotation_from_rpy
 from tests.dynamics.world import placed
-from tests.robots import grouped_arm, named, random_states
+from tests.robots import arm_name, grouped_arm, random_states
 
 ARMS = (
     grouped_arm(10, ["floating"]),
@@ -40,7 +40,7 @@ def poses(arm: Arm, q: np.ndarray) -> np.ndarray:
     return np.concatenate([R.reshape(*batch, -1), p.reshape(*batch, -1)], axis=-1)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_embedding_keeps_every_pose(arm: Arm) -> None:
     """Through quaternions and back, every link is where it was, also if quaternions are long."""
     q = random_states(arm, 20).q * 2.0
@@ -73,7 +73,7 @@ def test_angles_of_a_quaternion_make_the_same_turn(pitch: float) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 0.09, 0.11, 1.0, 3.0])
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_a_step_and_its_difference(arm: Arm, size: float) -> None:
     """q ⊕ (q' ⊖ q) is q', and (q ⊕ δ) ⊖ q is δ while no joint turns beyond half a turn."""
     rng = np.random.default_rng(1)
@@ -86,7 +86,7 @@ def test_a_step_and_its_difference(arm: Arm, size: float) -> None:
     np.testing.assert_allclose(poses(arm, reached), poses(arm, other), atol=1e-13)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_a_step_is_many_small_ones(arm: Arm) -> None:
     """Moving along a constant twist in one step or in a hundred ends at the same place."""
     rng = np.random.default_rng(2)
@@ -97,7 +97,7 @@ def test_a_step_is_many_small_ones(arm: Arm) -> None:
     np.testing.assert_allclose(poses(arm, small), poses(arm, advanced(arm, q, delta)), atol=1e-12)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_rates_of_the_embedding(arm: Arm) -> None:
     """dy/dt is the limit of y(q ⊕ h q̇) - y(q) over h: central differences, h = 1e-5, to 1e-9."""
     s, h = random_states(arm, 10), 1e-5
@@ -114,7 +114,7 @@ def test_rates_of_the_embedding(arm: Arm) -> None:
     )
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_the_body_moves_as_its_twist_says(arm: Arm) -> None:
     """The rate of a body's pose along q̇ has the numbers of q̇ in the body's own axes."""
     q, rate, h = random_states(arm, 1).q[0], random_states(arm, 1).qd[0], 1e-6
@@ -151,7 +151,7 @@ def test_ordinary_arms_have_plain_sums() -> None:
     assert kinematic_block(arm, qd).shape == (4, arm.n, arm.n)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_the_kinematic_block(arm: Arm) -> None:
     """d(δq)/dt = δq̇ - crm(v) δq: neighbours that move with the same q̇ drift apart by it.
 
@@ -188,7 +188,7 @@ def test_wrong_values_are_told(ask: Callable[[Arm], object], message: str) -> No
         ask(ARMS[0])
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_many_configurations_have_the_bits_of_one(arm: Arm) -> None:
     """A row of a batch is computed with the same bits as the configuration by itself."""
     s = random_states(arm, 40, seed=5)

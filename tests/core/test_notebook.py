@@ -14,7 +14,7 @@ import pytest
 import robolin
 from robolin.core.notebook import DisplayMixin, in_html
 from robolin.core.results.result import Result
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 
 # inputs, parts of an arm, and parts that are still to come, all of a line or two
 PLAIN = {"Arm", "Joint", "Link", "Push", "Question", "RateControl", "ResultStream", "States"}
@@ -131,7 +131,7 @@ def test_frames_have_the_columns_of_the_csv(
 ) -> None:
     """Data frames have the columns and numbers that CSV has; dicts have arrays and units."""
     result: Result = robolin.answer(arm, "inverse", robolin.States(q=[0.3] * 7))
-    csv = answered("inverse", "panda", "--q", ",".join(["0.3"] * 7))
+    csv = run_ok("inverse", "panda", "--q", ",".join(["0.3"] * 7))
     frame = result.to_polars()
     assert frame.columns == csv.rows[0]
     assert [list(row) for row in frame.rows()] == csv.numbers

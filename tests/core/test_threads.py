@@ -8,14 +8,14 @@ import pytest
 
 from robolin.core.threads import close_generator, in_background, prefetch
 from tests.cli.command import python
-from tests.work import PATIENCE
+from tests.work import TIMEOUT
 
 
 def settled():
     """Wait until all our threads are gone."""
     for thread in threading.enumerate():
         if thread.name.startswith("robolin-a"):
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
             assert not thread.is_alive(), "a thread stayed behind"
 
 
@@ -36,7 +36,7 @@ def test_the_next_item_is_made_while_the_last_one_is_used():
 
     with closing(prefetch(items())) as found:
         assert next(found) == 1
-        assert second.wait(PATIENCE)
+        assert second.wait(TIMEOUT)
     settled()
 
 
@@ -67,7 +67,7 @@ def test_leaving_early_closes_the_source():
 
     with closing(prefetch(prefetch(items()))) as found:
         next(found)
-    assert closed.wait(PATIENCE)
+    assert closed.wait(TIMEOUT)
     settled()
 
 
@@ -118,17 +118,17 @@ def test_a_generator_that_another_thread_waits_for_is_left_to_it():
 
     def items():
         entered.set()
-        go.wait(PATIENCE)
+        go.wait(TIMEOUT)
         yield 1
 
     source = items()
     found = []
     waiting = threading.Thread(target=lambda: found.append(next(source)))
     waiting.start()
-    assert entered.wait(PATIENCE)
+    assert entered.wait(TIMEOUT)
     close_generator(source)
     go.set()
-    waiting.join(PATIENCE)
+    waiting.join(TIMEOUT)
     assert found == [1]
     close_generator(source)
     assert list(source) == []

@@ -8,7 +8,7 @@ import pytest
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.units import entry_units, rate_of, same_unit, unit_of, units_along
 from robolin.dynamics.catalogue import ALGORITHMS
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 TURNS, SLIDES, BOTH = ["revolute", "continuous"], ["prismatic"], ["revolute", "prismatic"]
 UNITS = [
@@ -192,10 +192,10 @@ def test_changing_an_si_file_is_still_found(tmp_path, monkeypatch):
     asked = ("regressor", "two-link", "--parameters")
     with monkeypatch.context() as patched:
         patched.setattr("robolin.queries.regressor_answer.unit_of", lambda *_: "SI")
-        answered(*asked, "-o", "before.json")
+        run_ok(*asked, "-o", "before.json")
     assert '"SI"' in Path("before.json").read_text("utf-8")
-    answered("check", "before.json")
-    answered("regressor", "two-link", "--parameters", "--payload", "lower:1", "-o", "other.json")
+    run_ok("check", "before.json")
+    run_ok("regressor", "two-link", "--parameters", "--payload", "lower:1", "-o", "other.json")
     ran = robolin("check", "before.json", "--against", "other.json", "--rtol", "1e-9")
     assert ran.code == 1
     assert re.search(r"lower/mass .* kg\b", ran.out)

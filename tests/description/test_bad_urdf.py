@@ -12,7 +12,7 @@ from robolin.description.finding_ids import READING_IDS
 from robolin.description.model import Reading
 from robolin.description.urdf.urdf_reader import read_urdf
 from tests.description.bad_urdf import BAD_URDF, BadFile, between, inertial, joint, robot
-from tests.work import calls_counted
+from tests.work import count_calls
 
 VALID = """<?xml version="1.0"?>
 <robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -128,7 +128,7 @@ def test_oversized_files_are_refused_before_they_are_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """More bytes than any robot needs are refused without a parser."""
-    parsers = calls_counted(monkeypatch, xml_tree, "_Builder")
+    parsers = count_calls(monkeypatch, xml_tree, "_Builder")
     assert findings(b"<" * (xml_tree.LARGEST_FILE + 1)) == [("file-too-large", 0)]
     assert not parsers
     assert findings(VALID) == [("limit-missing", 19)]

@@ -14,7 +14,7 @@ from robolin.description.yaml import yaml_nodes
 from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_urdf import BadFile
 from tests.description.bad_yaml import BAD_YAML, TABLE, VALID, arm, damping, edited, table
-from tests.work import calls_counted
+from tests.work import count_calls
 
 
 def findings(text: str | bytes) -> list[tuple[str, int]]:
@@ -163,7 +163,7 @@ def test_oversized_files_are_refused_before_they_are_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """More bytes than any arm needs are refused without looking at them."""
-    parsed = calls_counted(monkeypatch, yaml_nodes, "_composed")
+    parsed = count_calls(monkeypatch, yaml_nodes, "_composed")
     assert findings(b"[" * (yaml_nodes.MAX_BYTES + 1)) == [("file-too-large", 0)]
     assert not parsed
     assert findings(VALID) == []
@@ -178,7 +178,7 @@ def test_what_is_too_deep_is_refused_where_it_becomes_so(
 
     The scanner looks ahead by up to 1024 characters for the end of a key.
     """
-    scanned = calls_counted(monkeypatch, Scanner, "fetch_more_tokens")
+    scanned = count_calls(monkeypatch, Scanner, "fetch_more_tokens")
 
     def work(depth: int) -> int:
         scanned.clear()

@@ -12,7 +12,7 @@ from robolin.core.text import did_you_mean
 from robolin.description.model import EntryKind, JointEntry, LinkEntry, SourceLocation
 from robolin.description.structure import check_structure
 from robolin.description.tree import composed_mimic
-from tests.work import CountedName, lines_run
+from tests.work import CountedName, count_lines
 
 HERE = SourceLocation("robot.yaml", 1)
 
@@ -221,9 +221,9 @@ def test_long_chains_take_work_in_proportion_to_their_length() -> None:
 
     def work(size: int) -> tuple[int, int]:
         chain = long_chain(size, CountedName)
-        CountedName.looked_at = 0
-        lines = lines_run(lambda: (check_structure(*chain, HERE), composed_mimic(chain[1])))
-        return lines, CountedName.looked_at
+        CountedName.comparisons = 0
+        lines = count_lines(lambda: (check_structure(*chain, HERE), composed_mimic(chain[1])))
+        return lines, CountedName.comparisons
 
     shorter, longer = work(500), work(1000)
     # a tenth is left for what dictionaries do when they grow

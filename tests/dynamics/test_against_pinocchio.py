@@ -17,7 +17,7 @@ from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names, bundled_path
 from tests.dynamics.running import gap_by_state, inertia_bound
 from tests.published import each_file
-from tests.robots import States, named, random_arm, random_states
+from tests.robots import States, arm_name, random_arm, random_states
 
 pin = pytest.importorskip("pinocchio")
 
@@ -111,7 +111,7 @@ def _idle(arm: Arm, true: Reference) -> list[str]:
 ROBOTS = [random_arm(220 + n, n, tree=n % 2 == 0, armature=n > 6) for n in (1, 3, 4, 6, 8, 11, 12)]
 
 
-@pytest.mark.parametrize("arm", ROBOTS, ids=named)
+@pytest.mark.parametrize("arm", ROBOTS, ids=arm_name)
 def test_random_robot(arm: Arm) -> None:
     """Skew axes, sliding joints, trees, rotors, slanted gravity: still Pinocchio's results."""
     states = random_states(arm, STATES)
@@ -124,7 +124,7 @@ def test_random_robot(arm: Arm) -> None:
 LONG = [random_arm(240 + n, n, tree=tree) for n in (7, 20, 40) for tree in (False, True)]
 
 
-@pytest.mark.parametrize("arm", [*ROBOTS, *LONG], ids=named)
+@pytest.mark.parametrize("arm", [*ROBOTS, *LONG], ids=arm_name)
 def test_inverse_of_the_mass_matrix(arm: Arm) -> None:
     """By recursions and by elimination it is what Pinocchio's computeMinverse returns."""
     model, q = model_from_arm(arm), random_states(arm, STATES).q

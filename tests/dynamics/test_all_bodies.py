@@ -20,7 +20,7 @@ from robolin.engine.parameters import parameters_of
 from robolin.engine.run import count_operations
 from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import gap, run_on
-from tests.robots import bundled_arms, named, random_arm, random_states, with_wrench
+from tests.robots import arm_name, bundled_arms, random_arm, random_states, with_wrench
 
 LOADED = with_wrench(random_arm(5, 9, tree=True, armature=True, damping=True), "dead")
 TREES = [random_arm(3, 5), random_arm(4, 8, tree=True), LOADED]
@@ -34,7 +34,7 @@ def pushed(arm: Arm, count: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}, s.qdd
 
 
-@pytest.mark.parametrize("arm", TREES + TOYS, ids=named)
+@pytest.mark.parametrize("arm", TREES + TOYS, ids=arm_name)
 def test_sparse_elimination_gives_the_accelerations_that_took_the_torques(arm: Arm) -> None:
     """Equation 27, eliminated from the tips, on trees, with rotors, loads and point masses."""
     state, true = pushed(arm, 6)
@@ -44,7 +44,7 @@ def test_sparse_elimination_gives_the_accelerations_that_took_the_torques(arm: A
     assert gap(found, true) <= 1e-11 + 1e-14 * condition
 
 
-@pytest.mark.parametrize("arm", CHAINS, ids=named)
+@pytest.mark.parametrize("arm", CHAINS, ids=arm_name)
 def test_constraint_forces_give_the_accelerations_that_took_the_torques(arm: Arm) -> None:
     """Equation 28 as a block-tridiagonal system, joints eliminated one after the other."""
     state, true = pushed(arm, 6)

@@ -19,7 +19,7 @@ from robolin.evaluation.methods import (
     algorithm_for,
     describe_auto,
 )
-from tests.cli.command import answered, python
+from tests.cli.command import python, run_ok
 from tests.robots import random_arm, with_follower
 from tools.markdown import DOCS
 
@@ -71,9 +71,9 @@ def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
 
 def test_help_says_what_auto_does() -> None:
     """The help of --method is made from the numbers that auto goes by."""
-    told = " ".join(answered("linearize-forward", "--help").out.split())
+    told = " ".join(run_ok("linearize-forward", "--help").out.split())
     assert describe_auto("linearize-forward", "perturb-forward") in told
-    told = " ".join(answered("forward", "--help").out.split())
+    told = " ".join(run_ok("forward", "--help").out.split())
     assert describe_auto("forward") in told
     assert "forward" not in CONVENTIONAL_UP_TO
 

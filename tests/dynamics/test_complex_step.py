@@ -24,7 +24,7 @@ from tests.dynamics.running import (
 )
 from tests.robots import (
     WRENCH_MODELS,
-    named,
+    arm_name,
     random_arm,
     random_states,
     with_follower,
@@ -56,7 +56,7 @@ def _cases() -> list[Arm]:
 
 
 CASES = _cases()
-every = pytest.mark.parametrize("arm", CASES, ids=named)
+every = pytest.mark.parametrize("arm", CASES, ids=arm_name)
 
 
 def methods(arm: Arm) -> tuple[str, ...]:

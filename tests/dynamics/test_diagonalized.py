@@ -25,11 +25,18 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from tests.dynamics.running import gap
 from tests.dynamics.worked import Worked, worked
-from tests.robots import every_arm, independent, on_each, random_arm, random_states, with_wrench
+from tests.robots import (
+    every_arm,
+    for_each_arm,
+    random_arm,
+    random_states,
+    with_wrench,
+    without_mimic,
+)
 
 EXACT = 2e-14
 
-every_independent = on_each(independent(every_arm()))
+every_independent = for_each_arm(without_mimic(every_arm()))
 
 
 def divided(condition: float) -> float:

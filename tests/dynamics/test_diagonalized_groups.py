@@ -9,7 +9,7 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.core.configuration import advanced
 from tests.dynamics.running import gap, run_on
-from tests.robots import grouped_arm, named, random_states, with_wrench
+from tests.robots import arm_name, grouped_arm, random_states, with_wrench
 
 ARMS = (
     grouped_arm(2, ("floating", "revolute", "planar", "prismatic")),
@@ -17,7 +17,9 @@ ARMS = (
     with_wrench(grouped_arm(4, ("planar", "revolute", "floating"), True), "dead"),
 )
 each = pytest.mark.parametrize(
-    "arm", [*ARMS[2:], *(pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS[:2])], ids=named
+    "arm",
+    [*ARMS[2:], *(pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS[:2])],
+    ids=arm_name,
 )
 
 

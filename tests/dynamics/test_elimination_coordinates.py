@@ -15,7 +15,7 @@ from robolin.evaluation.frames import at_frame
 from robolin.evaluation.methods import algorithm_for
 from tests.dynamics.running import complex_step
 from tests.engine.on_lanes import on_lanes
-from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
+from tests.robots import TOOL, arm_name, random_arm, random_states, with_follower, with_wrench
 
 FREE = [random_arm(4, 2), random_arm(5, 7, tree=True, armature=True, damping=True)]
 FREE += [with_wrench(random_arm(6, 9, friction_velocity=0.3), model) for model in ("dead", "world")]
@@ -42,8 +42,8 @@ MORE = (
 )
 GAINS = np.linspace(0.5, 3.0, 9)
 
-every = pytest.mark.parametrize("arm", [*FREE, *TIED], ids=named)
-tied = pytest.mark.parametrize("arm", TIED, ids=named)
+every = pytest.mark.parametrize("arm", [*FREE, *TIED], ids=arm_name)
+tied = pytest.mark.parametrize("arm", TIED, ids=arm_name)
 
 
 def state(arm: Arm) -> dict[str, np.ndarray]:
@@ -56,7 +56,7 @@ def close(found: np.ndarray, true: np.ndarray, within: float = 1e-10) -> None:
     np.testing.assert_allclose(found, true, rtol=0, atol=within * size)
 
 
-@pytest.mark.parametrize("arm", FREE, ids=named)
+@pytest.mark.parametrize("arm", FREE, ids=arm_name)
 @pytest.mark.parametrize("verb", [*PLAIN, *ROOTLESS, *MORE])
 def test_elimination_gives_what_the_recursions_give(arm: Arm, verb: str) -> None:
     """Where both hold, every result is the same to rounding."""
@@ -192,7 +192,7 @@ def test_auto_takes_elimination_where_joints_follow_others(arm: Arm) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", [random_arm(3, 8), TIED[0]], ids=named)
+@pytest.mark.parametrize("arm", [random_arm(3, 8), TIED[0]], ids=arm_name)
 def test_kernels_have_the_same_bits(arm: Arm) -> None:
     """Lanes give Python's bits, whether or not joints follow others, where the arm reaches.
 

@@ -12,8 +12,8 @@ from tests.dynamics.running import complex_step_along, gap
 from tests.dynamics.world import kinetic_energy, potential_energy
 from tests.robots import (
     WRENCH_MODELS,
+    arm_name,
     bundled_arms,
-    named,
     random_arm,
     random_states,
     sample_arms,
@@ -34,7 +34,7 @@ DRIVEN = (
 )
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_energies_are_sums_over_bodies(arm: Arm) -> None:
     """½ Σ V*MV and -Σ m g·c are the energies of masses and moments placed in the root frame."""
     states = random_states(arm, 2)
@@ -44,7 +44,7 @@ def test_energies_are_sums_over_bodies(arm: Arm) -> None:
     assert gap(found["potential_energy"], potential_energy(arm, states.q)) < 1e-13
 
 
-@pytest.mark.parametrize("arm", DRIVEN, ids=named)
+@pytest.mark.parametrize("arm", DRIVEN, ids=arm_name)
 def test_power_is_what_the_energy_changes_by(arm: Arm) -> None:
     """d/dt (kinetic + potential) along the motion is the power of torques, loads and losses."""
     states = random_states(arm, 2)

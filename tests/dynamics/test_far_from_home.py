@@ -18,7 +18,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of
 from tests.engine.on_lanes import on_lanes
-from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
+from tests.robots import TOOL, arm_name, random_arm, random_states, with_follower, with_wrench
 
 AWAY = (100.0, 1000.0)
 VERBS = (
@@ -156,7 +156,7 @@ def test_at_home_every_bit_is_that_of_a_frame_which_stays(stem: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arm", [on_stem("x y"), on_stem("yaw x"), with_follower(on_stem("x y z"))], ids=named
+    "arm", [on_stem("x y"), on_stem("yaw x"), with_follower(on_stem("x y z"))], ids=arm_name
 )
 def test_kernels_have_the_same_bits(arm: Arm) -> None:
     """Lanes go along as Python does, to the bit, some rows at home and some far away."""

@@ -12,17 +12,17 @@ from tests.dynamics.running import complex_step_along, gap, gap_by_state
 from tests.robots import (
     WRENCH_MODELS,
     bundled_arms,
-    independent,
-    on_each,
+    for_each_arm,
     random_arm,
     random_states,
     sample_arms,
     with_wrench,
+    without_mimic,
 )
 
 ARMS = (
-    *independent(sample_arms()[::3]),
-    *(arm for arm in independent(bundled_arms()) if not arm.loops),
+    *without_mimic(sample_arms()[::3]),
+    *(arm for arm in without_mimic(bundled_arms()) if not arm.loops),
     random_arm(5, 6, damping=True, friction_velocity=0.2, armature=True),
     *(with_wrench(random_arm(6, 5, tree=True), model) for model in WRENCH_MODELS),
 )
@@ -33,7 +33,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@on_each(ARMS)
+@for_each_arm(ARMS)
 def test_rates_are_those_of_the_motion(arm: Arm, form: str) -> None:
     """ξ̇ and ν̇ are how ξ(q, q̇) and ν(q, q̇) change along q̇ and the q̈ of articulated bodies.
 
@@ -53,7 +53,7 @@ def test_rates_are_those_of_the_motion(arm: Arm, form: str) -> None:
     assert gap_by_state(found[f"{form}d"], true).max() < 1e-10
 
 
-@on_each(ARMS)
+@for_each_arm(ARMS)
 def test_equations_of_motion_are_those_of_diagonalize(arm: Arm) -> None:
     """ν̇ = ε - C(q, ν) and D ξ̇ = κ - C(q, ξ), with the C of algorithms 7.1 and 7.10."""
     states = random_states(arm, 2)
@@ -72,7 +72,7 @@ def test_equations_of_motion_are_those_of_diagonalize(arm: Arm) -> None:
     assert gap(by_xi["xid"], xid) < 1e-11
 
 
-@on_each(ARMS)
+@for_each_arm(ARMS)
 def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
     """The torque of control law 8.1 is, in diagonalizing coordinates, ε = -c ν joint by joint."""
     states = random_states(arm, 2)
@@ -88,7 +88,7 @@ def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
     assert gap(there.epsilon, -gain * there.nu, made_of) < 1e-12
 
 
-@on_each(ARMS)
+@for_each_arm(ARMS)
 def test_inverse_from_rest_leaves_out_coriolis_forces(arm: Arm) -> None:
     """Inverse dynamics less C q̇ is what `inverse-from-rest` gives."""
     states = random_states(arm, 2)

@@ -21,12 +21,12 @@ from tests.dynamics.running import complex_step_along, gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed
 from tests.robots import (
     WRENCH_MODELS,
+    arm_name,
     bundled_arms,
-    independent,
-    named,
     random_arm,
     random_states,
     with_wrench,
+    without_mimic,
 )
 
 WAYS = ("a", "b", "c", "d", "three-sweeps-links", "two-sweeps", "conventional")
@@ -42,10 +42,10 @@ ROUGH = [
     rough(700 + i, joints, tree, WRENCH_MODELS[i % 3])
     for i, (joints, tree) in enumerate([(1, False), (3, True), (6, False), (9, True), (12, True)])
 ]
-PLAIN = [random_arm(720, 7), random_arm(721, 10, tree=True), *independent(bundled_arms())]
+PLAIN = [random_arm(720, 7), random_arm(721, 10, tree=True), *without_mimic(bundled_arms())]
 
 
-@pytest.mark.parametrize("arm", ROUGH + PLAIN, ids=named)
+@pytest.mark.parametrize("arm", ROUGH + PLAIN, ids=arm_name)
 def test_all_ways_give_the_accelerations_that_took_the_torques(arm: Arm) -> None:
     """Each way returns the q̈ from which inverse dynamics made τ."""
     s = random_states(arm, 2)
@@ -99,7 +99,7 @@ def test_joints_that_follow_others_are_refused(way: Any) -> None:
     assert np.isfinite(robolin.forward(arm, np.zeros(arm.n), method="conventional")).all()
 
 
-@pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=named)
+@pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=arm_name)
 def test_b_gives_the_links_accelerations_too(arm: Arm) -> None:
     """λ + ζ of the four-sweep recursion is the spatial acceleration that kinematics gives."""
     s = random_states(arm, 2)
@@ -111,7 +111,7 @@ def test_b_gives_the_links_accelerations_too(arm: Arm) -> None:
     assert gap(found["link_acceleration"], true) <= 10.0 * (1e-12 + 1e-15 * condition)
 
 
-@pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=named)
+@pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=arm_name)
 def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
     """λ + ζ of the three-sweep recursion is what kinematics gives, at every link and at the tip."""
     s = random_states(arm, 2)
@@ -126,7 +126,7 @@ def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
     assert gap(found["tip_acceleration"], tip["tip_acceleration"]) <= tolerance
 
 
-@pytest.mark.parametrize("arm", ROUGH[1:3] + PLAIN[:2], ids=named)
+@pytest.mark.parametrize("arm", ROUGH[1:3] + PLAIN[:2], ids=arm_name)
 def test_old_velocities_miss_by_how_old_they_are(arm: Arm) -> None:
     """With velocities of now nothing is missed; else as much as ∂q̈/∂q̇ of the biases says.
 
@@ -165,7 +165,7 @@ def test_two_sweeps_cost_a_line_in_n() -> None:
     assert costs[4]["two sweeps"] > costs[4]["articulated bodies"]
 
 
-@pytest.mark.parametrize("arm", ROUGH + PLAIN[:3], ids=named)
+@pytest.mark.parametrize("arm", ROUGH + PLAIN[:3], ids=arm_name)
 def test_classical_accelerations_are_second_derivatives_of_the_origins(arm: Arm) -> None:
     """p̈ is the rate of ṗ along q(t), whose velocity and acceleration are q̇ and q̈.
 
@@ -184,7 +184,7 @@ def test_classical_accelerations_are_second_derivatives_of_the_origins(arm: Arm)
     assert gap(found.link_classical_acceleration[..., 3:], true) <= 1e-6
 
 
-@pytest.mark.parametrize("arm", [ROUGH[3], PLAIN[0]], ids=named)
+@pytest.mark.parametrize("arm", [ROUGH[3], PLAIN[0]], ids=arm_name)
 def test_both_accelerations_differ_by_spin_times_velocity(arm: Arm) -> None:
     """The linear parts differ by w x v, the angular parts not at all."""
     s = random_states(arm, 2)

@@ -21,8 +21,8 @@ from tests.dynamics.running import STEP, complex_step, gap, run_on
 from tests.dynamics.world import frame_in_world
 from tests.robots import (
     TOOL,
+    arm_name,
     bundled_arms,
-    named,
     random_arm,
     random_pose,
     random_states,
@@ -51,7 +51,7 @@ ARMS = [
         *bundled_arms(),
     )
 ]
-each_arm = pytest.mark.parametrize("arm", ARMS, ids=named)
+each_arm = pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 
 
 def spin(R: np.ndarray) -> np.ndarray:
@@ -227,7 +227,7 @@ def test_floating_and_planar_joints() -> None:
 # against Pinocchio
 
 
-@pytest.mark.parametrize("arm", [*ARMS[1:4], ARMS[-1]], ids=named)
+@pytest.mark.parametrize("arm", [*ARMS[1:4], ARMS[-1]], ids=arm_name)
 def test_pinocchio_agrees(arm: Arm) -> None:
     """Pose, Jacobian, velocity, and both accelerations in Pinocchio's world-aligned frame."""
     pin = pytest.importorskip("pinocchio")

@@ -19,7 +19,7 @@ from robolin.description.building.build_arm import build
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from tests.dynamics.running import STEP, gap
-from tests.robots import grouped_arm, named, random_body, random_pose, random_states
+from tests.robots import arm_name, grouped_arm, random_body, random_pose, random_states
 
 ROUNDING = 1e-12
 HERE = SourceLocation("made here")
@@ -124,7 +124,7 @@ ARMS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_everything_that_verify_checks(arm: Arm) -> None:
     """Complex steps, identities, 50 digits, engines and all algorithms agree with such rotors."""
     found = robolin.verify(arm, samples=3)

@@ -23,7 +23,7 @@ from robolin.engine.parameters import parameters_of
 from robolin.evaluation.frames import drop_virtual_links
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
-from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
+from tests.robots import TOOL, WRENCH_MODELS, arm_name, grouped_arm, random_states, with_wrench
 
 ARMS = (
     grouped_arm(0, ["floating"]),
@@ -49,7 +49,7 @@ def _pairs(*matrices_and_vectors: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     return sum(np.einsum("bij,bj->bi", A, x) for A, x in matrices_and_vectors)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_pinocchio_agrees(arm: Arm) -> None:
     """Inverse and forward dynamics and both linearizations are Pinocchio's.
 
@@ -83,7 +83,7 @@ def _linearizations(arm: Arm) -> list[str]:
     return every if arm.serial else every[1:]
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_vectors_are_matrices_times_changes(arm: Arm) -> None:
     """Algorithms 1, 3, 5 and 5b give what Algorithms 2 and 4 give for the same changes.
 
@@ -110,7 +110,7 @@ def test_vectors_are_matrices_times_changes(arm: Arm) -> None:
 
 
 @pytest.mark.parametrize("model", WRENCH_MODELS)
-@pytest.mark.parametrize("arm", ARMS[1:4], ids=named)
+@pytest.mark.parametrize("arm", ARMS[1:4], ids=arm_name)
 def test_gradients_are_differences_along_the_tangent(arm: Arm, model: str) -> None:
     """∂τ/∂q, with a load of any kind, is the limit of τ(q ⊕ δ) - τ(q).
 
@@ -129,7 +129,7 @@ def test_gradients_are_differences_along_the_tangent(arm: Arm, model: str) -> No
 
 
 @pytest.mark.parametrize("model", WRENCH_MODELS)
-@pytest.mark.parametrize("arm", ARMS[2:4], ids=named)
+@pytest.mark.parametrize("arm", ARMS[2:4], ids=arm_name)
 def test_forward_gradients_follow_loads(arm: Arm, model: str) -> None:
     """-𝓜⁻¹ ∂τ/∂q is ∂q̈/∂q by every algorithm, with a load of any kind (1e-11: cond up to 1e3)."""
     arm = with_wrench(arm, model)
@@ -142,7 +142,7 @@ def test_forward_gradients_follow_loads(arm: Arm, model: str) -> None:
         assert gap(found, expected) <= 1e-11, algorithm
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_factors_rebuild_the_mass_matrix(arm: Arm) -> None:
     """(I + HφK) D (I + HφK)* is 𝓜 and the inverse factors 𝓜⁻¹, one scalar for each freedom."""
     q = random_states(arm, STATES).q
@@ -155,7 +155,7 @@ def test_factors_rebuild_the_mass_matrix(arm: Arm) -> None:
         assert gap(inverse @ M, np.eye(arm.n)) <= 1e-11, name
 
 
-@pytest.mark.parametrize("arm", ARMS[:3], ids=named)
+@pytest.mark.parametrize("arm", ARMS[:3], ids=arm_name)
 def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
     """Two motions that start δ apart are (I + h block) δ + h δq̇ apart after h.
 
@@ -171,7 +171,7 @@ def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
     assert gap((apart - delta) / h / 1e-5, expected / 1e-5) <= 1e-4
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
     """Jacobian, ∂twist/∂q and ∂a/∂q of the tool are differences along q ⊕ δ, to 1e-8."""
     arm, h = replace(arm, tip=arm.frames[TOOL]), 1e-5
@@ -206,7 +206,7 @@ def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None
     assert gap(normal, np.array(axis) / np.linalg.norm(axis)) <= 1e-15
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_every_body_accelerates_as_its_frame(arm: Arm) -> None:
     """Links are listed once each, with the accelerations that the frame of that name has."""
     s = random_states(arm, 2)
@@ -220,7 +220,7 @@ def test_every_body_accelerates_as_its_frame(arm: Arm) -> None:
         assert gap(found.link_classical_acceleration[:, i], moving.classical_acceleration) <= 1e-13
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_b_gives_the_bodies_accelerations_too(arm: Arm) -> None:
     """λ + ζ of the four-sweep recursion is what kinematics gives (1e-11: cond up to 1e3)."""
     s = random_states(arm, 2)
@@ -247,7 +247,7 @@ def test_operators_that_hold_for_one_freedom_only() -> None:
             getattr(op, name)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_gradient_of_the_mass_matrix(arm: Arm) -> None:
     """∂𝓜/∂q is the complex step of 𝓜 along the twists of the joints' bodies; sums: 1e-12."""
     s = random_states(arm, STATES, seed=5)
@@ -256,7 +256,7 @@ def test_gradient_of_the_mass_matrix(arm: Arm) -> None:
     assert gap(found, true, made_of=np.abs(robolin.mass_matrix(arm, s.q)).max()) <= 1e-12
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_coriolis_matrix_fits_the_rate_of_the_mass_matrix(arm: Arm) -> None:
     """C q̇ are the Coriolis torques, and 𝓜̇ - 2 C is skew with 𝓜̇ by complex step; sums: 1e-12."""
     s = random_states(arm, STATES, seed=6)

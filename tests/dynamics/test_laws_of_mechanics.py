@@ -20,16 +20,16 @@ from tests.dynamics.loop_free import loop_free, mhat
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.worked import worked
 from tests.dynamics.world import kinetic_energy, weight_torque
-from tests.robots import every_arm, independent, on_each
+from tests.robots import every_arm, for_each_arm, without_mimic
 
 EXACT = 2e-14
 
 # ∂q̈/∂q̇ may vanish; at speeds of about 1 its terms are about 1
 MADE_OF = {"qdd": 0.0, "dqdd_dtau": 0.0, "dqdd_dqd": 1.0, "dqdd_dq": 0.0}
 
-every = on_each(every_arm())
-every_independent = on_each(independent(every_arm()))
-every_chain = on_each([arm for arm in independent(every_arm()) if arm.serial])
+every = for_each_arm(every_arm())
+every_independent = for_each_arm(without_mimic(every_arm()))
+every_chain = for_each_arm([arm for arm in without_mimic(every_arm()) if arm.serial])
 
 
 def divided(condition: float) -> float:

@@ -11,13 +11,13 @@ from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import gap
 from tests.robots import (
+    arm_name,
     grouped_arm,
-    independent,
-    named,
     random_arm,
     random_states,
     sample_arms,
     with_follower,
+    without_mimic,
 )
 
 # joints with several freedoms, behind each other, on branches, and beside one that follows another
@@ -27,7 +27,7 @@ GROUPED = [
     with_follower(grouped_arm(7, ["revolute", "spherical", "planar", "revolute"])),
 ]
 ARMS = [
-    *independent(sample_arms(16)),
+    *without_mimic(sample_arms(16)),
     random_arm(71, 9, tree=True),
     with_follower(random_arm(72, 5, tree=True)),
     with_follower(random_arm(73, 4)),
@@ -43,7 +43,7 @@ def second(arm: Arm, q: np.ndarray, engine: str = "auto") -> np.ndarray:
     ]
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_it_is_the_derivative_of_the_derivative(arm: Arm) -> None:
     """∂²𝓜/∂q² is ∂(∂𝓜/∂q)/∂q to rounding, 1e-13 of its largest entry, on every kind of arm.
 
@@ -57,7 +57,7 @@ def test_it_is_the_derivative_of_the_derivative(arm: Arm) -> None:
     assert gap(second(arm, q), 0.5 * (true + other)) <= 1e-13
 
 
-@pytest.mark.parametrize("arm", GROUPED, ids=named)
+@pytest.mark.parametrize("arm", GROUPED, ids=arm_name)
 def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
     """𝓜(q ⊕ δ) = 𝓜 + ∂𝓜/∂q δ + ½ ∂²𝓜/∂q² δ δ, and so on.
 
@@ -72,7 +72,7 @@ def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
     assert gap((ahead - 2.0 * here + behind) / h**2, found) <= 1e-5
 
 
-@pytest.mark.parametrize("arm", ARMS[6:], ids=named)
+@pytest.mark.parametrize("arm", ARMS[6:], ids=arm_name)
 def test_it_is_symmetric_in_both_pairs(arm: Arm) -> None:
     """Neither the entries of 𝓜 nor the order of two derivatives can be told apart."""
     found = second(arm, random_states(arm, 2).q)

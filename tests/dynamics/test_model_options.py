@@ -21,7 +21,7 @@ from tests.dynamics.world import frame_in_world, load_torque
 from tests.robots import (
     TOOL,
     WRENCH_MODELS,
-    named,
+    arm_name,
     random_arm,
     random_rotation,
     random_states,
@@ -32,7 +32,7 @@ from tests.robots import (
 EXACT = 2e-14
 
 RANDOM = [random_arm(100 + n, n, tree=n % 2 == 1, armature=True) for n in (2, 3, 5, 6, 9)]
-some = pytest.mark.parametrize("arm", RANDOM, ids=named)
+some = pytest.mark.parametrize("arm", RANDOM, ids=arm_name)
 
 
 def divided(M: np.ndarray) -> float:

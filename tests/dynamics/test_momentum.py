@@ -14,7 +14,14 @@ import robolin
 from robolin.core.arm import Arm, Inertia
 from tests.dynamics.running import complex_step, gap
 from tests.dynamics.world import link_positions, spreading
-from tests.robots import bundled_arms, grouped_arm, named, random_arm, random_states, with_follower
+from tests.robots import (
+    arm_name,
+    bundled_arms,
+    grouped_arm,
+    random_arm,
+    random_states,
+    with_follower,
+)
 
 EXACT = 1e-12
 
@@ -24,7 +31,7 @@ ARMS = (
     with_follower(random_arm(3, 6)),
     *bundled_arms(),
 )
-every_arm = pytest.mark.parametrize("arm", ARMS, ids=named)
+every_arm = pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 
 
 @every_arm

@@ -18,8 +18,8 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.layout import float_table, variant_of
 from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate
-from tests.cli.command import answered
 from tests.cli.command import robolin as command
+from tests.cli.command import run_ok
 from tests.codegen.compilers import GCC
 from tests.robots import random_arm, random_states, with_follower, with_wrench
 
@@ -246,12 +246,12 @@ def test_both_sides_are_shown(tmp_path, monkeypatch):
         arm = robolin.load("arm.yaml", friction_velocity=0.1)
         figures.append(arm.figures)
     assert arm.contract["friction"].endswith(": pivot 2 for q̇ > 0 and 0 for q̇ < 0")
-    assert "+2 -0" in answered("inspect", "arm.yaml").out
+    assert "+2 -0" in run_ok("inspect", "arm.yaml").out
     (change,) = model_changes(*figures)
     assert str(change) == "joint pivot: negative friction 2 → 0 N·m (-100 %)"
-    answered("inverse", "arm.yaml", "--friction-velocity", "0.1", "--qd", "-1", "-o", "tau.npz")
-    answered("check", "tau.npz")
-    answered("report", "arm.yaml", "-o", "page.html")
+    run_ok("inverse", "arm.yaml", "--friction-velocity", "0.1", "--qd", "-1", "-o", "tau.npz")
+    run_ok("check", "tau.npz")
+    run_ok("report", "arm.yaml", "-o", "page.html")
     assert "+2 -0" in Path("page.html").read_text(encoding="utf-8")
 
 

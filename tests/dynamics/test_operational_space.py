@@ -23,12 +23,12 @@ from tests.dynamics.running import gap, gap_by_state
 from tests.engine.on_lanes import on_lanes
 from tests.robots import (
     TOOL,
+    arm_name,
     bundled_arms,
-    independent,
-    named,
     random_arm,
     random_states,
     with_wrench,
+    without_mimic,
 )
 
 STATES = 2
@@ -47,11 +47,11 @@ ARMS = [
     random_arm(901, 6),
     with_wrench(random_arm(902, 8, armature=True), "follower"),
     random_arm(903, 12, tree=True, armature=True, damping=True),
-    *independent(bundled_arms()),
+    *without_mimic(bundled_arms()),
 ]
 LONG = [arm for arm in ARMS if arm.serial and arm.n >= 6]
-each_arm = pytest.mark.parametrize("arm", ARMS, ids=named)
-each_long = pytest.mark.parametrize("arm", LONG, ids=named)
+each_arm = pytest.mark.parametrize("arm", ARMS, ids=arm_name)
+each_long = pytest.mark.parametrize("arm", LONG, ids=arm_name)
 
 
 def tolerance(arm: Arm, q: np.ndarray) -> np.ndarray:

@@ -13,11 +13,11 @@ from robolin.core.arm import Arm
 from tests.dynamics.operators import Operators, tall, turned_forces, wide
 from tests.dynamics.running import gap
 from tests.dynamics.worked import Worked, worked
-from tests.robots import every_arm, independent, on_each
+from tests.robots import every_arm, for_each_arm, without_mimic
 
 EXACT = 2e-14
 
-every_chain = on_each([arm for arm in independent(every_arm()) if arm.serial])
+every_chain = for_each_arm([arm for arm in without_mimic(every_arm()) if arm.serial])
 
 
 def divided(condition: float) -> float:

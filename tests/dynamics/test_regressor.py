@@ -17,7 +17,7 @@ from tests.dynamics.running import gap
 from tests.dynamics.world import link_positions, spreading
 from tests.robots import (
     WRENCH_MODELS,
-    named,
+    arm_name,
     random_arm,
     random_body,
     random_states,
@@ -43,7 +43,7 @@ ARMS = [
 ]
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_regressor_times_parameters_is_the_torque(arm: Arm) -> None:
     """Y π, and what wrenches take, is what inverse dynamics returns."""
     s = random_states(arm, 2)
@@ -55,7 +55,7 @@ def test_regressor_times_parameters_is_the_torque(arm: Arm) -> None:
 
 @pytest.mark.parametrize(
     "arm", [LOSSY, with_follower(LOSSY), robolin.load("ur5"), robolin.load("panda-fingers")],
-    ids=named,
+    ids=arm_name,
 )  # fmt: skip
 def test_every_column_belongs_to_its_name(arm: Arm) -> None:
     """Another body on any one link changes the torques by that link's ten columns alone."""
@@ -164,7 +164,7 @@ PINOCCHIOS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
         *(robolin.load(name, damping=False, open_loops=True) for name in bundled_names()),
         *(random_arm(90 + n, n, tree=n % 2 == 0) for n in (3, 6, 9)),
     ],
-    ids=named,
+    ids=arm_name,
 )
 def test_against_pinocchio(arm: Arm) -> None:
     """Every column is that of Pinocchio's regressor, link frame by link frame."""

@@ -18,8 +18,8 @@ from tests.dynamics.running import gap, run_on
 from tests.dynamics.world import spreading
 from tests.evaluation.loops.closed_arms import sample
 from tests.robots import (
+    arm_name,
     grouped_arm,
-    named,
     random_arm,
     random_states,
     with_follower,
@@ -34,7 +34,7 @@ TREE = with_springs(with_wrench(random_arm(92, 6, tree=True, friction_velocity=0
 FOLLOWING = with_springs(with_follower(random_arm(93, 5, tree=True, damping=True)))
 FLOATING = with_springs(grouped_arm(94, ["floating", "revolute", "spherical", "prismatic"]))
 ARMS = [CHAIN, TREE, FOLLOWING, FLOATING]
-every = pytest.mark.parametrize("arm", ARMS, ids=named)
+every = pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 
 
 def relaxed(arm: Arm) -> Arm:

@@ -17,12 +17,12 @@ from robolin.evaluation.evaluate import FEW_STATES, evaluate, evaluate_rows
 from tests.cli.command import python
 from tests.engine.guarded import Guarded
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
-from tests.robots import named, random_arm, random_states
+from tests.robots import arm_name, random_arm, random_states
 
 ROW_COUNTS = range(1, 18)
 CHAIN = random_arm(61, 3, prismatic=False)
 TREE = random_arm(62, 5, tree=True)
-both = pytest.mark.parametrize("arm", [CHAIN, TREE], ids=named)
+both = pytest.mark.parametrize("arm", [CHAIN, TREE], ids=arm_name)
 ENGINES: tuple[Any, ...] = ("python", "compiled", "auto")
 
 

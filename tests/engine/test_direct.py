@@ -19,11 +19,11 @@ from robolin.engine.run import MAX_SCALAR_STATES, run_on
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.methods import Method
 from tests.robots import (
+    arm_name,
     bundled_arms,
-    named,
+    has_full_inertia,
     random_arm,
     random_states,
-    resists_everywhere,
     sample_arms,
 )
 
@@ -57,7 +57,7 @@ def arrays(result: object) -> list[np.ndarray]:
 
 def is_applicable(name: str, arm: Arm) -> bool:
     kind = ALGORITHMS[name].kind
-    if name == "forward-constraint-forces" and not resists_everywhere(arm):
+    if name == "forward-constraint-forces" and not has_full_inertia(arm):
         return False
     if kind == "closed":
         return bool(arm.loops)
@@ -160,7 +160,7 @@ def test_public_order_only_renames_rows_and_columns() -> None:
 # the order of the links
 
 
-@pytest.mark.parametrize("arm", TREES, ids=named)
+@pytest.mark.parametrize("arm", TREES, ids=arm_name)
 def test_links_know_what_they_sit_on_and_what_they_carry(arm: Arm) -> None:
     """inboard_of follows parents to the base; outboard_of lists who gets here, in falling order."""
     chain = DirectChain(parameters_of(arm), {})

@@ -18,10 +18,10 @@ from robolin.engine.unrolled_program import unrolled_program
 from robolin.errors import RobolinError
 from tests.engine.unrolled_values import carried_out
 from tests.robots import (
+    arm_name,
     grouped_arm,
-    named,
+    has_full_inertia,
     random_arm,
-    resists_everywhere,
     with_follower,
     with_wrench,
 )
@@ -88,7 +88,7 @@ def is_applicable(name: str, arm: Arm) -> bool:
         return False
     if (algorithm.kind == "closed") != bool(arm.loops) or (algorithm.inverts_bodies and arm.groups):
         return False
-    if name == "forward-constraint-forces" and not resists_everywhere(arm):
+    if name == "forward-constraint-forces" and not has_full_inertia(arm):
         return False
     independent = algorithm.independent or algorithm.kind in ("independent", "serial")
     return not (independent and (arm.has_mimic or not arm.serial))
@@ -97,7 +97,9 @@ def is_applicable(name: str, arm: Arm) -> bool:
 FLOATING = grouped_arm(3, ("floating",))
 
 
-@pytest.mark.parametrize("arm", [*ARMS, pytest.param(FLOATING, marks=pytest.mark.slow)], ids=named)
+@pytest.mark.parametrize(
+    "arm", [*ARMS, pytest.param(FLOATING, marks=pytest.mark.slow)], ids=arm_name
+)
 def test_unrolling_changes_no_bit(arm: Arm) -> None:
     """Every algorithm that holds on the arm gives the same bits when its graph is carried out."""
     parameters, rng = parameters_of(arm), np.random.default_rng(7)

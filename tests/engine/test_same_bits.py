@@ -31,9 +31,9 @@ from tests.engine.on_lanes import WIDTHS, plan_for
 from tests.robots import (
     TOOL,
     WRENCH_MODELS,
-    named,
+    arm_name,
+    has_full_inertia,
     random_arm,
-    resists_everywhere,
     with_follower,
 )
 
@@ -114,7 +114,7 @@ ELSEWHERE = {"spanning", "reaching", "closed"}
 def holds(name: str, arm: Arm) -> bool:
     """Whether an algorithm has an answer for the arm."""
     kind = ALGORITHMS[name].kind
-    if name == "forward-constraint-forces" and not resists_everywhere(arm):
+    if name == "forward-constraint-forces" and not has_full_inertia(arm):
         return False
     return (kind == "any" or not arm.has_mimic) and (kind != "serial" or arm.serial)
 
@@ -286,7 +286,7 @@ LONG = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", LONG, ids=named)
+@pytest.mark.parametrize("arm", LONG, ids=arm_name)
 @pytest.mark.parametrize("name", ["linearize-inverse", "linearize-forward-conventional"])
 def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> None:
     algorithm, rng = ALGORITHMS[name], np.random.default_rng(len(arm.links))

@@ -19,7 +19,7 @@ from robolin.engine.compiled.thread_pool import run_in_threads
 from tests.cli.command import python
 from tests.engine.on_lanes import plan_for
 from tests.robots import random_arm, random_states
-from tests.work import PATIENCE
+from tests.work import TIMEOUT
 
 ARM = random_arm(71, 3, prismatic=False)
 
@@ -34,7 +34,7 @@ def test_every_worker_works_once_and_in_a_thread_of_its_own(workers: int) -> Non
     seen: list[tuple[int, int]] = []
 
     def work(worker: int) -> None:
-        all_here.wait(PATIENCE)
+        all_here.wait(TIMEOUT)
         seen.append((worker, threading.get_ident()))
 
     run_in_threads(work, workers)
@@ -123,7 +123,7 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
     def work(worker: int) -> None:
         if worker == 0:
             raise KeyboardInterrupt
-        go.wait(PATIENCE)
+        go.wait(TIMEOUT)
         found.append(alive() is not None)
         ended.set()
 
@@ -131,7 +131,7 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
         run_in_threads(work, 2, keep_alive=piece)
     del piece
     go.set()
-    assert ended.wait(PATIENCE)
+    assert ended.wait(TIMEOUT)
     assert found == [True]
 
 
@@ -145,9 +145,9 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
 
     def work(worker: int) -> bool:
         if worker == 0:
-            return begun.wait(PATIENCE)
+            return begun.wait(TIMEOUT)
         begun.set()
-        return go.wait(PATIENCE)
+        return go.wait(TIMEOUT)
 
     run_in_threads(lambda worker: None, 2)
     before = helpers()
@@ -159,7 +159,7 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
     run_in_threads(lambda worker: worker == 0 or after.set(), 2)
     assert not after.is_set()
     go.set()
-    assert after.wait(PATIENCE)
+    assert after.wait(TIMEOUT)
     assert helpers() == before
 
 
@@ -172,7 +172,7 @@ def test_whoever_is_asked_again_knows_more() -> None:
         if worker == 0:
             return answers.pop()
         if worker == 2:
-            go.wait(PATIENCE)
+            go.wait(TIMEOUT)
             left.set()
         return None
 
@@ -187,7 +187,7 @@ def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
 
     def work(worker: int) -> bool:
         if worker == 0:
-            return failed.wait(PATIENCE)
+            return failed.wait(TIMEOUT)
         failed.set()
         raise MemoryError("no room")
 

@@ -37,7 +37,7 @@ def databases(_: Path) -> list[bytes]:
 
 
 def _made(ending: str, packed: str) -> bytes:
-    motion = Motion.drawn(12)
+    motion = Motion.random(12)
     with TemporaryDirectory() as place:
         if ending == ".bag":
             return write_bag(Path(place) / "m.bag", motion, packed).read_bytes()

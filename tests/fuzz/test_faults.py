@@ -23,7 +23,7 @@ import pytest
 
 from robolin.cli.main import main
 from robolin.io.stored import read_result
-from tests.cli.command import CommandRun, answered, robolin
+from tests.cli.command import CommandRun, robolin, run_ok
 
 MOTION = "time,shoulder/position,elbow/position\n" + "".join(
     f"{i},{0.1 * i:.3f},{-0.05 * i:.3f}\n" for i in range(40)
@@ -84,7 +84,7 @@ every_writer = pytest.mark.parametrize("what", [_of_writer(what) for what in WRI
 def held(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A stored result."""
     path = tmp_path_factory.mktemp("held") / "held.json"
-    answered("record", "inverse", "two-link", "-o", path)
+    run_ok("record", "inverse", "two-link", "-o", path)
     return path.read_text("utf-8")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robolin.queries.verbs import VERBS
-from tests.cli.command import ROOT, answered, environment, python
+from tests.cli.command import ROOT, environment, python, run_ok
 
 # what is asked of the system while command lines run, by path; hooks cannot be taken away again,
 # so that they are put into a process of their own
@@ -76,7 +76,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("t.csv").write_text("time,shoulder/position,elbow/position\n" + rows)
     Path("arm.yaml").write_bytes((ROOT / "models" / "two-link.yaml").read_bytes())
     for other in ("held.json", "out.csv", "t.parquet"):
-        answered("record", "inverse", "two-link", "--trajectory", "t.csv", "-o", other)
+        run_ok("record", "inverse", "two-link", "--trajectory", "t.csv", "-o", other)
     Path("suite.toml").write_text(
         '[[case]]\nverb = "inverse"\narm = "two-link"\ntrajectory = "t.csv"\nstored = "held.json"\n'
     )

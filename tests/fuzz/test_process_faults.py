@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import robolin
-from tests.cli.command import CommandRun, answered, environment, python
+from tests.cli.command import CommandRun, environment, python, run_ok
 
 START = "from robolin.cli.entry_point import run; run()"
 # enough for a file of some hundred kilobytes, which a small disk does not hold
@@ -97,7 +97,7 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
         assert _numbers(f"out.{ext}") == _whole()
     if number != signal.SIGKILL:
         assert _left(project) == []
-    answered(*words)
+    run_ok(*words)
     assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
 

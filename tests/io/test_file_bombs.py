@@ -18,8 +18,8 @@ import robolin
 from robolin.errors import RobolinError
 from robolin.io.provenance_writer import with_checksum
 from robolin.io.trajectories.read import read_trajectory
-from tests.cli.command import answered
 from tests.cli.command import robolin as command
+from tests.cli.command import run_ok
 from tests.fuzz.mutators import zipped
 
 JOINTS = ("shoulder", "elbow")
@@ -82,7 +82,7 @@ def test_damage_in_packed_members_is_refused(tmp_path: Path) -> None:
 def test_a_stored_result_is_not_unpacked(tmp_path: Path) -> None:
     """A stored archive of compressed members is refused before any of them is read."""
     path = tmp_path / "r.npz"
-    answered("forward", "two-link", "-o", path)
+    run_ok("forward", "two-link", "-o", path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     parts["meta.npy"] = _claiming("()", "<U10000000") + bytes(40_000_000)
@@ -113,7 +113,7 @@ def test_a_parquet_file_that_unfolds(tmp_path: Path) -> None:
 def test_the_companion_of_another_table_is_named(tmp_path: Path) -> None:
     """A CSV beside the provenance of another run is found out, and what may be wrong is said."""
     for name, q in (("a", "elbow=1"), ("b", "elbow=2")):
-        answered("mass-matrix", "two-link", "--q", q, "-o", tmp_path / f"{name}.csv")
+        run_ok("mass-matrix", "two-link", "--q", q, "-o", tmp_path / f"{name}.csv")
     (tmp_path / "b.csv.meta.json").rename(tmp_path / "a.csv.meta.json")
     ran = command("check", tmp_path / "a.csv")
     assert ran.code == 3
@@ -123,7 +123,7 @@ def test_the_companion_of_another_table_is_named(tmp_path: Path) -> None:
 def test_a_row_more_than_one_state(tmp_path: Path) -> None:
     """A row appended to the table of one state is refused."""
     path = tmp_path / "a.csv"
-    answered("mass-matrix", "two-link", "-o", path)
+    run_ok("mass-matrix", "two-link", "-o", path)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines, lines[-1]]) + "\n")
     ran = command("check", path)
@@ -153,7 +153,7 @@ WRONG = {
 def test_a_provenance_of_other_types_is_refused(tmp_path: Path, key: str, gone: bool) -> None:
     """Whatever is wrong or missing, the file is refused though its seal is right."""
     path = tmp_path / "r.json"
-    answered("forward", "two-link", "-o", path)
+    run_ok("forward", "two-link", "-o", path)
     document = json.loads(path.read_text())
     document["meta"][key] = WRONG[key]
     if gone:

@@ -28,7 +28,7 @@ from robolin.io.table_file import (
     row_location,
 )
 from robolin.io.trajectories.read import read_trajectory
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 # --- what a folder robolin/io/fmt/ would hold
 
@@ -93,8 +93,8 @@ def _registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_verb_writes_it_and_it_is_read_back() -> None:
     """-o x.fmt writes the numbers of every other format, and read_result finds them."""
-    answered("inverse", "two-link", "--q", "0.3,0.2", "-o", "x.fmt")
-    answered("inverse", "two-link", "--q", "0.3,0.2", "-o", "x.npz")
+    run_ok("inverse", "two-link", "--q", "0.3,0.2", "-o", "x.fmt")
+    run_ok("inverse", "two-link", "--q", "0.3,0.2", "-o", "x.npz")
     new, old = read_result("x.fmt"), read_result("x.npz")
     assert new.meta == old.meta
     assert new.arrays["tau"].tobytes() == old.arrays["tau"].tobytes()
@@ -104,9 +104,9 @@ def test_it_is_read_as_a_trajectory() -> None:
     """What simulate wrote as .fmt goes through a verb as the same motion in CSV does."""
     for form in ("fmt", "csv"):
         motion = ("--q", "1,0", "--duration", "0.02", "-o", f"motion.{form}")
-        answered("simulate", "two-link", *motion)
+        run_ok("simulate", "two-link", *motion)
         asked = ("--trajectory", f"motion.{form}", "-o", f"tau-{form}.npz")
-        answered("inverse", "two-link", *asked)
+        run_ok("inverse", "two-link", *asked)
     tau = [read_result(f"tau-{form}.npz").arrays["tau"].tobytes() for form in ("fmt", "csv")]
     assert tau[0] == tau[1]
     assert read_trajectory("motion.fmt", ("shoulder", "elbow"), ("q",)).rows > 2
@@ -114,8 +114,8 @@ def test_it_is_read_as_a_trajectory() -> None:
 
 def test_it_is_recorded_and_checked() -> None:
     """check asks its question again, finds it the same, and finds damage out."""
-    answered("record", "inverse", "two-link", "--q", "0.3,0.2", "-o", "x.fmt")
-    answered("check", "x.fmt")
+    run_ok("record", "inverse", "two-link", "--q", "0.3,0.2", "-o", "x.fmt")
+    run_ok("check", "x.fmt")
     names, values, arrays, meta = pickle.loads(Path("x.fmt").read_bytes())
     arrays["tau"] = np.nextafter(arrays["tau"], 1)
     Path("x.fmt").write_bytes(pickle.dumps((names, values, arrays, meta)))

@@ -9,7 +9,7 @@ import pytest
 
 from robolin.errors import RobolinError
 from robolin.io.formats.joint_states import as_table, layout_of
-from tests.ros_bags import STATE, Motion, states
+from tests.ros_bags import STATE, Motion, as_joint_states
 
 typesys: Any = pytest.importorskip("rosbags.typesys", reason="bags need rosbags")
 NAMES = [("shoulder", "elbow"), ("a", "a_longer_name"), ("é", "x/y")]
@@ -19,8 +19,8 @@ NAMES = [("shoulder", "elbow"), ("a", "a_longer_name"), ("é", "x/y")]
 @pytest.mark.parametrize("joints", NAMES, ids=["usual", "uneven", "odd"])
 def test_numbers_stand_where_the_library_finds_them(joints, ros1):
     """Names, times and numbers of every message are those of the library's own types."""
-    motion = replace(Motion.drawn(5), joints=joints)
-    messages = [data for _, data in states(motion, ros1)]
+    motion = replace(Motion.random(5), joints=joints)
+    messages = [data for _, data in as_joint_states(motion, ros1)]
     layout = layout_of(messages[0], ros1, "")
     table = as_table(messages)
     stores = typesys.Stores
@@ -37,8 +37,8 @@ def test_numbers_stand_where_the_library_finds_them(joints, ros1):
 
 def test_bytes_between_numbers_may_be_anything():
     """What fills the gaps of aligned messages differs between writers, and is not looked at."""
-    motion = Motion.drawn(2)
-    clean, other = (bytearray(data) for _, data in states(motion, False))
+    motion = Motion.random(2)
+    clean, other = (bytearray(data) for _, data in as_joint_states(motion, False))
     layout = layout_of(bytes(clean), False, "")
     told = {i for begin, end in layout.constant for i in range(begin, end)}
     told |= set(range(layout.stamp, layout.stamp + 8))
@@ -54,9 +54,9 @@ def test_bytes_between_numbers_may_be_anything():
 
 def test_other_names_are_another_kind():
     """A message whose names differ in one letter does not fit, though it is as long."""
-    motion = Motion.drawn(1)
+    motion = Motion.random(1)
     others = [
-        states(replace(motion, joints=joints), False)[0][1]
+        as_joint_states(replace(motion, joints=joints), False)[0][1]
         for joints in (("shoulder", "elbow"), ("shoulder", "elbox"), ("elbow", "shoulder"))
     ]
     layout = layout_of(others[0], False, "")
@@ -75,7 +75,7 @@ DAMAGE = [
 @pytest.mark.parametrize(("change", "told"), DAMAGE, ids=range(len(DAMAGE)))
 def test_damage_is_an_error_with_its_place(change, told):
     """A message that is cut off, turned round or too long is refused where it stands."""
-    data = states(Motion.drawn(1), False)[0][1]
+    data = as_joint_states(Motion.random(1), False)[0][1]
     with pytest.raises(RobolinError) as caught:
         layout_of(change(data), False, "m.mcap, message 1")
     assert "m.mcap, message 1" in str(caught.value)

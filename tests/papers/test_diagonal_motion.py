@@ -17,7 +17,7 @@ from tests.control.simulation.motions import gentle_state
 from tests.dynamics.world import STEP, frame_in_world
 from tests.operator_algebra.subjects import EXACT, Subject, apart
 from tests.operator_algebra.test_diagonalized import ell, m
-from tests.robots import TOOL, named, random_arm, random_states
+from tests.robots import TOOL, arm_name, random_arm, random_states
 
 WRONG = 1e-3
 
@@ -177,7 +177,7 @@ class Drawn:
 
 
 drawn = pytest.mark.parametrize(
-    "arm", [random_arm(71, 6, prismatic=False), random_arm(72, 7, armature=True)], ids=named
+    "arm", [random_arm(71, 6, prismatic=False), random_arm(72, 7, armature=True)], ids=arm_name
 )
 
 

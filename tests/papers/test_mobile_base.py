@@ -11,7 +11,7 @@ import robolin
 from robolin.core.arm import Arm, Wrench
 from tests.dynamics.world import STEP, bodies, placed
 from tests.operator_algebra.subjects import apart
-from tests.robots import TOOL, grouped_arm, named, random_states
+from tests.robots import TOOL, arm_name, grouped_arm, random_states
 
 # sums of a few hundred products; what divides by 𝓜 loses the digits of its condition, up to 1e3
 EXACT = 1e-12
@@ -22,7 +22,7 @@ every = pytest.mark.parametrize(
         grouped_arm(1, ("floating", "revolute", "revolute", "prismatic")),
         grouped_arm(2, ("floating", "revolute", "revolute", "revolute", "revolute")),
     ],
-    ids=named,
+    ids=arm_name,
 )
 
 

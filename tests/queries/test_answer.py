@@ -17,7 +17,7 @@ from robolin.queries.option_specs import OptionSpec
 from robolin.queries.request import request_from_options
 from robolin.queries.states import STATE_QUANTITIES
 from robolin.queries.verbs import VERBS, answering_verb
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 
 ANSWERING = [name for name, verb in VERBS.items() if verb.answers]
 # verb, keywords of Question, keywords of States, and the same as flags
@@ -70,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_python_and_the_command_line_write_the_same_bytes(verb, asks, states, flags, extension):
     """A result made in Python, written, is the file that the same words on a command line make."""
     words = flags.split() if isinstance(flags, str) else flags
-    answered(verb, "two-link", *words, "-o", f"command.{extension}")
+    run_ok(verb, "two-link", *words, "-o", f"command.{extension}")
     result = robolin.answer(robolin.load("two-link"), Question(verb, **asks), States(**states))
     robolin.write(result, f"python.{extension}")
 
@@ -97,7 +97,7 @@ def test_numbers_are_recorded_to_the_last_bit(extension):
     robolin.record(result, f"stored.{extension}")
 
     assert robolin.check(f"stored.{extension}").status == "same"
-    answered("check", f"stored.{extension}")
+    run_ok("check", f"stored.{extension}")
 
 
 def test_a_recorded_result_finds_its_files_and_what_changed(here: Path):

@@ -13,7 +13,7 @@ from _pytest.mark import ParameterSet
 from robolin import load
 from robolin.io.format_table import FORMATS
 from robolin.queries.verbs import VERBS
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 
 WORDS = ("position", "velocity", "effort")
 
@@ -88,7 +88,7 @@ def test_short_trajectories_start_two_threads_at_most(
     """Few rows are read, computed and written by the main thread and two others at most."""
     path = trajectory(tmp_path, FEW_ROWS if words in SOLVING else ROWS)
     verb, *options = words
-    answered(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")
+    run_ok(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")
 
     assert len(started) <= 2, started
 
@@ -105,7 +105,7 @@ def test_long_trajectories_are_read_computed_and_written_side_by_side(
 ) -> None:
     """20000 rows have a thread that computes ahead of the writer, and helpers for the engine."""
     path = trajectory(tmp_path, 20000)
-    answered("linearize-forward", "panda", "--trajectory", path, "-o", tmp_path / "out.npz")
+    run_ok("linearize-forward", "panda", "--trajectory", path, "-o", tmp_path / "out.npz")
 
     assert started.count("robolin-prefetch") >= 3
     assert "robolin-pool" in started

@@ -22,7 +22,7 @@ from robolin.queries.state_monitor import (
     condition_number_bound,
     max_prismatic_travel,
 )
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 from tests.robots import random_arm, with_follower
 
 THIN = """<robot name="thin"><link name="a"/>
@@ -75,7 +75,7 @@ def test_bodies_without_extent_are_looked_at_pose_by_pose() -> None:
     """Thin rods have no inertia about themselves, which tells nothing; their poses do."""
     arm = robolin.load("two-link")
     assert condition_number_bound(arm, max_prismatic_travel(arm, np.zeros((1, 2)))) == np.inf
-    assert "singular" not in answered("forward", "two-link", "--q", "0.3,-0.7").err
+    assert "singular" not in run_ok("forward", "two-link", "--q", "0.3,-0.7").err
 
 
 def _right(arm: Arm, q: np.ndarray) -> float:
@@ -97,7 +97,7 @@ def test_lost_digits_are_told(size: float, tmp_path: Path) -> None:
     """Whenever fewer than six digits are right it is said, without -v; and it is never absurd."""
     path = thin(tmp_path, size)
     arm = robolin.load(path)
-    err = answered("forward", path, "--q", "0.1,0.2").err
+    err = run_ok("forward", path, "--q", "0.1,0.2").err
     condition = float(np.linalg.cond(robolin.mass_matrix(arm, [0.1, 0.2])))
     if _right(arm, np.array([0.1, 0.2])) > 1e-6:
         assert "warning: the mass matrix is all but singular" in err
@@ -117,9 +117,9 @@ def test_every_verb_that_divides_tells(asked: tuple[str, ...], tmp_path: Path) -
     """Whoever divides by the mass matrix says so, and who does not says nothing."""
     verb, *more = asked
     out = tmp_path / "out.npz"
-    ran = answered(verb, thin(tmp_path, 1e-5), "--q", "0.1,0.2", *more, "-o", out)
+    ran = run_ok(verb, thin(tmp_path, 1e-5), "--q", "0.1,0.2", *more, "-o", out)
     assert "warning: the mass matrix is all but singular: with cond(M) = " in ran.err
-    assert "singular" not in answered("inverse", tmp_path / "thin.urdf", "--q", "0.1,0.2").err
+    assert "singular" not in run_ok("inverse", tmp_path / "thin.urdf", "--q", "0.1,0.2").err
 
 
 @pytest.mark.parametrize("verb", ["linearize-forward", "state-space"])
@@ -128,7 +128,7 @@ def test_rows_are_counted_and_the_first_is_named(verb: str, tmp_path: Path) -> N
     path, motion = thin(tmp_path, 1e-5), tmp_path / "motion.csv"
     motion.write_text("one/position,two/position\n" + "0.1,0.2\n" * 150)
     asked = (verb, path, "--trajectory", motion, "-o", tmp_path / "out.npz", "--chunk-rows", "64")
-    err = answered(*asked).err
+    err = run_ok(*asked).err
     assert err.count("all but singular") == 1
     assert f"all but singular in 150 rows, first {motion}:2, row 1: with cond(M)" in err
 

@@ -13,8 +13,8 @@ from robolin import Question, States
 from robolin.io.format_table import FORMATS
 from robolin.queries.values import POINT
 from robolin.queries.verbs import VERBS
-from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
+from tests.cli.command import run_ok
 
 ARM = robolin.load("two-link")
 ROWS = 12
@@ -69,7 +69,7 @@ def test_every_format_stores_it(verb: str, form: str, tmp_path: Path) -> None:
         pytest.importorskip("scipy")
     path, values = _motion(tmp_path, "q", "qd")
     out = tmp_path / f"linear.{form}"
-    answered(verb, "two-link", "--trajectory", path, "-q", "-o", out)
+    run_ok(verb, "two-link", "--trajectory", path, "-q", "-o", out)
     stored = robolin.read_result(out)
 
     assert np.array_equal(stored.arrays["q"], values["q"])
@@ -79,15 +79,15 @@ def test_every_format_stores_it(verb: str, form: str, tmp_path: Path) -> None:
     assert stored.arrays["qdd"].shape == (ROWS, 2)
     words = {name: stored.meta["arrays"][name]["column"] for name in POINT}
     assert words == {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
-    answered("check", out, "--root", tmp_path)
+    run_ok("check", out, "--root", tmp_path)
 
 
 def test_a_linear_result_is_a_motion_again(tmp_path: Path) -> None:
     """The columns of a stored linear result give the same linear result."""
     path, _ = _motion(tmp_path, "q", "qd", "tau")
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
-    answered("linearize-forward", "two-link", "--trajectory", path, "-q", "-o", first)
-    answered("linearize-forward", "two-link", "--trajectory", first, "-q", "-o", second)
+    run_ok("linearize-forward", "two-link", "--trajectory", path, "-q", "-o", first)
+    run_ok("linearize-forward", "two-link", "--trajectory", first, "-q", "-o", second)
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -113,7 +113,7 @@ def test_rows_without_an_answer_have_no_point(tmp_path: Path) -> None:
     path.write_text("shoulder/position,elbow/position\n0.1,0.2\nnan,0.4\n0.5,0.6\n")
     out = tmp_path / "out.npz"
     asked = ("linearize-forward", "two-link", "--trajectory", path, "--on-bad-row", "nan")
-    answered(*asked, "-q", "-o", out)
+    run_ok(*asked, "-q", "-o", out)
     stored = robolin.read_result(out).arrays
     assert all(np.isnan(stored[name][1]).all() for name in stored)
     assert stored["q"][[0, 2]].tolist() == [[0.1, 0.2], [0.5, 0.6]]
@@ -133,7 +133,7 @@ def test_results_stored_without_it_are_found_the_same(form: str, tmp_path: Path)
     out = tmp_path / f"former.{form}"
     robolin.write(replace(found, arrays=former), out)
 
-    ran = answered("check", out, "--root", tmp_path)
+    ran = run_ok("check", out, "--root", tmp_path)
     assert "not stored" not in ran.out + ran.err
 
 

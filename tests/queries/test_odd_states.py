@@ -10,7 +10,7 @@ import pytest
 
 import robolin as library
 from robolin.queries.joint_range import column_max, column_min
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 from tests.robots import ROOT
 
 WEIGHTLESS = """<robot name="bare"><link name="a"/><link name="b"/>
@@ -34,7 +34,7 @@ def trajectory(tmp_path: Path, rows: np.ndarray) -> Path:
 
 def test_a_state_far_outside_its_limits_is_doubted() -> None:
     """An angle more than a turn beyond its limits is answered with a warning that says so."""
-    err = answered("inverse", "panda", "--q", "panda_joint1=45,panda_joint4=-1.5").err
+    err = run_ok("inverse", "panda", "--q", "panda_joint1=45,panda_joint4=-1.5").err
     assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in err
     assert "-2.8973 to 2.8973; 45deg would be 0.7854 rad" in err
     assert "panda_joint4" not in err
@@ -44,13 +44,13 @@ def test_a_slide_far_beyond_its_travel_is_doubted(tmp_path: Path) -> None:
     """A slide is far outside when it is ten times its travel beyond."""
     path = tmp_path / "slider.urdf"
     path.write_text(SLIDER)
-    assert "rail' is at 500 m, far outside" in answered("inverse", path, "--q", "500").err
-    assert "far outside" not in answered("inverse", path, "--q", "0.7").err
+    assert "rail' is at 500 m, far outside" in run_ok("inverse", path, "--q", "500").err
+    assert "far outside" not in run_ok("inverse", path, "--q", "0.7").err
 
 
 def test_a_little_beyond_is_nobodys_mistake() -> None:
     """A limit that is merely exceeded is for --limits to tell."""
-    assert "limits" not in answered("inverse", "panda", "--q", "panda_joint1=3.5").err
+    assert "limits" not in run_ok("inverse", "panda", "--q", "panda_joint1=3.5").err
 
 
 def test_a_column_in_degrees_is_doubted(tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_a_column_in_degrees_is_doubted(tmp_path: Path) -> None:
     pose = np.array([float(x) for x in POSE.split(",")])
     rows = pose + 0.1 * np.random.default_rng(0).standard_normal((200, 7))
     path = trajectory(tmp_path, rows)
-    fine = answered("inverse", "panda", "--trajectory", path, "-o", tmp_path / "a.npz")
+    fine = run_ok("inverse", "panda", "--trajectory", path, "-o", tmp_path / "a.npz")
     assert "degrees" not in fine.err
     rows[:, 3] = np.degrees(rows[:, 3])
     path = trajectory(tmp_path, rows)
-    ran = answered("inverse", "panda", "--trajectory", path, "-o", tmp_path / "b.npz")
+    ran = run_ok("inverse", "panda", "--trajectory", path, "-o", tmp_path / "b.npz")
     assert "motion.csv: positions look like degrees, but are taken as rad: 'panda_joint4'" in (
         ran.err
     )
@@ -85,16 +85,16 @@ def test_an_arm_without_any_mass_is_doubted(verb: str, tmp_path: Path) -> None:
     """Zeros that come of a file without masses are not given without a word."""
     path = tmp_path / "bare.urdf"
     path.write_text(WEIGHTLESS)
-    assert "warning: bare: nothing that moves has a mass" in answered(verb, path).err
+    assert "warning: bare: nothing that moves has a mass" in run_ok(verb, path).err
     assert robolin(verb, path, "--strict").code != 0
-    assert "mass" not in answered(verb, path, "--payload", "b:1@0,0,1").err
+    assert "mass" not in run_ok(verb, path, "--payload", "b:1@0,0,1").err
 
 
 def test_kinematics_need_no_mass(tmp_path: Path) -> None:
     """A Jacobian is right without masses, so nothing is said."""
     path = tmp_path / "bare.urdf"
     path.write_text(WEIGHTLESS)
-    assert "nothing that moves" not in answered("jacobian", path).err
+    assert "nothing that moves" not in run_ok("jacobian", path).err
 
 
 def test_the_front_page_shows_a_possible_pose() -> None:
@@ -112,7 +112,7 @@ def test_python_is_told_the_same_when_it_asks() -> None:
     far = np.zeros(7)
     far[0] = 45.0
     (told,) = library.state_warnings(arm, far)
-    assert f"warning: {told}" in answered("inverse", "panda", "--q", "45,0,0,0,0,0,0").err
+    assert f"warning: {told}" in run_ok("inverse", "panda", "--q", "45,0,0,0,0,0,0").err
     assert library.inverse(arm, far).shape == (7,)
 
     fine = np.array([float(x) for x in POSE.split(",")])
@@ -132,7 +132,7 @@ def test_answers_warn_in_a_category_of_their_own() -> None:
 def test_every_verb_with_a_state_doubts_it(verb: str, tmp_path: Path) -> None:
     """Linear models and simulations are no exception."""
     more = ("--duration", "0.002") if verb == "simulate" else ()
-    ran = answered(verb, "panda", "--q", "45,0,0,-1,0,1,0", *more, "-o", tmp_path / "out.npz")
+    ran = run_ok(verb, "panda", "--q", "45,0,0,-1,0,1,0", *more, "-o", tmp_path / "out.npz")
     assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in ran.err
 
 

@@ -14,8 +14,8 @@ from robolin.description.robot_source import bundled_names
 from tests.published import URDF, needs_published_files
 from tests.robots import (
     WRENCH_MODELS,
+    arm_name,
     grouped_arm,
-    named,
     random_arm,
     with_follower,
     with_wrench,
@@ -63,7 +63,7 @@ def _unusual() -> list[Arm]:
 
 @pytest.mark.slow
 @without_kernels
-@pytest.mark.parametrize("arm", _unusual(), ids=named)
+@pytest.mark.parametrize("arm", _unusual(), ids=arm_name)
 def test_losses_loads_and_followers_pass(arm: Arm) -> None:
     """Damping, friction, rotors, wrenches and mimic joints are checked and found right."""
     found = robolin.verify(arm, samples=2)

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from tests.control.simulation.motions import bundled, gentle_state
-from tests.robots import named
+from tests.robots import arm_name
 
 ARMS = bundled()
 OPEN = [arm for arm in ARMS if not arm.loops]
@@ -54,7 +54,7 @@ def test_motion_without_force(arm: Arm, state: Literal["xi", "nu"]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", CLOSED, ids=named)
+@pytest.mark.parametrize("arm", CLOSED, ids=arm_name)
 def test_closed_loops_take_no_energy(arm: Arm) -> None:
     """The forces of closures do no work: with ε = 0 an arm with loops keeps its kinetic energy."""
     q, qd = gentle_state(arm)
@@ -67,7 +67,7 @@ def _remaining(motion: robolin.Simulation) -> np.ndarray:
     return motion.kinetic_energy / motion.kinetic_energy[0]
 
 
-@pytest.mark.parametrize("arm", OPEN, ids=named)
+@pytest.mark.parametrize("arm", OPEN, ids=arm_name)
 def test_rate_control_slows_down_exponentially(arm: Arm) -> None:
     """With ε = -c ν the kinetic energy falls as exp(-2 c t), to 1e-8 of itself at any time."""
     q, qd = gentle_state(arm)

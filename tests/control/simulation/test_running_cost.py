@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import robolin
-from tests.cli.command import answered
+from tests.cli.command import run_ok
 
 ARM = robolin.load("two-link")
 POSE, OFFSET = np.array([0.3, -0.7]), np.array([0.4, -0.3])
@@ -210,13 +210,13 @@ def test_wrong_weights_are_refused(weights: dict[str, object], message: str) -> 
 @pytest.fixture(scope="module")
 def gains(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cost") / "gains.npz"
-    answered("lqr", "two-link", "--q", "0.3,-0.7", "--weight", "q=100", "-o", path)
+    run_ok("lqr", "two-link", "--q", "0.3,-0.7", "--weight", "q=100", "-o", path)
     return path
 
 
 def _note(gains: Path, *flags: str) -> list[str]:
     args = ("--feedback", gains, "--offset", "0.4,-0.3", "--duration", "1")
-    ran = answered("simulate", "two-link", *args, *flags)
+    ran = run_ok("simulate", "two-link", *args, *flags)
     (line,) = (line for line in ran.err.splitlines() if line.startswith("note: cost"))
     return line.removeprefix("note: cost ").split()
 

@@ -12,8 +12,8 @@ import pytest
 import robolin
 from robolin.core.choices import PICTURE_FORMATS
 from robolin.display.plots.draw_panels import figure_of, picture_bytes
-from tests.cli.command import answered
 from tests.cli.command import robolin as command
+from tests.cli.command import run_ok
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
 
@@ -111,10 +111,10 @@ def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
 def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
     """`plot` draws a stored result, the difference of two, and an arm; and writes it whole."""
     one, other = tmp_path / "one.npz", tmp_path / "other.json"
-    answered("inverse", "two-link", "--q", "0.3,0.1", "-o", one)
-    answered("inverse", "two-link", "--q", "0.2,0.1", "-o", other)
+    run_ok("inverse", "two-link", "--q", "0.3,0.1", "-o", one)
+    run_ok("inverse", "two-link", "--q", "0.2,0.1", "-o", other)
     for args in ((one,), (one, other), ("two-link",), ("five-bar",)):
-        answered("plot", *args, "-o", tmp_path / "picture.svg")
+        run_ok("plot", *args, "-o", tmp_path / "picture.svg")
         assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
 
 

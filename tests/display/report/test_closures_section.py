@@ -14,8 +14,8 @@ from robolin.core.arm_parts import Pose
 from robolin.display.report.arm_shape import closure_positions, link_poses
 from robolin.display.report.report_page import report_page
 from robolin.queries.states import States
-from tests.cli.command import answered
 from tests.cli.command import robolin as command
+from tests.cli.command import run_ok
 from tests.display.report.pages import data_in, numbers, told
 
 ROWS = 40
@@ -98,7 +98,7 @@ def test_a_state_is_closed_on_request(tmp_path: Path, monkeypatch: pytest.Monkey
     assert refused.code == robolin.RobolinError.exit_code
     assert "--close least" in refused.err
     assert not Path("a.html").exists()
-    answered(*words, "--close", "drive")
+    run_ok(*words, "--close", "drive")
     data = data_in(Path("a.html").read_text("utf-8"))
     shown = numbers(data, data["arms"][0]["values"][0])
     closed = robolin.close(robolin.load("four-bar"), [np.pi / 6, 0, 0], hold="drive").q

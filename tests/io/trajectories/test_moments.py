@@ -17,7 +17,7 @@ from robolin.io.format_table import FORMATS, trajectory_formats
 from robolin.io.formats import csv_reader
 from robolin.io.stored import read_result
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
-from tests.cli.command import CommandRun, answered, robolin
+from tests.cli.command import CommandRun, robolin, run_ok
 
 JOINTS = ("shoulder", "elbow")
 FIRST = np.datetime64("2026-05-01T12:30:00.123456789", "ns")
@@ -70,11 +70,11 @@ def test_a_verb_hands_them_through(read: str, form: str, tmp_path: Path) -> None
     if form == "mat":
         pytest.importorskip("scipy")
     path, out = written(tmp_path, read, STAMPS), tmp_path / f"tau.{form}"
-    answered("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
+    run_ok("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
     found = read_result(out).arrays["time"]
     assert found.dtype == STAMPS.dtype
     assert np.array_equal(found, STAMPS)
-    answered("check", out, "--root", tmp_path)
+    run_ok("check", out, "--root", tmp_path)
 
 
 def test_text_comes_out_as_it_went_in(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_text_comes_out_as_it_went_in(tmp_path: Path) -> None:
     path = written(tmp_path, "csv", STAMPS[:3].astype("M8[ms]"))
     asked = ("inverse", "two-link", "--trajectory", path, "-q", "--format")
     texts = [line.split(",")[0] for line in path.read_text().splitlines()]
-    assert [row[0] for row in answered(*asked, "csv").rows] == texts
-    assert all(f'"{text}"' in answered(*asked, "json").out for text in texts)
-    assert texts[1] in answered(*asked, "table").out
+    assert [row[0] for row in run_ok(*asked, "csv").rows] == texts
+    assert all(f'"{text}"' in run_ok(*asked, "json").out for text in texts)
+    assert texts[1] in run_ok(*asked, "table").out
 
 
 def test_large_tables_have_the_same_letters(
@@ -93,15 +93,15 @@ def test_large_tables_have_the_same_letters(
     """Whoever writes the table, a moment is spelt in one way."""
     path = written(tmp_path, "npz", STAMPS)
     asked = ("inverse", "two-link", "--trajectory", path, "-q", "--format", "csv")
-    small = answered(*asked).out
+    small = run_ok(*asked).out
     monkeypatch.setattr("robolin.io.formats.csv_writer._LARGE_TABLE", 0)
-    assert answered(*asked).out == small
+    assert run_ok(*asked).out == small
 
 
 def test_another_moment_is_a_difference(tmp_path: Path) -> None:
     """A nanosecond is told, as one."""
     path, out = written(tmp_path, "npz", STAMPS), tmp_path / "tau.npz"
-    answered("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
+    run_ok("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
     later = STAMPS.copy()
     later[7] += np.timedelta64(1, "ns")
     written(tmp_path, "npz", later)
@@ -184,7 +184,7 @@ def test_pipes_have_them_too(tmp_path: Path) -> None:
     """CSV through a pipe is read and written alike."""
     text = written(tmp_path, "csv", STAMPS).read_bytes()
     asked = ("inverse", "two-link", "--trajectory", "-", "-q", "--format", "csv")
-    out = answered(*asked, stdin=text).out
+    out = run_ok(*asked, stdin=text).out
     given = io.StringIO(text.decode()).read().splitlines()
     assert [line.split(",")[0] for line in out.splitlines()] == [
         line.split(",")[0] for line in given

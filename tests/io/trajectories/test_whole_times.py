@@ -14,7 +14,7 @@ from robolin.io.format_table import FORMATS, trajectory_formats
 from robolin.io.formats import csv_reader
 from robolin.io.stored import read_result
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
-from tests.cli.command import answered, robolin
+from tests.cli.command import robolin, run_ok
 
 JOINTS = ("shoulder", "elbow")
 STAMPS = 1_700_000_000_000_000_001 + 10_000_001 * np.arange(300)
@@ -61,16 +61,16 @@ def test_nanoseconds_stay_exact(tmp_path, form):
 def test_a_verb_hands_them_through(tmp_path, read, form):
     """From every format and into every format, in pairs, the stamps are the same numbers."""
     path, out = written(tmp_path, read), tmp_path / f"tau.{form}"
-    answered("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
+    run_ok("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
     assert read_result(out).arrays["time"].tolist() == STAMPS.tolist()
-    answered("check", out, "--root", tmp_path)
+    run_ok("check", out, "--root", tmp_path)
 
 
 def test_pipes_have_them_too(tmp_path):
     """CSV and JSON on standard output have all digits of the stamps."""
     asked = ("inverse", "two-link", "--trajectory", written(tmp_path, "csv"), "-q", "--format")
-    assert [int(row[0]) for row in answered(*asked, "csv").rows[1:]] == STAMPS.tolist()
-    assert json.loads(answered(*asked, "json").out)["time"] == STAMPS.tolist()
+    assert [int(row[0]) for row in run_ok(*asked, "csv").rows[1:]] == STAMPS.tolist()
+    assert json.loads(run_ok(*asked, "json").out)["time"] == STAMPS.tolist()
 
 
 def texts(folder, stamps):
@@ -89,7 +89,7 @@ def test_whole_numbers_stay_whole_however_small_they_begin(tmp_path, first):
     path = texts(tmp_path, stamps)
     time = read_trajectory(path, JOINTS, ("q",)).time
     assert time.dtype == np.int64
-    out = answered("inverse", "two-link", "--trajectory", path, "-q", "--format", "csv")
+    out = run_ok("inverse", "two-link", "--trajectory", path, "-q", "--format", "csv")
     assert [row[0] for row in out.rows[1:]] == stamps
 
 
