@@ -30,7 +30,7 @@ from benchmarks import (
     simulation,
     verbs,
 )
-from benchmarks.page import FIGURES, PAGE, refreshed
+from benchmarks.page import PAGE, new_result_file, newest_results, refreshed
 from benchmarks.picture import draw
 from benchmarks.tables import TABLES
 from benchmarks.timing import FULL, QUICK, Effort
@@ -61,36 +61,50 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "--json",
     "target",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where the figures go.  [default: docs/performance.json; nowhere if quick]",
+    help="File of this run's results.  [default: a new file in benchmarks/results; none if quick]",
 )
-@click.option("--page", "page_only", is_flag=True, help="Only write docs/performance.md anew.")
+@click.option(
+    "--label",
+    type=click.STRING,
+    metavar="NAME",
+    help="Name of the machine in the file name, such as epyc-2-cores.  [default: CORES-cores]",
+)
+@click.option("--page", "page_only", is_flag=True, help="Only update docs/performance.md.")
 def main(
-    parts: tuple[str, ...], quick: bool, rows: int | None, target: Path | None, page_only: bool
+    parts: tuple[str, ...],
+    quick: bool,
+    rows: int | None,
+    target: Path | None,
+    label: str | None,
+    page_only: bool,
 ) -> None:
-    """Measure robolin beside its peers.
+    """Compare robolin with other programs.
 
     PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, simulation,
     loops, end-to-end, models, checking, reports or all, the default.  Each part prints its
-    tables.  The figures of the parts that ran replace their last ones in the JSON file; tables
-    and picture in the docs follow from it.
+    tables.  A run writes one JSON file.  Tables and picture in the docs show each part from the
+    newest file in benchmarks/results that has it.
 
     \b
     Example:
       python -m benchmarks --quick
-      python -m benchmarks verbs latency
+      python -m benchmarks verbs latency --label epyc-2-cores
       python -m benchmarks end-to-end --rows 10000000 --json ten-million.json
     """
-    if not page_only:
-        target = target.resolve() if target else (None if quick else FIGURES)
-        chosen = PARTS if not parts or "all" in parts else dict.fromkeys(parts)
-        for part in chosen:
-            measured = _measured(part, QUICK if quick else FULL, rows or 0)
-            effort = "a quick look" if quick else "in full"
-            figures = {"machine": {**machine.described(), "measured": effort}, part: measured}
-            _print_tables(part, figures)
-            if target:
-                _store(target, figures)
-    if page_only or target == FIGURES:
+    if page_only:
+        _write_page()
+        return
+    stored = not quick and target is None
+    described = {**machine.described(), "measured": "a quick look" if quick else "in full"}
+    if stored:
+        target = new_result_file(label or f"{described['cores']}-cores")
+    results: dict[str, Any] = {"machine": described}
+    for part in PARTS if not parts or "all" in parts else dict.fromkeys(parts):
+        results[part] = _measured(part, QUICK if quick else FULL, rows or 0)
+        _print_tables(part, results)
+        if target:
+            _store(target, results)
+    if stored:
         _write_page()
 
 
@@ -100,25 +114,22 @@ def _measured(part: str, effort: Effort, rows: int) -> dict[str, Any]:
     return PARTS[part](effort)
 
 
-def _print_tables(part: str, figures: Mapping[str, Any]) -> None:
+def _print_tables(part: str, results: Mapping[str, Any]) -> None:
     for name, (needs, make) in TABLES.items():
         if needs == part:
             click.echo(f"\n{name}\n")
-            click.echo("\n".join(make(figures)))
+            click.echo("\n".join(make(results)))
 
 
-def _store(target: Path, figures: Mapping[str, Any]) -> None:
-    """Store part by part, so that an interrupted run keeps its results."""
-    stored = json.loads(target.read_text("utf-8")) if target.exists() else {}
-    merged = {**stored, **figures}
-    ordered = {key: merged[key] for key in ("machine", *PARTS) if key in merged}
-    target.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
+def _store(target: Path, results: Mapping[str, Any]) -> None:
+    """Write what is measured so far, so that an interrupted run keeps its results."""
+    target.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def _write_page() -> None:
-    figures = json.loads(FIGURES.read_text("utf-8"))
-    PAGE.write_text(refreshed(PAGE.read_text("utf-8"), figures), "utf-8")
-    draw(figures)
+    results = newest_results()
+    PAGE.write_text(refreshed(PAGE.read_text("utf-8"), results), "utf-8")
+    draw(results)
 
 
 if __name__ == "__main__":

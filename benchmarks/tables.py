@@ -41,10 +41,14 @@ def megabytes(size: float) -> str:
 
 
 def machine(figures: Figures) -> Iterator[str]:
-    yield "| what | which |"
-    yield "| --- | --- |"
-    for key, value in figures["machine"].items():
-        yield f"| {key} | {value} |"
+    """Processor and versions of every machine, one column each, with the parts it measured."""
+    machines = figures["machines"]
+    yield f"| what |{' which |' * len(machines)}"
+    yield f"| --- |{' --- |' * len(machines)}"
+    yield f"| parts | {' | '.join(', '.join(each['parts']) for each in machines)} |"
+    for key in dict.fromkeys(key for each in machines for key in each["machine"]):
+        cells = (str(each["machine"].get(key, "–")) for each in machines)
+        yield f"| {key} | {' | '.join(cells)} |"
 
 
 def _one_core(report: Figures) -> Lines:
@@ -390,7 +394,7 @@ def reports(figures: Figures) -> Lines:
 
 # name of a table on the page -> the required part and the function that makes it
 TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
-    "machine": ("machine", machine),
+    "machine": ("machines", machine),
     "panda": ("verbs", verbs(0)),
     "tree": ("verbs", verbs(1)),
     "all-cores": ("verbs", all_cores),
