@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.fuzz.campaign import AT_ONCE, Tally, kept, say
+from tests.fuzz.campaign import AT_ONCE, Tally, print_totals, store_failure
 from tests.fuzz.kills import campaign
 from tests.fuzz.long_run import apart, ready
 from tests.fuzz.subjects import SUBJECTS
@@ -24,34 +24,36 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--keep", action="store_true", help="put failures into the corpus")
     parser.add_argument("--kills", type=int, help="kill so many writes instead")
-    asked = parser.parse_args()
-    if asked.kills:
-        return _kills(asked.kills, asked.seed)
-    kinds, total = asked.kind or list(SUBJECTS), Tally()
-    end = time.monotonic() + 60 * asked.minutes
+    options = parser.parse_args()
+    if options.kills:
+        return _kills(options.kills, options.seed)
+    kinds, total = options.kind or list(SUBJECTS), Tally()
+    end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
         ready()
         done = 0
-        while done < asked.mutants and time.monotonic() < end:
+        while done < options.mutants and time.monotonic() < end:
             kind = kinds[(done // AT_ONCE) % len(kinds)]
-            found = apart(kind, Path(place), asked.seed + done, min(AT_ONCE, asked.mutants - done))
-            _noted(found, total, asked.keep)
+            found = apart(
+                kind, Path(place), options.seed + done, min(AT_ONCE, options.mutants - done)
+            )
+            _add(found, total, options.keep)
             done += AT_ONCE
-            sys.stderr.write(f"\r{done} of {asked.mutants}, {len(total.failures)} failures")
-    say(total)
+            sys.stderr.write(f"\r{done} of {options.mutants}, {len(total.failures)} failures")
+    print_totals(total)
     return 1 if total.failures else 0
 
 
-def _noted(found: Tally, total: Tally, keep: bool) -> None:
-    """What was found is added, and a failure of a new sort told at once, for a run takes hours."""
+def _add(found: Tally, total: Tally, keep: bool) -> None:
+    """Add the results of a batch and print new kinds of failures immediately: a run takes hours."""
     for sort, failure in found.failures.items():
         if sort not in total.failures:
             total.failures[sort] = failure
             sys.stderr.write(f"\nFAILED {failure.kind}: {failure.what}\n")
             if keep:
-                kept(failure)
+                store_failure(failure)
     total.codes += found.codes
     total.repeated += found.repeated
 

@@ -1,4 +1,4 @@
-"""Bags and MCAP files changed a little; whatever is answered is what rosbags itself reads there."""
+"""Mutated bags and MCAP files; every result must match the positions that rosbags reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fuzz import mutators
 from tests.ros_bags import JOINTS, Motion, write_bag, write_bag2
 
 ARM = "two-link"
-# numbers that lengths, counts and places in a file may become
+# values that lengths, counts and offsets in a file may become
 _LENGTHS = [0, 1, 2, 7, 255, 1 << 16, 1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 40]
 
 
@@ -63,7 +63,7 @@ def words(path: str) -> list[str]:
 
 
 def same_as_rosbags(path: str, out: str) -> None:
-    """Each row of the answer is the mass matrix of the positions that rosbags decodes."""
+    """Check that each row is the mass matrix of the positions that rosbags decodes."""
     q = _decoded(Path(path))
     if q is None:
         return
@@ -74,7 +74,7 @@ def same_as_rosbags(path: str, out: str) -> None:
 
 
 def _decoded(path: Path) -> np.ndarray | None:
-    """The positions of all messages by the library's own types; None where it stumbles."""
+    """Return the positions of all messages, decoded by rosbags; None if rosbags fails."""
     from rosbags import rosbag1, rosbag2
     from rosbags.typesys import Stores, get_typestore
 

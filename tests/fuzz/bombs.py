@@ -1,4 +1,4 @@
-"""python -m tests.fuzz.bombs: small files that stand for much, and what each of them takes."""
+"""python -m tests.fuzz.bombs: measure small files that expand to very much data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_MEGABYTES, MOST_SECONDS = 500, 8
 MOTION = ["mass-matrix", "two-link", "--format", "csv", "--trajectory"]
 NAMES = ["shoulder/position", "elbow/position"]
 
-# the most memory that was taken is told last, on a line of its own
+# the child prints its peak memory as the last line of stderr
 MEASURED = """
 import resource, sys
 from robolin.cli.main import main
@@ -42,25 +42,25 @@ raise SystemExit(code)
 
 @dataclass(frozen=True)
 class Bomb:
-    """A file, the words in front of its name, and what is said of it.
+    """A file, the arguments before its name, and the text its error message must contain.
 
-    seconds: what xacro may take of the processor, where that is what it runs into
+    seconds: the CPU time limit of xacro, for files that exceed it
     """
 
     name: str
     make: Callable[[Path], object]
     words: list[str]
-    said: str
+    message: str
     code: int = 3
     seconds: int | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How a command ended, what it said, and what it took of memory and processor."""
+    """Exit code, output, peak memory and CPU time of a command."""
 
     code: int
-    said: str
+    message: str
     megabytes: int
     seconds: float
 
@@ -109,15 +109,15 @@ def _deflated(path: Path, megabytes: int) -> None:
     path.write_bytes(local + packed + entry + tail)
 
 
-def _parquet(rows: int, beside: int) -> Callable[[Path], object]:
-    """Zeros in one group of rows, and a column that nobody reads with bytes that cannot be packed.
+def _parquet(rows: int, padding: int) -> Callable[[Path], object]:
+    """Write zeros in one row group, and an unused column of incompressible bytes.
 
-    beside: so many numbers, which make the file as large as is needed to pass for a motion
+    padding: length of that column, which makes the file large enough for its claimed number of rows
     """
 
     def made(path: Path) -> None:
         noise = np.zeros(rows)
-        noise[:beside] = np.random.default_rng(0).uniform(size=beside)
+        noise[:padding] = np.random.default_rng(0).uniform(size=padding)
         zeros = {name: polars.zeros(rows, eager=True) for name in NAMES}
         frame = polars.DataFrame({**zeros, "noise": noise})
         frame.write_parquet(path, compression="zstd", row_group_size=rows)
@@ -223,7 +223,7 @@ def measured(bomb: Bomb, folder: Path) -> Measured:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
 
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with open(folder / "said", "wb") as out:
+    with open(folder / "stdout", "wb") as out:
         ran = subprocess.run(
             [sys.executable, "-c", MEASURED, str(bomb.seconds or ""), *bomb.words, str(path)],
             env=environment(),
@@ -233,10 +233,10 @@ def measured(bomb: Bomb, folder: Path) -> Measured:
         )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    *said, most = ran.stderr.decode(errors="replace").splitlines() or [""]
+    *lines, most = ran.stderr.decode(errors="replace").splitlines() or [""]
     path.unlink()
     kilobytes = int(most) if most.isdigit() else 0
-    text = "\n".join([*said, (folder / "said").read_text(errors="replace")])
+    text = "\n".join([*lines, (folder / "stdout").read_text(errors="replace")])
     return Measured(ran.returncode, text, kilobytes >> 10, seconds)
 
 
@@ -246,9 +246,11 @@ def main() -> None:
         os.chdir(place)
         for bomb in BOMBS:
             found = measured(bomb, Path(place))
-            told = [line for line in found.said.splitlines() if "error" in line] or [found.said]
+            errors = [line for line in found.message.splitlines() if "error" in line] or [
+                found.message
+            ]
             row = f"{bomb.name:16} exit {found.code}  {found.seconds:5.1f} s {found.megabytes:5} MB"
-            sys.stdout.write(f"{row}  {len(found.said):7} bytes said  {told[0][-110:]}\n")
+            sys.stdout.write(f"{row}  {len(found.message):7} bytes   {errors[0][-110:]}\n")
             sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""Changed files through the command line, and what became of them."""
+"""Run mutated files through the command line and collect exit codes and failures."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class TooLongError(BaseException):
     """A command has taken more time than any may."""
 
 
-def files(kind: str, folder: Path, seed: int, count: int) -> Iterator[bytes]:
-    """So many changed files of a kind, the same for the same seed."""
+def mutants(kind: str, folder: Path, seed: int, count: int) -> Iterator[bytes]:
+    """Yield `count` mutated files of a kind, the same for the same seed."""
     subject = SUBJECTS[kind]
     seeds = subject.seeds(folder)
     rng = random.Random(f"{kind} {seed}")
@@ -63,8 +63,8 @@ def files(kind: str, folder: Path, seed: int, count: int) -> Iterator[bytes]:
             yield one
 
 
-def tried(kind: str, data: bytes, folder: Path) -> tuple[int, Failure | None]:
-    """The exit code of one file, and what was wrong with that."""
+def run_mutant(kind: str, data: bytes, folder: Path) -> tuple[int, Failure | None]:
+    """Run one file: its exit code, and the failure if there was one."""
     subject = SUBJECTS[kind]
     path = folder / f"changed.{subject.ext}"
     path.write_bytes(data)
@@ -100,20 +100,20 @@ def _second_way(subject: Subject, path: Path, out: str) -> str:
 def here(kind: str, folder: Path, seed: int, count: int) -> Tally:
     """All in this process, without limits."""
     tally = Tally()
-    for data in files(kind, folder, seed, count):
-        tally.add(kind, *tried(kind, data, folder))
+    for data in mutants(kind, folder, seed, count):
+        tally.add(kind, *run_mutant(kind, data, folder))
     return tally
 
 
-def kept(failure: Failure) -> Path:
-    """The file of a failure, kept for the tests."""
+def store_failure(failure: Failure) -> Path:
+    """Store the file of a failure in the corpus."""
     name = f"{failure.kind}-{sha256(failure.data).hexdigest()[:10]}.{SUBJECTS[failure.kind].ext}"
     (CORPUS / name).write_bytes(failure.data)
     return CORPUS / name
 
 
-def say(tally: Tally) -> None:
-    """The figures on stdout."""
+def print_totals(tally: Tally) -> None:
+    """Print the totals on stdout."""
     for kind in sorted({kind for kind, _ in tally.codes}):
         codes = {code: count for (of, code), count in sorted(tally.codes.items()) if of == kind}
         sys.stdout.write(f"{kind:15} {sum(codes.values()):7}  {codes}\n")

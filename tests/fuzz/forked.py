@@ -1,6 +1,6 @@
-"""Readers that run in a process of their own, in one that is forked instead of started anew.
+"""Replace the worker processes of readers by forks of the running process.
 
-A mutant then costs milliseconds; what the process may do, take and answer is the same.
+A mutant then costs milliseconds; limits and results are the same.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def _answer(module: str, request: Mapping[str, Any], bounds: ProcessBounds, writ
     with open(write, "w", encoding="utf-8") as stream:
         try:
             sys.stdout = sys.stderr
-            # the reader may not let a file grow, not even one that keeps messages
+            # the reader may not let any file grow, including a log of messages
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             with open("/proc/self/statm") as text:
-                # what the whole campaign holds is not the reader's
+                # memory of the campaign itself does not count against the reader's limit
                 used = int(text.read().split()[0]) * resource.getpagesize()
             bound_this_process(bounds.seconds, used + bounds.memory)
             stream.write(json.dumps(import_module(module).reply(request)))

@@ -1,8 +1,8 @@
-"""Processes killed at random moments while they write, and what they leave behind.
+"""Kill processes at random times while they write, and check the files they leave.
 
-Two command lines in turn write one target with different contents.  Whenever one of them is killed,
-the target is absent, or what the one or the other writes, whole; what was half written is gone
-after the next write.  python -m tests.fuzz --kills 1000 is the long run.
+Two command lines in turn write one target with different contents. After each kill the target is
+absent or complete, as written by one of the two. The next write removes partial files. python -m
+tests.fuzz --kills 1000 is the long run.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ WRITERS: dict[str, tuple[str, str, str]] = {
     ),
 }
 WRITERS["new program"] = WRITERS["program"]
-# what is not there when a write begins
+# targets that do not exist when a write begins
 MADE_ANEW = ("new program",)
-# so many are killed before one may come to its end
+# number of kills before one write may finish
 BETWEEN = 8
 KILLED = "killed"
 
@@ -63,7 +63,7 @@ class Kills:
 
 
 def killed(what: str, kills: int, rng: random.Random, found: Kills) -> None:
-    """Kill so many writes of one kind, in the folder where we are."""
+    """Kill `kills` writes of one kind in the current folder."""
     rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(ROWS))
     Path("t.csv").write_text("time,shoulder/position,elbow/position\n" + "".join(rows))
     out, *lines = WRITERS[what]
@@ -77,19 +77,19 @@ def killed(what: str, kills: int, rng: random.Random, found: Kills) -> None:
         truths.append(_contents(out))
     before, k = found.ended[KILLED], 0
     while found.ended[KILLED] - before < kills:
-        moment = rng.uniform(0.0, 1.0) if k % 2 else rng.uniform(0.4, 1.0)
+        fraction = rng.uniform(0.0, 1.0) if k % 2 else rng.uniform(0.4, 1.0)
         if what in MADE_ANEW:
             shutil.rmtree(out, ignore_errors=True)
-        _one_kill(what, lines[k % 2], truths, moment * seconds, found)
+        _one_kill(what, lines[k % 2], truths, fraction * seconds, found)
         k += 1
         if k % BETWEEN == 0:
             _next_write(what, lines[k % 2], truths[k % 2], found)
     _next_write(what, lines[0], truths[0], found)
 
 
-def _one_kill(what: str, line: str, truths: list[Contents], moment: float, found: Kills) -> None:
+def _one_kill(what: str, line: str, truths: list[Contents], delay: float, found: Kills) -> None:
     process = _started(line)
-    time.sleep(moment)
+    time.sleep(delay)
     os.kill(process, signal.SIGKILL)
     late = _ended(process)
     found.ended["came too late" if late else KILLED] += 1
@@ -106,7 +106,7 @@ def _one_kill(what: str, line: str, truths: list[Contents], moment: float, found
 
 
 def _next_write(what: str, line: str, truth: Contents, found: Kills) -> None:
-    """A write that nobody kills puts everything right."""
+    """Run a write to its end and check that it repairs everything."""
     if not _ended(_started(line)):
         found.broken.append(f"{what}: the next write fails")
     found.ended["written in full after kills"] += 1
@@ -127,13 +127,13 @@ def _started(line: str) -> int:
             code = main(line.split())
             sys.stdout.flush()
         finally:
-            # findings and differences are answers too
+            # exit code 1 reports findings or differences: the command itself succeeded
             os._exit(code if code > 1 else 0)
     return child
 
 
 def _ended(process: int) -> bool:
-    """Whether it came to its end by itself."""
+    """Return whether the process exited with code 0."""
     _, status = os.waitpid(process, 0)
     return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
 
@@ -143,7 +143,7 @@ def _parts() -> list[str]:
 
 
 def _contents(out: str) -> Contents:
-    """What a reader finds: of a table, its numbers and its companion as one."""
+    """Contents by file name; the numbers of a table and its companion count as one."""
     path = Path(out)
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file())
@@ -158,7 +158,7 @@ def _contents(out: str) -> Contents:
 
 
 def campaign(kills: int, folder: Path, seed: int) -> Kills:
-    """So many, shared out among all kinds of files."""
+    """Run `count` kills, divided among all kinds of files."""
     rng, found = random.Random(seed), Kills()
     for k, what in enumerate(WRITERS):
         place = folder / what.replace(" ", "-")

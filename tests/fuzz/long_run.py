@@ -18,14 +18,14 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import robolin
-from tests.fuzz.campaign import Failure, Tally, TooLongError, files, tried
+from tests.fuzz.campaign import Failure, Tally, TooLongError, mutants, run_mutant
 
 MOST_SECONDS = 5.0
 MOST_BYTES = 1 << 30
 
 
 def ready() -> None:
-    """Import what every process would import again; threads, which no fork may have, start none."""
+    """Import the modules every child needs before forking; libraries start no threads."""
     for module in walk_packages(robolin.__path__, "robolin."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
@@ -68,7 +68,7 @@ def apart(kind: str, folder: Path, seed: int, count: int) -> Tally:
 
 def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
     warnings.simplefilter("ignore")
-    # parsers of other programs talk to whoever listens
+    # discard what other programs' parsers print
     sys.stderr = os.fdopen(os.dup(2), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     # time of the processor: a busy machine makes no file slow
@@ -78,10 +78,10 @@ def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + 2 * MOST_BYTES, used + 2 * MOST_BYTES))
     tally = Tally()
     try:
-        for data in files(kind, folder, seed, count):
+        for data in mutants(kind, folder, seed, count):
             signal.setitimer(signal.ITIMER_PROF, 2 * MOST_SECONDS)
             begin = _used()
-            code, failure = tried(kind, data, folder)
+            code, failure = run_mutant(kind, data, folder)
             signal.setitimer(signal.ITIMER_PROF, 0)
             if failure is None and _used() - begin > MOST_SECONDS:
                 failure = Failure(kind, f"more than {MOST_SECONDS} s", data)

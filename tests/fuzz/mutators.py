@@ -1,4 +1,4 @@
-"""Files changed a little, by what they are made of: most of them are still read some way."""
+"""Mutate files according to their format, so that most mutants are still readable."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def urdf(text: str, rng: random.Random) -> str:
 
 
 def xacro(text: str, rng: random.Random) -> str:
-    """The same, and expressions replaced by others, which may be any of Python's."""
+    """Mutate as URDF, or replace expressions by others, which may be any Python expression."""
     if rng.random() < 0.4:
         choices = EXPRESSIONS if rng.random() < 0.99 else ENDLESS
         return _replaced(r"(?<=\$\{)[^{}]*(?=\})|(?<=\$\()[^()]*(?=\))", choices, text, rng)
@@ -151,7 +151,7 @@ def toml(text: str, rng: random.Random) -> str:
 
 
 def csv(text: str, rng: random.Random) -> str:
-    """A cell replaced, added or lost, a line or a quotation mark in a place of its own."""
+    """Replace, add or remove a cell, or move a line or a quotation mark."""
     lines = text.splitlines(keepends=True)
     at = rng.randrange(len(lines))
     cells = lines[at].rstrip("\r\n").split(",")
@@ -193,7 +193,7 @@ def tree(document: Any, rng: random.Random) -> Any:
 
 
 def npz(data: bytes, rng: random.Random) -> bytes:
-    """Arrays of other types and shapes, headers changed, members lost or packed otherwise."""
+    """Change types and shapes of arrays, headers, members or the compression."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     name = rng.choice(list(parts))
@@ -226,7 +226,7 @@ def npz(data: bytes, rng: random.Random) -> bytes:
 
 
 def parquet(data: bytes, rng: random.Random) -> bytes:
-    """Columns of other types, gaps, names twice, bytes changed."""
+    """Change column types, add NaN or duplicate names, or change bytes."""
     frame = polars.read_parquet(io.BytesIO(data))
     name = rng.choice(frame.columns)
     match rng.randrange(5):
@@ -274,7 +274,7 @@ def zipped(parts: dict[str, bytes], way: int) -> bytes:
 
 
 def of_text(change: Callable[[str, random.Random], str]) -> Callable[[bytes, random.Random], bytes]:
-    """A change of texts as one of bytes, a few times over."""
+    """Turn a mutator of text into one of bytes that applies it a few times."""
 
     def changed(data: bytes, rng: random.Random) -> bytes:
         text = data.decode()

@@ -1,4 +1,4 @@
-"""Robot files, changed; every arm that is read obeys physics, and is what other programs read."""
+"""Mutated robot files: every arm that is read obeys physics and matches other programs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def models(ext: str) -> Callable[[Path], list[bytes]]:
 
 
 def arm_checked(path: str, _: str) -> None:
-    """τ(q̈) − τ(0) = 𝓜 q̈, and 𝓜 is what another program makes of the file where it reads it."""
+    """Check τ(q̈) − τ(0) = 𝓜 q̈, and compare 𝓜 with another program where that reads the file."""
     arm = robolin.load(path)
     n = len(arm.joint_names)
     if not n or _unusual(arm):
@@ -92,12 +92,12 @@ def arm_checked(path: str, _: str) -> None:
         tau, rest = (robolin.inverse(arm, q, qd, a, engine="python") for a in (qdd, 0 * qdd))
         matrix = robolin.mass_matrix(arm, q, engine="python")
     except RobolinError:
-        # figures that have an answer at rest may be too large for one in motion
+        # parameters that give a finite result at rest may overflow in motion
         return
-    # figures near the largest float would overflow here; a power of two changes no digit
+    # parameters near the largest float would overflow here; a power of two changes no digit
     tau, rest, matrix = (x * 2.0**-20 for x in (tau, rest, matrix))
     scale = np.abs(matrix) @ np.abs(qdd) + np.abs(tau) + np.abs(rest)
-    # sums of a few dozen terms, each of them rounded
+    # sums of a few dozen rounded terms
     assert (np.abs(tau - rest - matrix @ qdd) <= 1e-10 * scale.max()).all()
     other = {".urdf": _pinocchio, ".xml": _mujoco}.get(Path(path).suffix, lambda *_: None)
     _same(matrix, other(path, arm, q))
@@ -111,12 +111,12 @@ def _same(matrix: np.ndarray, other: np.ndarray | None) -> None:
     if other is None or not np.isfinite(other).all():
         return
     largest = np.abs(matrix).max()
-    # far arms of small bodies lose digits by their nature, in both programs
+    # long arms of small bodies lose digits to cancellation in both programs
     assert (np.abs(matrix - other * 2.0**-20) <= 1e-6 * largest).all(), "another mass matrix"
 
 
 def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
-    """The mass matrix of the file as Pinocchio reads it; None where it reads no such joints."""
+    """Return Pinocchio's mass matrix of the file; None if it does not support its joints."""
     text = Path(path).read_text(errors="replace")
     if find_spec("pinocchio") is None:
         return None
@@ -162,7 +162,7 @@ def _body_by_body(model: Any, arm: Arm, q: np.ndarray) -> np.ndarray:
 
 
 def _mujoco(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
-    """The mass matrix that MuJoCo itself has; None where its joints are others."""
+    """Return MuJoCo's mass matrix; None if its joints differ."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(path)

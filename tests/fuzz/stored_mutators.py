@@ -41,9 +41,9 @@ def stored_npz(data: bytes, rng: random.Random) -> bytes:
         parts = {name: archive.read(name) for name in archive.namelist()}
     text = str(np.load(io.BytesIO(parts["meta.npy"]))[()])
     meta = tree(json.loads(text), rng)
-    told = json.dumps(with_checksum(meta) if isinstance(meta, dict) else meta)
+    text_changed = json.dumps(with_checksum(meta) if isinstance(meta, dict) else meta)
     held = io.BytesIO()
-    np.save(held, np.array(told))
+    np.save(held, np.array(text_changed))
     parts["meta.npy"] = held.getvalue()
     return _as_robolin_packs(parts)
 
@@ -53,8 +53,8 @@ def stored_parquet(data: bytes, rng: random.Random) -> bytes:
     if rng.random() < 0.5:
         return checked(any_bytes(data, rng))
     meta = polars.read_parquet_metadata(io.BytesIO(data))[META]
-    told = tree(json.loads(meta), rng)
-    text = json.dumps(with_checksum(told) if isinstance(told, dict) else told)
+    changed = tree(json.loads(meta), rng)
+    text = json.dumps(with_checksum(changed) if isinstance(changed, dict) else changed)
     held = io.BytesIO()
     frame = polars.read_parquet(io.BytesIO(data))
     frame.write_parquet(held, metadata={META: text, CHECKSUM: UNCHECKED})
@@ -62,7 +62,7 @@ def stored_parquet(data: bytes, rng: random.Random) -> bytes:
 
 
 def checked(data: bytes) -> bytes:
-    """A stored Parquet file with the checksum that belongs to its bytes, if it has a place."""
+    """Set the checksum that belongs to the bytes of a stored Parquet file, if it has one."""
     held = io.BytesIO(data)
     place = checksum_offset(held)
     if place is not None:
@@ -71,7 +71,7 @@ def checked(data: bytes) -> bytes:
 
 
 def stored_meta(data: bytes, rng: random.Random) -> bytes:
-    """What stands beside a CSV file, changed under a seal that is right."""
+    """Change the companion file of a CSV and seal it again with a valid checksum."""
     if rng.random() < 0.2:
         return any_bytes(data, rng)
     meta = tree(json.loads(data), rng)

@@ -1,4 +1,4 @@
-"""What is changed, what is then asked of it, and how the answer is found a second way."""
+"""A kind of file to mutate, the command to run on it, and an independent check of the result."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 class Subject:
     """A kind of file.
 
-    ext:     of the file
-    seeds:   sound files, made in a folder
-    change:  makes another file of one
+    ext:     file name extension
+    seeds:   valid files, written into a folder
+    change:  mutates a file
     words:   the command line for a file
-    checked: raises AssertionError if an answer is not what it is another way
-    around:  what is otherwise while the command runs
+    checked: raises AssertionError if a result differs from an independent computation
+    around:  context manager active while the command runs
     """
 
     ext: str

@@ -1,4 +1,4 @@
-"""What is changed and what is then asked of it; every answer is found a second way."""
+"""The kinds of files to mutate and the commands to run on them; every result is checked."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _packed(folder: Path) -> list[bytes]:
 
 
 def _in_gzip(data: bytes, rng: random.Random) -> bytes:
-    """Bytes of the packed file changed, or of what is in it."""
+    """Change bytes of the compressed file, or of its contents."""
     if rng.random() < 0.5:
         return mutators.any_bytes(data, rng)
     inside = mutators.of_text(mutators.csv)(gzip.decompress(data), rng)
@@ -66,7 +66,7 @@ def _semicolons(folder: Path) -> list[bytes]:
 
 
 def _foreign(folder: Path) -> list[bytes]:
-    """Columns that only patterns tell of."""
+    """A CSV whose columns only --columns patterns describe."""
     return [
         data.replace(b"/position", b".angle").replace(b"time", b"clock") for data in _csv(folder)
     ]
@@ -94,7 +94,7 @@ def _parquet(_: Path) -> list[bytes]:
 
 
 def _small_arm(path: str) -> str:
-    """Two joints in as few words as there can be, beside the motion that is asked about."""
+    """Write a minimal arm with two joints next to the trajectory."""
     arm = Path(path).with_name("small.urdf")
     if not arm.exists():
         arm.write_text(SMALL)
@@ -106,7 +106,7 @@ def _motion(path: str) -> list[str]:
 
 
 def _rows_checked(path: str, out: str) -> None:
-    """Each row of the answer is the mass matrix of the positions that another reader finds."""
+    """Check that each row is the mass matrix of the positions that another reader finds."""
     q = _positions(path)
     if q is None:
         return
@@ -119,7 +119,7 @@ def _rows_checked(path: str, out: str) -> None:
 
 
 def _positions(path: str) -> np.ndarray | None:
-    """The joint positions, read by other means; None where names say something unforeseen."""
+    """Read the joint positions independently; None if the column names are unexpected."""
     names = ["shoulder/position", "elbow/position"]
     if path.endswith(".npz"):
         with np.load(path) as held:
@@ -146,13 +146,13 @@ def _results(ext: str) -> Callable[[Path], list[bytes]]:
     def made(folder: Path) -> list[bytes]:
         motion = folder / "motion.csv"
         motion.write_bytes(_csv(folder)[0])
-        asked = [
+        commands = [
             ["forward", ARM],
             ["record", "--rtol", "1e-9", "linearize-forward", ARM, "--q", "elbow=1"],
             ["record", "inverse", ARM, "--trajectory", str(motion)],
         ]
         found = []
-        for i, words in enumerate(asked):
+        for i, words in enumerate(commands):
             path = folder / f"stored{i}.{ext}"
             ran = command(*words, "-o", str(path))
             assert ran.code == 0, ran.err
@@ -162,21 +162,21 @@ def _results(ext: str) -> Callable[[Path], list[bytes]]:
     return made
 
 
-def _beside(path: str) -> list[str]:
-    """A table beside the provenance that was written with the first of the seeds."""
+def _check_with_first_companion(path: str) -> list[str]:
+    """Put the companion file of the first seed next to a table, and check it."""
     meta = Path(path).parent / "stored0.csv.meta.json"
     Path(f"{path}.meta.json").write_bytes(meta.read_bytes())
     return ["check", path]
 
 
 def _metas(folder: Path) -> list[bytes]:
-    """What stands beside the first of the tables."""
+    """The companion file of the first table."""
     _results("csv")(folder)
     return [(folder / "stored0.csv.meta.json").read_bytes()]
 
 
 def _with_table(path: str) -> list[str]:
-    """The table that it was written with beside it; every other time it still waits for that."""
+    """Put the first table next to its companion; for half of the files the companion is pending."""
     beside = Path(path)
     table = beside.with_name(beside.name.removesuffix(".meta.json"))
     table.write_bytes((beside.parent / "stored0.csv").read_bytes())
@@ -207,7 +207,7 @@ def _settings(folder: Path) -> list[bytes]:
 
 
 def _stored_checked(path: str, _: str) -> None:
-    """A result that is read back is one that was stored: its arrays have their digests."""
+    """Check that a result read back is a stored one: its arrays match their checksums."""
     stored = robolin.read_result(path)
     again = json.loads(json.dumps(stored.meta))
     assert set(stored.arrays) == set(again["arrays"])
@@ -237,7 +237,7 @@ def _flags(_: Path) -> list[bytes]:
 
 def _typed(path: str) -> list[str]:
     words = Path(path).read_bytes().decode(errors="replace").split("\n")
-    # nothing is to be written over, and nobody is to wait for input
+    # forbid overwriting files and reading from standard input
     return [word.replace("\0", "") for word in words if word not in ("-", "-o", "--output")]
 
 
@@ -266,7 +266,9 @@ SUBJECTS: dict[str, Subject] = {
         lambda path: ["check", path],
         _stored_checked,
     ),
-    "stored-csv": Subject("csv", _results("csv"), mutators.of_text(mutators.csv), _beside),
+    "stored-csv": Subject(
+        "csv", _results("csv"), mutators.of_text(mutators.csv), _check_with_first_companion
+    ),
     "stored-parquet": Subject(
         *("parquet", _results("parquet"), stored_mutators.stored_parquet),
         lambda path: ["check", path],

@@ -1,4 +1,4 @@
-"""Small files that stand for much are refused by name, with little memory and in little time."""
+"""Small files that expand to very much data are rejected with bounded memory and CPU time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ QUICK = ("anchors.yaml", "endless.csv")
     ],
 )
 def test_a_bomb(tmp_path: Path, bomb: Bomb) -> None:
-    """What it takes of memory is bounded, and so is what is said of it.
+    """Memory use and the length of the message are bounded.
 
-    The system ends a process that takes more than its share of the processor.
+    The system ends a process that exceeds its CPU time limit.
     """
     found = measured(bomb, tmp_path)
-    assert found.code == bomb.code, found.said[:1000]
-    assert bomb.said in found.said
-    assert bomb.name in found.said
+    assert found.code == bomb.code, found.message[:1000]
+    assert bomb.message in found.message
+    assert bomb.name in found.message
     assert 0 < found.megabytes < MOST_MEGABYTES
-    assert len(found.said) < 200_000
+    assert len(found.message) < 200_000

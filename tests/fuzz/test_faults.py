@@ -1,7 +1,7 @@
-"""What fails beneath a command, at every place where it can, and what the command makes of it.
+"""Inject a fault at every system call of a command and check how the command handles it.
 
-Each table is a test: a fault, and the exit code that belongs to it.  Whatever fails, a file is the
-old one or the new one, nothing half written is left behind, and the same command works afterwards.
+Each table is a test: a fault and its exit code. After any fault a file has its old or its new
+content, no partial file is left, and the same command works again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOTION = "time,shoulder/position,elbow/position\n" + "".join(
     f"{i},{0.1 * i:.3f},{-0.05 * i:.3f}\n" for i in range(40)
 )
 
-# every kind of output there is: the words of the command, the name of what it writes, its exit code
+# every kind of output: the arguments, the name of the output file, the exit code
 WRITERS: dict[str, tuple[str, str, int]] = {
     **{
         f"{verb} {ext}": (f"{words} -o out.{ext}", f"out.{ext}", 0)
@@ -66,7 +66,7 @@ WRITERS: dict[str, tuple[str, str, int]] = {
 }
 
 
-# what a quick run tries: every verb, every format, every kind of report
+# a quick run tries every command, every format and every kind of report
 QUICK = {
     *("state csv", "rows parquet", "record npz", "state json", "simulate csv", "inspect txt"),
     *("count txt", "models json", "validate sarif", "baseline", "diff md", "check xml"),
@@ -101,7 +101,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str) -> Path:
 
 
 class Failing:
-    """A function of the system whose k-th call for a file of this folder fails."""
+    """A system function whose k-th call for a file of this folder fails."""
 
     def __init__(self, real: Callable[..., Any], at: int, number: int) -> None:
         self.real, self.at, self.number = real, at, number
@@ -135,7 +135,7 @@ def _refused(ran: CommandRun, code: int = 4) -> None:
     assert "bug" not in ran.err
 
 
-# system call -> what it may fail with
+# system call -> the errors it may fail with
 CALLS: dict[str, tuple[int, ...]] = {
     "fsync": (errno.EIO, errno.ENOSPC),
     "replace": (errno.EIO, errno.EACCES, errno.EROFS),
@@ -147,9 +147,9 @@ CALLS: dict[str, tuple[int, ...]] = {
 @pytest.mark.parametrize("call", CALLS)
 @every_writer
 def test_every_call_that_fails(project: Path, what: str, call: str) -> None:
-    """Whichever call fails, with whatever reason, the old file stays and exit code 4 is given.
+    """Any failing call leaves the old file in place and gives exit code 4.
 
-    Reasons and files that are there before go round: from call to call, and from writer to writer.
+    Errors and existing files vary from call to call, and from writer to writer.
     """
     line, out, _ = WRITERS[what]
     words, turn = line.split(), list(WRITERS).index(what)
@@ -165,7 +165,8 @@ def test_every_call_that_fails(project: Path, what: str, call: str) -> None:
             return
         _refused(ran)
         if call == "replace" and k == 3:
-            # a CSV is new now, what belongs to it waits for the next run, and the message says so
+            # the CSV is new, its companion is pending until the next run, and the message reports
+            # it
             assert f"'{out}' is new" in ran.err
             read_result(project / out)
             assert robolin(*words).code == 0
@@ -184,7 +185,7 @@ def _leave(folder: Path, out: str, old: bytes | None) -> None:
 
 @contextmanager
 def _at_most(size: int) -> Iterator[None]:
-    """No file may grow beyond so many bytes: what a full disk is to a writer."""
+    """Limit the size of files to `size` bytes, as a full disk does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -195,26 +196,26 @@ def _at_most(size: int) -> Iterator[None]:
 
 @every_writer
 def test_every_write_that_fails(project: Path, what: str) -> None:
-    """A disk that takes a part of the file leaves nothing of it, and the next run is complete."""
+    """A disk that takes a part of the file leaves no partial file, and the next run is complete."""
     line, out, code = WRITERS[what]
     words = line.split()
     assert robolin(*words).code == code
-    whole = (project / out).read_bytes()
+    expected = (project / out).read_bytes()
     before = _kept(project)
     for share in (0.0, 0.5, 0.99):
-        with _at_most(int(share * (len(whole) - 1))):
+        with _at_most(int(share * (len(expected) - 1))):
             ran = robolin(*words)
         _refused(ran)
         assert "could not write: File too large" in ran.err
         assert _kept(project) == before
     assert robolin(*words).code == code
     if not what.startswith("check"):
-        # the time that a check took is told
-        assert (project / out).read_bytes() == whole
+        # the report contains the duration of a check
+        assert (project / out).read_bytes() == expected
 
 
 class Broken(io.RawIOBase):
-    """Standard output that fails after so many bytes."""
+    """Standard output that fails after some bytes."""
 
     def __init__(self, number: int, after: int) -> None:
         self._number, self._left = number, after
@@ -229,7 +230,7 @@ class Broken(io.RawIOBase):
         return len(data)
 
 
-# what standard output fails with -> exit code: whoever stops reading has seen enough
+# error of standard output -> exit code: a reader that closed the pipe has read enough
 STREAMS = {errno.EPIPE: 0, errno.ENOSPC: 4, errno.EIO: 4}
 SHOWN = (
     *(f"inverse two-link --format {form}" for form in ("table", "csv", "json")),
@@ -249,22 +250,22 @@ SHOWN = (
 @pytest.mark.parametrize("number", STREAMS, ids=errno.errorcode.__getitem__)
 @pytest.mark.parametrize("line", SHOWN)
 def test_standard_output_that_fails(line: str, number: int) -> None:
-    """A closed pipe is the end of it, and a full disk is said, wherever the answer was cut."""
-    # every other line fails at once, and with the next reason the others do
+    """A closed pipe ends the command, and a full disk is reported, wherever the output was cut."""
+    # half of the lines fail at the first byte; with the next error the other half does
     after = 10 * ((SHOWN.index(line) + list(STREAMS).index(number)) % 2)
     out = io.TextIOWrapper(io.BufferedWriter(Broken(number, after), 1), encoding="utf-8")
     err = io.StringIO()
     with patch.multiple(sys, stdout=out, stderr=err):
         code = main(line.split())
     assert (code, "bug" in err.getvalue()) == (STREAMS[number], False), err.getvalue()
-    # what is left in the buffer fails once more, and not in the middle of another test
+    # flush the buffer now: it fails once more, and must not do so in another test
     with suppress(OSError):
         out.close()
 
 
 @pytest.mark.parametrize("what", [name for name in WRITERS if "rows" in name or "check" in name])
 def test_no_threads_left(project: Path, what: str) -> None:
-    """A system without threads to give is named, and nothing is left behind."""
+    """An error to start a thread is reported, and no partial file is left."""
 
     def refused(_: object) -> None:
         raise RuntimeError("can't start new thread")
@@ -277,14 +278,14 @@ def test_no_threads_left(project: Path, what: str) -> None:
     assert _kept(project) == before
 
 
-# what writes to names of its own: new files of one folder, or a folder of them
+# commands that choose the names: new files of one folder, or a folder of files
 MADE = ("new out", "models --copy two-link", "generate two-link inverse -o out")
 
 
 @pytest.mark.parametrize("call", [*CALLS, "write"])
 @pytest.mark.parametrize("line", MADE)
-def test_what_is_made_anew(project: Path, line: str, call: str) -> None:
-    """A file that could not be made is named with exit code 4, and the next run makes it."""
+def test_targets_that_are_created(project: Path, line: str, call: str) -> None:
+    """A file that could not be created is named with exit code 4, and the next run creates it."""
     before, names = _kept(project), {path.name for path in project.iterdir()}
     if call == "write":
         with _at_most(10):
@@ -329,13 +330,13 @@ def _two_of(names: Iterable[str], turn: int) -> Iterator[str]:
     return islice(cycle(names), 2 * turn, 2 * turn + 2)
 
 
-# two places for every writer, and the next two for the next
+# two targets for every writer, and the next two for the next writer
 @pytest.mark.parametrize(
     ("what", "place"),
     [_of_writer(what, place) for i, what in enumerate(WRITERS) for place in _two_of(PLACES, i)],
 )
-def test_places_where_nothing_can_be_written(project: Path, what: str, place: str) -> None:
-    """They are named with exit code 4, and nothing else is touched."""
+def test_targets_that_cannot_be_written(project: Path, what: str, place: str) -> None:
+    """They are named with exit code 4, and no other file is touched."""
     line, out, _ = WRITERS[what]
     path = PLACES[place].format(out=out)
     Path("there", out).mkdir(parents=True)
@@ -345,7 +346,7 @@ def test_places_where_nothing_can_be_written(project: Path, what: str, place: st
     assert _kept(project) == before
 
 
-# an input, and the exit codes where it is a folder, not there, empty, and nothing but zeros
+# an input, and the exit codes if it is a folder, missing, empty, or all zeros
 INPUTS: dict[str, tuple[int, int, int, int]] = {
     "inverse IN.urdf": (4, 4, 3, 3),
     "inverse IN.yaml": (4, 4, 3, 3),
@@ -390,8 +391,8 @@ KINDS = ("a folder", "not there", "empty", "zeros")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("line", INPUTS)
-def test_inputs_that_are_none(line: str, kind: str) -> None:
-    """What cannot be read is 4, what makes no sense is 3, and a report of findings is 1."""
+def test_invalid_inputs(line: str, kind: str) -> None:
+    """Unreadable inputs give exit code 4, invalid ones 3, and a report of findings 1."""
     words = line.split()
     path = Path(next(word for word in words if word.startswith("IN")))
     if kind == "a folder":

@@ -1,4 +1,4 @@
-"""No file, however it was changed, ends in a traceback, a bug or an answer that is not its own."""
+"""No mutated file ends in a traceback, a bug or a wrong result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.campaign import CORPUS, here, tried
+from tests.fuzz.campaign import CORPUS, here, run_mutant
 from tests.fuzz.subjects import SUBJECTS
 
 FOUND = sorted(path for path in CORPUS.iterdir() if path.suffix != ".md")
@@ -23,24 +23,24 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", SUBJECTS)
 @pytest.mark.parametrize(("seed", "count"), CAMPAIGNS)
 def test_a_short_campaign(kind: str, seed: int, count: int, tmp_path: Path) -> None:
-    """Changed files of every kind are answered rightly or refused with a reason."""
+    """Mutated files of every kind give correct results or an error with a reason."""
     tally = here(kind, tmp_path, seed, count)
     assert not tally.failures, [failure.what for failure in tally.failures.values()]
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", SUBJECTS)
-def test_what_is_changed_was_sound(kind: str, tmp_path: Path) -> None:
-    """Every file that others are made of is answered, or differs, or is found doubtful."""
-    ended = [tried(kind, data, tmp_path) for data in SUBJECTS[kind].seeds(tmp_path)]
+def test_seeds_are_valid(kind: str, tmp_path: Path) -> None:
+    """Every seed gives a result, a difference or a finding."""
+    ended = [run_mutant(kind, data, tmp_path) for data in SUBJECTS[kind].seeds(tmp_path)]
     assert any(code in (0, 1) for code, _ in ended)
     assert [failure for _, failure in ended if failure] == []
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
-def test_what_was_found_once(path: Path, tmp_path: Path) -> None:
-    """A file that broke a promise before keeps it now."""
+def test_corpus_of_past_failures(path: Path, tmp_path: Path) -> None:
+    """A file that once caused a failure is handled correctly now."""
     kind = path.name.rpartition("-")[0]
     SUBJECTS[kind].seeds(tmp_path)
-    assert tried(kind, path.read_bytes(), tmp_path)[1] is None
+    assert run_mutant(kind, path.read_bytes(), tmp_path)[1] is None

@@ -1,4 +1,4 @@
-"""No command opens, moves or removes a file that is not its business, and none talks to others."""
+"""Commands open, move and remove only their own files, and use no network."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from robolin.queries.verbs import VERBS
 from tests.cli.command import ROOT, environment, python, run_ok
 
-# what is asked of the system while command lines run, by path; hooks cannot be taken away again,
-# so that they are put into a process of their own
+# records file accesses by path while command lines run; audit hooks cannot be removed, so this runs
+# in a process of its own
 WATCHED = """
 import json, os, sys
 from robolin.cli.main import main
@@ -62,7 +62,7 @@ LINES = {
     "help": "--help",
     "version": "--version",
 }
-# what takes long is left to the others, and one that is wrong in any case shows that it is seen
+# the quick run leaves out slow commands, and has a failing one to show that failures are seen
 QUICK = ("inverse", "state csv", "state parquet", "rows csv", "check csv", "validate", "bench")
 OTHERS = tuple(name for name in LINES if name not in QUICK)
 
@@ -84,13 +84,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _shared() -> list[str]:
-    """Where kernels and bytecode of all tests are kept."""
+    """Folders of kernels and bytecode that all tests share."""
     kept = environment()
     return [kept[name] for name in ("ROBOLIN_CACHE", "PYTHONPYCACHEPREFIX") if name in kept]
 
 
 def _allowed(path: str, project: Path) -> bool:
-    """Code and data of Python and robolin, what was given, what the system says of itself."""
+    """Check that a path is code or data of Python or robolin, an input, or system information."""
     code = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT / "robolin")}
     code |= {place for place in sys.path if place.endswith("-packages")}
     places = [*code, str(ROOT / "models"), str(project), *_shared()]
@@ -103,16 +103,16 @@ def _allowed(path: str, project: Path) -> bool:
 
 
 def _watched(lines: list[str], project: Path) -> tuple[list[int], list[tuple[str, str]]]:
-    told = project.parent / "told.json"
-    ran = python(WATCHED, json.dumps(lines), str(told))
+    report = project.parent / "report.json"
+    ran = python(WATCHED, json.dumps(lines), str(report))
     assert ran.code == 0, ran.err
-    ended, seen = json.loads(told.read_text())
+    ended, seen = json.loads(report.read_text())
     return ended, [(kind, path) for kind, path in seen]
 
 
 @pytest.mark.parametrize("names", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)])
 def test_nothing_else_is_opened(project: Path, names: tuple[str, ...]) -> None:
-    """What is read is code, data and what was given; what is written is what was asked for."""
+    """Commands read code, data and their inputs, and write only their outputs."""
     ended, seen = _watched([LINES[name] for name in names], project)
     assert set(ended) <= {0, 1, 2, 3, 4}
     assert [path for kind, path in seen if kind == "read"], "nothing was seen at all"
@@ -124,8 +124,7 @@ def test_nothing_else_is_opened(project: Path, names: tuple[str, ...]) -> None:
         elif kind == "read":
             assert _allowed(path, project), (line, path)
         elif kind == "write":
-            # the shared folders themselves are made by whoever needs them first, and bytecode by
-            # whoever imports first
+            # the first command creates the shared folders, and the first import writes bytecode
             made = f"{path}/".startswith(written) or "__pycache__" in Path(path).parts
             assert made, (line, path)
         elif kind != "ctypes.dlopen":

@@ -1,4 +1,4 @@
-"""What befalls a whole process: signals, limits, a full disk, no home, others at the same file."""
+"""Faults of a process: signals, limits, a full disk, no home, other writers of the same file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import robolin
 from tests.cli.command import CommandRun, environment, python, run_ok
 
 START = "from robolin.cli.entry_point import run; run()"
-# enough for a file of some hundred kilobytes, which a small disk does not hold
+# enough rows for a file of some hundred kilobytes, more than a small disk holds
 ROWS = 6_000
 
 
@@ -58,8 +58,8 @@ def _numbers(path: str) -> bytes:
 
 
 @cache
-def _whole() -> bytes:
-    """What is in a file of the rows of t.csv."""
+def _all_numbers() -> bytes:
+    """The numbers of a file with all rows of t.csv."""
     rows = np.loadtxt(_table().splitlines(), delimiter=",", skiprows=1)
     return robolin.mass_matrix(robolin.load("two-link"), rows[:, 1:]).tobytes()
 
@@ -72,20 +72,22 @@ def _left(folder: Path) -> list[str]:
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
 
 
-# formats differ in what they write, signals that unwind only in their number
-MOMENTS = [
+# every format with SIGKILL; signals that unwind the stack differ only in their number
+SIGNALS_AND_FORMATS = [
     *((signal.SIGKILL, ext) for ext in ("csv", "npz", "parquet")),
     *((signal.SIGTERM, "parquet"), (signal.SIGINT, "csv"), (signal.SIGHUP, "npz")),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number, ext", MOMENTS, ids=lambda part: getattr(part, "name", part))
-def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: str) -> None:
-    """The file is absent or whole, and what was half written goes, at the next write at last."""
+@pytest.mark.parametrize(
+    "number, ext", SIGNALS_AND_FORMATS, ids=lambda part: getattr(part, "name", part)
+)
+def test_signals_at_random_times(project: Path, number: signal.Signals, ext: str) -> None:
+    """The file is absent or complete, and the next write at the latest removes partial files."""
     rng = random.Random(f"{number} {ext}")
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
-    # whoever runs tests in the background may have them inherit that Ctrl-C is not heard
+    # a shell that runs tests in the background may make them inherit an ignored SIGINT
     process = _started(*words, limit=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     time.sleep(rng.uniform(0.1, 0.5))
     process.send_signal(number)
@@ -94,15 +96,15 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
     assert ran.code in (0, SIGNALS[number], -number), ran
     assert "Traceback" not in ran.err or ran.code == -number
     if Path(f"out.{ext}").exists():
-        assert _numbers(f"out.{ext}") == _whole()
+        assert _numbers(f"out.{ext}") == _all_numbers()
     if number != signal.SIGKILL:
         assert _left(project) == []
     run_ok(*words)
-    assert _numbers(f"out.{ext}") == _whole()
+    assert _numbers(f"out.{ext}") == _all_numbers()
     assert _left(project) == []
 
 
-# kinds of files that nothing above writes: a companion of its own, and a folder of files
+# kinds of output not covered above: a file with a companion, and a folder of files
 KILLED = """
 import random, sys
 import llvmlite.binding
@@ -119,7 +121,7 @@ print(found.broken, found.ended["killed"])
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["record csv", "new program"])
 def test_a_few_kills_of_the_long_run(what: str) -> None:
-    """Whatever moment a write is killed, its target is whole, and parts go with the next one."""
+    """A killed write leaves its target complete, and the next write removes partial files."""
     ran = python(KILLED, what)
     assert ran.out.split() == ["[]", "3"], ran
 
@@ -128,15 +130,15 @@ def test_a_few_kills_of_the_long_run(what: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ext", ["csv", "npz"])
 def test_two_processes_and_one_target(project: Path, ext: str) -> None:
-    """Whoever comes last has written the file, and it is whole."""
+    """The file of the last writer is there, complete."""
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
     ended = [_ended(process) for process in [_started(*words) for _ in range(2)]]
     assert [ran.code for ran in ended] == [0, 0]
-    assert _numbers(f"out.{ext}") == _whole()
+    assert _numbers(f"out.{ext}") == _all_numbers()
     assert _left(project) == []
 
 
-# so many processes at once where no kernel has been kept yet; each ends with 0 if it is right
+# number of simultaneous processes with an empty kernel cache; each exits with 0 on success
 AT_ONCE = """
 import os, sys
 import numpy as np, robolin
@@ -158,7 +160,7 @@ print([os.waitpid(child, 0)[1] for child in children])
 
 @pytest.mark.slow
 def test_an_empty_cache_under_many_processes(project: Path) -> None:
-    """Each has the right kernel, and one of them is kept, with nothing half written beside it."""
+    """Each gets a correct kernel, one kernel is cached, and no partial file is left."""
     kept = project / "kernels"
     kept.mkdir(mode=0o700)
     env = environment(ROBOLIN_CACHE=str(kept), XDG_CONFIG_HOME=str(project / "settings"))
@@ -184,7 +186,7 @@ MEMORY = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "line"), list(MEMORY))
 def test_a_limit_on_memory(project: Path, size: int, line: str) -> None:
-    """It is answered or refused in plain words, and leaves nothing behind."""
+    """The command returns a result or an error message, and leaves no partial file."""
     space = size * 1_000_000
 
     def limit() -> None:
@@ -199,7 +201,7 @@ def test_a_limit_on_memory(project: Path, size: int, line: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["forward two-link", "inverse two-link --trajectory t.csv"])
 def test_no_home_and_no_account(line: str) -> None:
-    """Somebody whom the system does not know gets answers as well."""
+    """Commands work for a user without an account or a home folder."""
     unknown = "import pwd\ndef none(*_): raise KeyError\npwd.getpwuid = pwd.getpwnam = none\n"
     kept = {"HOME", "ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME"}
     env = {key: value for key, value in environment().items() if key not in kept}
@@ -211,7 +213,7 @@ def test_no_home_and_no_account(line: str) -> None:
 
 
 def _small_disk(size: str, script: str) -> CommandRun | None:
-    """A script run where ./small is a disk of its own, None if the system does not let us."""
+    """Run a script where ./small is a disk of its own; None if the system does not permit it."""
     tool = shutil.which("unshare")
     if tool is None:
         return None
@@ -236,7 +238,7 @@ def _small_disk(size: str, script: str) -> CommandRun | None:
     ],
 )
 def test_a_full_disk(ext: str, size: str) -> None:
-    """It is called that in every format, and nothing is left on it."""
+    """Every format reports a full disk as such and leaves no file on it."""
     words = f"mass-matrix two-link --trajectory t.csv -o small/out.{ext}"
     start = f"{sys.executable} -c '{START}' {words}; code=$?; ls -A small; exit $code"
     ran = _small_disk(size, start)

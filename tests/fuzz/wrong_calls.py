@@ -1,4 +1,4 @@
-"""Wrong arguments for compiled calls: every one must be refused, and nothing may break.
+"""Wrong arguments for compiled calls: each must raise an error, and nothing may break.
 
 python -m tests.fuzz.wrong_calls --count 100000: the long run.
 """
@@ -25,14 +25,14 @@ VERBS = (
     *("inverse", "mass-matrix", "linearize-forward", "jacobian", "energy", "perturb-inverse"),
     "forward-prescribed",
 )
-# how many wrong calls go by between two right ones, whose answers must be as ever
+# number of wrong calls between two valid ones, whose results must not change
 BETWEEN = 50
 
 Arrays = dict[str, Any]
 
 
 class Disguised:
-    """It says that it is an array, and is none."""
+    """An object that claims to be an array but is not one."""
 
     dtype, shape, ndim = np.dtype(float), (3,), 1
     flags = np.zeros(3).flags
@@ -42,20 +42,20 @@ class Disguised:
 
 
 class Subclass(np.ndarray):
-    """An array that may do anything when it is looked at."""
+    """A subclass of ndarray, which may run any code when it is accessed."""
 
 
 @dataclass
 class Subject:
-    """A compiled call with right arguments, and what it answers to them."""
+    """A compiled call with valid arguments and its results."""
 
     call: Callable[..., Any]
     inputs: Arrays
     out: Any
     expected: list[bytes]
 
-    def answers(self) -> bool:
-        """Whether the right call still gives the right bits, into new arrays and given ones."""
+    def is_unchanged(self) -> bool:
+        """Return whether the valid call still gives the same bits, in new and in given arrays."""
         found, given = self.call(*self.inputs.values()), self.call(**self.inputs, out=self.out)
         return given is self.out and _bits(found) == _bits(given) == self.expected
 
@@ -64,9 +64,9 @@ def subject(verb: str, joints: int = 3) -> Subject:
     arm = random_arm(61, joints)
     rng = np.random.default_rng(7)
     if verb in PRESCRIBED_VARIANT.values():
-        # its last input is which joints move as told, and no argument
-        asked = next(each for each, name in PRESCRIBED_VARIANT.items() if name == verb)
-        call = robolin.compile(arm, asked, prescribe=arm.joint_names[1])
+        # its last input, the prescribed joints, is not an argument
+        base = next(each for each, name in PRESCRIBED_VARIANT.items() if name == verb)
+        call = robolin.compile(arm, base, prescribe=arm.joint_names[1])
         needs = ALGORITHMS[verb].needs[:-1]
     else:
         frame = arm.links[-1].name if verb in ABOUT_A_FRAME else None
@@ -81,7 +81,7 @@ def _bits(results: Any) -> list[bytes]:
 
 
 def wrong_array(rng: np.random.Generator, right: np.ndarray, written: bool) -> Any:
-    """Something in place of an array that is no such array."""
+    """Something in place of an array that is not a valid array."""
     n, shape = right.size, right.shape
     wide = rng.uniform(-1.0, 1.0, (*shape, 2))
     loose = np.zeros(8 * n + 8, dtype=np.uint8)[1 : 8 * n + 1].view(float).reshape(shape)
@@ -90,7 +90,7 @@ def wrong_array(rng: np.random.Generator, right: np.ndarray, written: bool) -> A
     kinds = ("f4", "f2", "i8", "u8", "c16", ">f8", "O", "?", "S8", "U3", "M8[s]", "g", "f8,f8")
     choices: list[Any] = [
         np.zeros(shape, kinds[rng.integers(len(kinds))]),
-        # one number alone has nothing between it and the next
+        # a single number has no stride
         wide[..., 0] if shape else wide,
         loose,
         np.broadcast_to(np.float64(1.0), shape),
@@ -113,14 +113,14 @@ def wrong_array(rng: np.random.Generator, right: np.ndarray, written: bool) -> A
 
 
 def wrong_values(rng: np.random.Generator, right: np.ndarray) -> np.ndarray:
-    """An array like it with a number that nobody can compute with."""
+    """A copy of the array with one value that is not finite."""
     wrong = right.copy()
     wrong[rng.integers(right.size)] = rng.choice([np.nan, np.inf, -np.inf])
     return wrong
 
 
 def wrong_out(rng: np.random.Generator, right: Subject) -> Any:
-    """Something in place of the arrays for results, or among them."""
+    """Something invalid in place of the output arrays, or among them."""
     if not isinstance(right.out, tuple):
         return _any(rng, [(right.out,), [right.out], wrong_array(rng, right.out, True)])
     several, kind = list(right.out), type(right.out)
@@ -137,7 +137,7 @@ def wrong_out(rng: np.random.Generator, right: Subject) -> Any:
 
 
 def overlapping(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
-    """A call whose results would be written over one of its inputs."""
+    """A call whose output would overwrite one of its inputs."""
     given, results = list(right.inputs.values()), right.out
     several = list(results) if isinstance(results, tuple) else [results]
     place, at = rng.integers(len(given)), rng.integers(len(several))
@@ -155,7 +155,7 @@ def _any(rng: np.random.Generator, choices: list[Any]) -> Any:
 
 
 def wrong_call(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
-    """A call of which at least one thing is wrong."""
+    """A call with at least one invalid argument."""
     given, names = list(right.inputs.values()), list(right.inputs)
     place = int(rng.integers(len(given)))
     kind = rng.integers(8)
@@ -183,7 +183,7 @@ def wrong_call(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
 
 
 def campaign(count: int, seed: int, verbs: Sequence[str] = VERBS) -> Iterator[str]:
-    """What became of every wrong call: the name of what it raised, or what is wrong with us."""
+    """Yield the outcome of every wrong call: the name of the exception, or a failure."""
     rng = np.random.default_rng(seed)
     subjects = [subject(verb) for verb in verbs]
     for i in range(count):
@@ -197,7 +197,7 @@ def campaign(count: int, seed: int, verbs: Sequence[str] = VERBS) -> Iterator[st
             yield f"FAILED {type(error).__name__}: {error}"
         else:
             yield "FAILED no exception"
-        if i % BETWEEN == 0 and not right.answers():
+        if i % BETWEEN == 0 and not right.is_unchanged():
             yield "FAILED another answer"
 
 
@@ -205,8 +205,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.fuzz.wrong_calls", description=__doc__)
     parser.add_argument("--count", type=int, default=100_000, help="how many calls")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other calls")
-    asked = parser.parse_args()
-    ended = Counter(campaign(asked.count, asked.seed))
+    options = parser.parse_args()
+    ended = Counter(campaign(options.count, options.seed))
     for what, count in ended.most_common():
         print(f"{count:>8} {what}")
     return 1 if any(what.startswith("FAILED") for what in ended) else 0
