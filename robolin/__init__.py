@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from robolin.analysis.sensitivity import parameter_names as parameter_names
     from robolin.analysis.sensitivity import sensitivity as sensitivity
     from robolin.analysis.sensitivity import sensitivity_matrices as sensitivity_matrices
-    from robolin.api.centre_of_mass import Momentum as Momentum
-    from robolin.api.centre_of_mass import momentum as momentum
     from robolin.api.closed_loops import close as close
     from robolin.api.closed_loops import close_change as close_change
     from robolin.api.closed_loops import linearize_loops as linearize_loops
@@ -55,10 +53,12 @@ if TYPE_CHECKING:
     from robolin.api.diagonal_coordinates import (
         undiagonalize_unnormalized as undiagonalize_unnormalized,
     )
+    from robolin.api.frame_kinematics import Momentum as Momentum
     from robolin.api.frame_kinematics import frame_derivatives as frame_derivatives
     from robolin.api.frame_kinematics import frame_motion as frame_motion
     from robolin.api.frame_kinematics import jacobian as jacobian
     from robolin.api.frame_kinematics import link_accelerations as link_accelerations
+    from robolin.api.frame_kinematics import momentum as momentum
     from robolin.api.frame_kinematics import operational_space as operational_space
     from robolin.api.frame_results import FrameDerivatives as FrameDerivatives
     from robolin.api.frame_results import FrameJacobian as FrameJacobian
@@ -73,12 +73,12 @@ if TYPE_CHECKING:
     from robolin.api.linear_models import linearize_inverse as linearize_inverse
     from robolin.api.linear_models import perturb_forward as perturb_forward
     from robolin.api.linear_models import perturb_inverse as perturb_inverse
-    from robolin.api.loop_joint_torques import loop_joint_torques as loop_joint_torques
     from robolin.api.loop_results import Closed as Closed
     from robolin.api.loop_results import ClosedChange as ClosedChange
     from robolin.api.loop_results import LinearizedLoops as LinearizedLoops
     from robolin.api.loop_results import LoopConstraints as LoopConstraints
     from robolin.api.loop_results import LoopForces as LoopForces
+    from robolin.api.loop_results import loop_joint_torques as loop_joint_torques
     from robolin.api.mass_matrices import Factors as Factors
     from robolin.api.mass_matrices import coriolis_matrix as coriolis_matrix
     from robolin.api.mass_matrices import mass_matrix as mass_matrix
@@ -101,11 +101,11 @@ if TYPE_CHECKING:
     from robolin.control.estimator import kalman as kalman
     from robolin.control.frequency_response import TimeResponse as TimeResponse
     from robolin.control.linear_model import state_space as state_space
-    from robolin.control.pole_placement import PlacedPoles as PlacedPoles
-    from robolin.control.pole_placement import place_poles as place_poles
     from robolin.control.poles import Poles as Poles
+    from robolin.control.regulator import PlacedPoles as PlacedPoles
     from robolin.control.regulator import Regulator as Regulator
     from robolin.control.regulator import lqr as lqr
+    from robolin.control.regulator import place_poles as place_poles
     from robolin.control.simulation.controllers import PoseControl as PoseControl
     from robolin.control.simulation.controllers import RateControl as RateControl
     from robolin.control.simulation.feedback_control import ComputedTorque as ComputedTorque
@@ -165,14 +165,13 @@ _PUBLIC = {
     "robolin.queries.sweep": "sweep",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",
-    "robolin.api.centre_of_mass": "Momentum momentum",
-    "robolin.api.loop_joint_torques": "loop_joint_torques",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"
     ),
     "robolin.api.frame_kinematics": (
-        "frame_derivatives frame_motion jacobian link_accelerations operational_space"
+        "Momentum frame_derivatives frame_motion jacobian link_accelerations momentum "
+        "operational_space"
     ),
     "robolin.api.frame_results": (
         "FrameDerivatives FrameJacobian FrameMotion LinkAccelerations OperationalSpace"
@@ -182,7 +181,9 @@ _PUBLIC = {
         "LinearizedForward LinearizedInverse linearize_forward linearize_inverse "
         "perturb_forward perturb_inverse"
     ),
-    "robolin.api.loop_results": "Closed ClosedChange LinearizedLoops LoopConstraints LoopForces",
+    "robolin.api.loop_results": (
+        "Closed ClosedChange LinearizedLoops LoopConstraints LoopForces loop_joint_torques"
+    ),
     "robolin.api.mass_matrices": (
         "Factors coriolis_matrix mass_matrix mass_matrix_derivative mass_matrix_factor "
         "mass_matrix_inverse mass_matrix_second_derivative"
@@ -193,10 +194,9 @@ _PUBLIC = {
     "robolin.core.arm_parts": "Joint Link",
     "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
-    "robolin.control.pole_placement": "PlacedPoles place_poles",
     "robolin.control.poles": "Poles",
     "robolin.control.controllability": "Reachability",
-    "robolin.control.regulator": "Regulator lqr",
+    "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",
     "robolin.control.state_space": "StateSpace",
     "robolin.control.frequency_response": "TimeResponse",
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robolin.checking.check_results import record_result
 from robolin.checking.compare import Comparison, compare_with_stored, question_changes
+from robolin.checking.differences import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.checking.outcome import compared_lines
-from robolin.checking.record_results import record_result
-from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Array, Reference, Result, stream_of_one_part
 from robolin.core.units import unit_of

@@ -1,4 +1,4 @@
-"""Results for many recordings as one table; its column `source` counts recordings from 0."""
+"""Results for many recordings, or merged parts, as one table; column `source` counts from 0."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from robolin.batch.column_compatibility import columns_of_all, mixed_columns, with_fractions
+from robolin.batch.column_compatibility import (
+    THE_TIME,
+    columns_of_all,
+    mixed_columns,
+    with_fractions,
+)
 from robolin.batch.compute import MessageDeduplicator
+from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
 from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Array, Footer, Result, ResultStream
-from robolin.core.text import pluralize
+from robolin.core.text import pluralize, quote_list
 from robolin.errors import RobolinError, UsageError
+from robolin.io.locations import FileLocation, local_copy
 from robolin.io.paths import base_name
+from robolin.io.stored import open_stored
 from robolin.queries.query_context import Settings, run_query
 from robolin.queries.request import Request
 from robolin.queries.state_parsing import rules_of_file, with_trajectory
@@ -173,3 +181,44 @@ class _Joining:
         if self._unanswered:
             contract[UNANSWERED] = f"{self._unanswered}, all NaN"
         return Footer(contract, self._inputs, self._model)
+
+
+def merged_parts(folder: FileLocation) -> ResultStream:
+    """All parts of a folder as one result; missing or corrupt parts are rejected."""
+    plan = plan_in(folder)
+    states = part_states(folder, plan)
+    _require_done(folder, states)
+    pieces = [AnswerPiece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
+    names, options = [each.name for each in plan.sources], plan.request["options"]
+    return joined_pieces(pieces, names, options, _mixed(states))
+
+
+@contextmanager
+def _stored(path: FileLocation) -> Iterator[ResultStream]:
+    with local_copy(path) as here, open_stored(here) as stored:
+        if stored.meta["rows"] is None:
+            hint = "keep the files as they are"
+            raise RobolinError("it has no rows to put together", where=str(path), hint=hint)
+        yield stored.result_stream()
+
+
+def _mixed(states: Sequence[PartState]) -> set[str]:
+    """Columns that hold integers in some parts and floats in others."""
+    integers = [each.integers for each in states]
+    some = frozenset.union(*integers) - frozenset.intersection(*integers)
+    return {THE_TIME if name == "time" else name for name in some}
+
+
+def _require_done(folder: FileLocation, states: Sequence[PartState]) -> None:
+    """Reject missing parts and name the first few."""
+    problems = []
+    for state in (MISSING, DAMAGED, FOREIGN):
+        unfit = [each for each in states if each.state == state]
+        if unfit:
+            names = quote_list([each.name for each in unfit])
+            why = f" ({unfit[0].why})" if unfit[0].why else ""
+            are = "is" if len(unfit) == 1 else "are"
+            problems.append(f"{pluralize(len(unfit), 'part')} {are} {state}: {names}{why}")
+    if problems:
+        hint = "run the command that makes the parts again, with --resume"
+        raise RobolinError("; ".join(problems), where=str(folder), hint=hint)

@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from robolin.checking.differences import ArrayDiff, Difference, Noise
-from robolin.checking.model_changes import Change, model_changes
-from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
-from robolin.checking.tolerance import (
+from robolin.checking.differences import (
+    ArrayDiff,
+    Difference,
+    Noise,
     Tolerances,
     distinguishing_digits,
     remainder_lines,
     rounding_of,
     tolerance_of,
 )
+from robolin.checking.model_changes import Change, model_changes
+from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
 from robolin.core.arrays import Numbers
 from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.results.result import Array, Footer, Result, ResultStream

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import atan2, hypot
 from typing import Any, TypeGuard
 
-from robolin.checking.tolerance import distinguishing_digits, percent
+from robolin.checking.differences import distinguishing_digits, percent
 from robolin.core.units import FIGURES
 from robolin.description.model import Figures, with_gravity
 

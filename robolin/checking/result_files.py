@@ -9,11 +9,10 @@ from inspect import GEN_CREATED, getgeneratorstate
 from pathlib import Path
 from types import GeneratorType
 
-from robolin.checking.check_results import CheckSettings, check_file
+from robolin.checking.check_results import CheckSettings, check_file, record_result
+from robolin.checking.differences import Tolerances, uniform_tolerances
 from robolin.checking.outcome import CheckOutcome
-from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
-from robolin.checking.tolerance import Tolerances, uniform_tolerances
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
 from robolin.core.results.sound_arrays import validate_result
 from robolin.core.threads import close_generator

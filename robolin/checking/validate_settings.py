@@ -22,8 +22,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from robolin.checking.suite import PROJECT, find_suite
-from robolin.checking.toml_lines import line_of
+from robolin.checking.suite import PROJECT, find_suite, line_of
 from robolin.core.text import did_you_mean
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.model import Finding

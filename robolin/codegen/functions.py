@@ -15,7 +15,6 @@ from robolin.core.array_checks import (
 )
 from robolin.core.arrays import Floats
 from robolin.dynamics.algebra.comparison import if_less
-from robolin.dynamics.algebra.hyperbolic import tanh_by_series
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import (
     COSINE,
@@ -25,6 +24,7 @@ from robolin.dynamics.algebra.trigonometry import (
     TWO_OVER_PI,
     polynomial,
     sin_cos_by_polynomials,
+    tanh_by_series,
     turned_by_quarters,
 )
 from robolin.dynamics.algorithm import Algorithm

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.codegen.c_files import CProgram, header_text, prefix_for, source_text
-from robolin.codegen.c_function import CFunction, straight_function
+from robolin.codegen.c_function import ArmData, CFunction, loop_function, straight_function
 from robolin.codegen.c_test_file import check_text
 from robolin.codegen.emulate_float32 import parameters_in
 from robolin.codegen.functions import (
@@ -19,7 +19,6 @@ from robolin.codegen.functions import (
     Precision,
     chosen_questions,
 )
-from robolin.codegen.loop_function import ArmData, loop_function
 from robolin.codegen.mex_file import mex_text
 from robolin.codegen.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.codegen.single_precision import measured_loss

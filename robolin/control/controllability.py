@@ -8,10 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.control.model_parts import dominant_joints, joint_shares, require_mode
-from robolin.control.poles import slowest_first
-from robolin.control.scaling import ScaledMatrices, scaled_matrices
-from robolin.control.state_space import StateSpace
+from robolin.control.poles import ScaledMatrices, scaled_matrices, slowest_first
+from robolin.control.state_space import StateSpace, dominant_joints, joint_shares, require_mode
 from robolin.core.arrays import Complexes, Floats, Integers, Mask
 from robolin.core.notebook import DisplayMixin
 

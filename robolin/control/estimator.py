@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import iter_models, require_model
 from robolin.control.poles import Poles, poles_of
 from robolin.control.regulator import solve_gains
-from robolin.control.state_space import StateSpace
+from robolin.control.state_space import StateSpace, iter_models, require_model
 from robolin.control.weights import Weights, require_weights, weight_matrix
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin

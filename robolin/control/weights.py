@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import as_numbers
-from robolin.control.state_space import StateSpace
+from robolin.control.state_space import StateSpace, as_numbers
 from robolin.core.arm import Limits
 from robolin.core.arrays import Floats
 from robolin.core.text import did_you_mean

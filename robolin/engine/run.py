@@ -27,9 +27,10 @@ from robolin.engine.operation_graph import (
     TANH_OF,
     GraphNumber,
     OperationGraph,
+    TalliedEntries,
+    TalliedNumber,
     ancestors,
 )
-from robolin.engine.operation_tally import TalliedEntries, TalliedNumber
 from robolin.engine.parameters import Parameters
 from robolin.engine.singular_pivot import SingularPivot
 

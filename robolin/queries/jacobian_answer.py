@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from robolin.api.centre_of_mass import require_mass
-from robolin.api.frame_kinematics import DIRECTIONS
+from robolin.api.frame_kinematics import DIRECTIONS, require_mass
 from robolin.core.arm import Arm, with_load_options
 from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream

@@ -11,8 +11,7 @@ import pytest
 
 from robolin.batch.batch_plan import Division, planned_parts
 from robolin.batch.compute import compute_parts
-from robolin.batch.joined import answered_recordings
-from robolin.batch.merged_parts import merged_parts
+from robolin.batch.joined import answered_recordings, merged_parts
 from robolin.batch.part_job import compute_part, part_jobs
 from robolin.batch.parts_folder import Shard, part_states, plan_in, remaining_by_shard, shard
 from robolin.description.robot_source import bundled_path

@@ -18,7 +18,7 @@ import pytest
 from robolin.batch import plan_file, survey
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts
-from robolin.batch.merged_parts import merged_parts
+from robolin.batch.joined import merged_parts
 from robolin.batch.parts_folder import part_states, plan_in
 from robolin.batch.plan_file import PLAN, SURVEY_CACHE, planned_in, read_plan
 from robolin.errors import RobolinError

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.annotations import github, junit
 from robolin.checking.compare import Comparison, compare_with_stored
-from robolin.checking.outcome import CheckOutcome, compared_lines
-from robolin.checking.tolerance import ALL, Tolerance, Tolerances, percent
+from robolin.checking.differences import ALL, Tolerance, Tolerances, percent
+from robolin.checking.outcome import CheckOutcome, compared_lines, github, junit
 from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored

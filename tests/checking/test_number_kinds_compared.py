@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from robolin.checking.compare import compare_with_stored
+from robolin.checking.differences import ALL, Tolerance, Tolerances
 from robolin.checking.outcome import CheckOutcome, compared_lines, outcomes_document
-from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.core.results.result import Array, Result, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from robolin.checking.suite import find_suite, read_suite
-from robolin.checking.tolerance import Tolerance
-from robolin.checking.toml_lines import line_of
+from robolin.checking.differences import Tolerance
+from robolin.checking.suite import find_suite, line_of, read_suite
 from robolin.errors import RobolinError
 
 GOOD = """

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robolin.checking.annotations import junit
-from robolin.checking.outcome import CheckOutcome
+from robolin.checking.outcome import CheckOutcome, junit
 from robolin.description.robot_source import bundled_path
 from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm

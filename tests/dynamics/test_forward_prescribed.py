@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification.steps import complex_step
+from robolin.checking.verification.check_context import complex_step
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct_storage import generic_chain

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification.steps import complex_step, complex_step_along
+from robolin.checking.verification.check_context import complex_step, complex_step_along
 from robolin.core.arm import HERE, Arm
 from robolin.core.configuration import advanced, kinematic_block
 from robolin.description.model import JointEntry, SourceLocation

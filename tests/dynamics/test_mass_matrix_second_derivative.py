@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification.steps import complex_step
+from robolin.checking.verification.check_context import complex_step
 from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import gap

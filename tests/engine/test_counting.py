@@ -20,7 +20,7 @@ from robolin.dynamics.algebra.chain import counted_phase
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import counted_verbs
 from robolin.engine.direct_storage import generic_chain
-from robolin.engine.operation_tally import TalliedNumber
+from robolin.engine.operation_graph import TalliedNumber
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import Cost, CountingChain, count_operations
 from robolin.engine.run import cost_of as cost_of_results

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.dynamics.algebra.hyperbolic import tanh_by_series
-from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials, tanh_by_series
 from robolin.engine.operation_graph import NEGATIVE, GraphNumber
 from robolin.engine.unrolled_program import UnrolledProgram
 

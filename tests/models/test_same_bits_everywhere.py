@@ -64,7 +64,7 @@ BANNED_ATTRIBUTES = {
 INTEGER_SUMS = {
     "description/mjcf/mjcf_files.py": ("map(_parts, part.children)",),
     "engine/parameters.py": ("closure.size",),
-    "codegen/loop_function.py": ("max(1, prod(shape))", "memory.values()"),
+    "codegen/c_function.py": ("max(1, prod(shape))", "memory.values()"),
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.linalg import null_space
 
 import robolin
-from robolin.checking.verification.running import run_for_check
+from robolin.checking.verification.checks import run_for_check
 from robolin.evaluation.loops.closure_arrays import Closures
 from tests.evaluation.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import apart

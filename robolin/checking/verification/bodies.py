@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.checking.verification.running import STEP
+from robolin.checking.verification.checks import STEP
 from robolin.core.arm import Arm, Joint
 from robolin.core.arrays import AnyArray
 

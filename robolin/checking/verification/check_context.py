@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from robolin.checking.verification.bodies import (
+    coordinate_rates,
     dissipation_and_load_torques,
     spring_bound,
     weight_torque,
@@ -17,10 +18,11 @@ from robolin.checking.verification.bodies import (
 from robolin.checking.verification.checks import (
     OF_ACCELERATIONS,
     PER_CONDITION,
+    STEP,
     SUM_TOLERANCE,
     Bound,
+    run_for_check,
 )
-from robolin.checking.verification.running import run_for_check
 from robolin.core.arm import Arm, Inertia
 from robolin.core.arrays import AnyArray, Floats
 from robolin.core.travelling import FAR_SLID
@@ -379,3 +381,27 @@ def distance_factor(arm: Arm, q: Floats) -> Floats:
     here, at_home = (lever_scaled_mass(arm, reaches(arm, q, each), 2) for each in (felt, near))
     factor: Floats = np.where(at_home > 0.0, here / np.where(at_home > 0.0, at_home, 1.0), 1.0)
     return factor
+
+
+def complex_step(
+    arm: Arm, name: str, inputs: Mapping[str, Floats], along: str
+) -> Mapping[str, Floats]:
+    """∂result/∂along, exact to round-off: the last axis is that of `along`."""
+    steps = {need: values[:, None, :] for need, values in inputs.items()}
+    ways = np.eye(arm.n)
+    if along == "q":
+        ways = coordinate_rates(arm, steps["q"], ways)
+    steps[along] = steps[along] + 1j * STEP * ways
+    moved = run_for_check(arm, name, steps).arrays
+    return {result: np.moveaxis(values.imag / STEP, 1, -1) for result, values in moved.items()}
+
+
+def complex_step_along(
+    arm: Arm, name: str, inputs: Mapping[str, Floats], directions: Mapping[str, Floats]
+) -> Mapping[str, Floats]:
+    """Directional derivative of every result along `directions` of the inputs."""
+    moved = dict(inputs)
+    for need, way in directions.items():
+        direction = coordinate_rates(arm, inputs["q"], way) if need == "q" else way
+        moved[need] = inputs[need] + 1j * STEP * direction
+    return {result: x.imag / STEP for result, x in run_for_check(arm, name, moved).arrays.items()}

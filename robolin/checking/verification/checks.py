@@ -1,14 +1,19 @@
-"""Result of one check: the error and its bound in the worst state."""
+"""One check: run algorithms on any number type; the error and its bound in the worst state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from robolin.core.arrays import AnyArray
+from robolin.core.arm import Arm
+from robolin.core.arrays import AnyArray, Floats
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine import run
+from robolin.engine.parameters import parameters_of
+from robolin.engine.run import AlgorithmRun
 
 Verdict = Literal["passed", "failed", "not applicable", "not run"]
 
@@ -171,3 +176,16 @@ def largest(values: AnyArray) -> AnyArray:
     """Largest entry of each state (states,)."""
     flat = np.abs(np.asarray(values, dtype=float)).reshape(len(values), -1)
     return flat.max(axis=1, initial=0.0)
+
+
+# far below the square root of the smallest double, far above the smallest double
+STEP = 1e-30
+
+
+def run_for_check(
+    arm: Arm, name: str, inputs: Mapping[str, Floats], number: Any = float
+) -> AlgorithmRun:
+    """Run an algorithm; inputs have shape (..., n), results (..., …) of the same number type."""
+    algorithm = ALGORITHMS[name]
+    values = {need: np.asarray(inputs[need]) for need in algorithm.needs}
+    return run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, values, number)

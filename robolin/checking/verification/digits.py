@@ -25,9 +25,9 @@ from robolin.checking.verification.checks import (
     judged,
     not_applicable,
     not_run,
+    run_for_check,
     worst,
 )
-from robolin.checking.verification.running import run_for_check
 from robolin.core.arrays import AnyArray, Floats
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -13,10 +13,14 @@ from robolin.checking.verification.bodies import (
     potential_energy,
     weight_torque,
 )
-from robolin.checking.verification.check_context import SUM, CheckContext
-from robolin.checking.verification.checks import Check, compared, not_applicable, worst
-from robolin.checking.verification.running import run_for_check
-from robolin.checking.verification.steps import complex_step_along
+from robolin.checking.verification.check_context import SUM, CheckContext, complex_step_along
+from robolin.checking.verification.checks import (
+    Check,
+    compared,
+    not_applicable,
+    run_for_check,
+    worst,
+)
 from robolin.core.arrays import Floats
 
 FAMILY = "identities"

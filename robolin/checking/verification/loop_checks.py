@@ -10,18 +10,28 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from robolin.checking.verification.algorithms import same_bits
 from robolin.checking.verification.bodies import (
     MovingLinks,
     dissipation_and_load_torques,
     energy_rate,
     moving_links,
 )
-from robolin.checking.verification.check_context import SUM, CheckContext
-from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, worst
+from robolin.checking.verification.check_context import (
+    SUM,
+    CheckContext,
+    complex_step,
+    complex_step_along,
+)
+from robolin.checking.verification.checks import (
+    Bound,
+    Check,
+    compared,
+    not_applicable,
+    run_for_check,
+    worst,
+)
 from robolin.checking.verification.digits import digits_of
-from robolin.checking.verification.engines import same_bits
-from robolin.checking.verification.running import run_for_check
-from robolin.checking.verification.steps import complex_step, complex_step_along
 from robolin.core.arm import Frame
 from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod

@@ -22,8 +22,14 @@ from robolin.checking.verification.bodies import (
     joint_rate_matrix,
 )
 from robolin.checking.verification.check_context import SUM, CheckContext
-from robolin.checking.verification.checks import Bound, Check, compared, not_applicable, not_run
-from robolin.checking.verification.running import STEP
+from robolin.checking.verification.checks import (
+    STEP,
+    Bound,
+    Check,
+    compared,
+    not_applicable,
+    not_run,
+)
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.description.robot_source import bundled_path

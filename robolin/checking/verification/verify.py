@@ -7,16 +7,24 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robolin.checking.verification.algorithms import algorithms
-from robolin.checking.verification.check_context import SUM, CheckContext
-from robolin.checking.verification.checks import Check, compared, not_applicable, worst
+from robolin.checking.verification.algorithms import algorithms, engines
+from robolin.checking.verification.check_context import (
+    SUM,
+    CheckContext,
+    complex_step,
+    complex_step_along,
+)
+from robolin.checking.verification.checks import (
+    Check,
+    compared,
+    not_applicable,
+    run_for_check,
+    worst,
+)
 from robolin.checking.verification.digits import digits
-from robolin.checking.verification.engines import engines
 from robolin.checking.verification.identities import identities
 from robolin.checking.verification.loop_checks import closed_loops
 from robolin.checking.verification.peers import PeerComparison, compared_with, require_peer
-from robolin.checking.verification.running import run_for_check
-from robolin.checking.verification.steps import complex_step, complex_step_along
 from robolin.core.arm import Arm, Joint
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats

@@ -43,8 +43,8 @@ class CheckOptions:
 
     def check_settings(self) -> CheckSettings:
         from robolin.checking.check_results import CheckSettings
+        from robolin.checking.differences import uniform_tolerances
         from robolin.checking.recorded_question import Inputs
-        from robolin.checking.tolerance import uniform_tolerances
         from robolin.queries.query_context import Settings
 
         root = None if self.root is None else Path(validated_path(self.root))

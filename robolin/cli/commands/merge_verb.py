@@ -29,7 +29,7 @@ def command(folder: str, **_: object) -> None:
     Example:
       robolin merge out/ -o all.parquet
     """
-    from robolin.batch.merged_parts import merged_parts
+    from robolin.batch.joined import merged_parts
     from robolin.batch.parts_folder import plan_in
     from robolin.io.locations import parse_location
 

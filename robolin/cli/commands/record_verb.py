@@ -15,7 +15,7 @@ from robolin.io.format_table import FORMATS, extensions
 from robolin.queries.verbs import answering_verb
 
 if TYPE_CHECKING:
-    from robolin.checking.tolerance import Tolerances
+    from robolin.checking.differences import Tolerances
     from robolin.cli.flags.output_flags import Output
     from robolin.core.results.result import Result, ResultStream
     from robolin.queries.request import Request
@@ -88,7 +88,7 @@ def command(
       robolin record sweep inverse panda --payload panda_hand:0,1,2 -o payloads.npz
       robolin record --suite
     """
-    from robolin.checking.tolerance import Tolerances, uniform_tolerances
+    from robolin.checking.differences import Tolerances, uniform_tolerances
 
     close = uniform_tolerances(rtol, atol)
     if suite is None:
@@ -109,7 +109,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
     inquiry, out = _parse_recorded(words)
 
     def write(answer: Result | ResultStream) -> None:
-        from robolin.checking.record_results import as_reference
+        from robolin.checking.check_results import as_reference
 
         if out.path is None:
             others = extensions(name for name in FORMATS if name != "npz")
@@ -136,10 +136,9 @@ def _parse_recorded(words: tuple[str, ...]) -> tuple[Request, Output]:
 
 
 def _record_suite(path: str | None) -> None:
-    from robolin.checking.check_results import in_case
-    from robolin.checking.record_results import record_inquiry
+    from robolin.checking.check_results import in_case, record_inquiry
+    from robolin.checking.differences import Tolerances
     from robolin.checking.suite import nearest_suite
-    from robolin.checking.tolerance import Tolerances
     from robolin.queries.query_context import DEFAULT_SETTINGS
 
     cases = nearest_suite(path)

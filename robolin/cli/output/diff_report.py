@@ -7,17 +7,18 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from robolin.checking.annotations import github, junit
+from robolin.checking.differences import distinguishing_digits, percent, rounding_of
 from robolin.checking.outcome import (
     CheckOutcome,
     counted_outcomes,
+    github,
+    junit,
     outcome_lines,
     outcomes_document,
     plain_change,
     reasons,
     shown_entries,
 )
-from robolin.checking.tolerance import distinguishing_digits, percent, rounding_of
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines
 from robolin.core.text import pluralize, printable
 

@@ -19,7 +19,7 @@ from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.core.results.summary import Extreme, Summary
-    from robolin.display.terminal.column_blocks import ColumnBlock
+    from robolin.display.terminal.grid import ColumnBlock
 
 
 FORMS = ("table", "json")
@@ -202,7 +202,7 @@ def render_report(sections: Sequence[ReportSection], width: int, color: bool) ->
 
     from rich.text import Text
 
-    from robolin.display.terminal.column_blocks import drawn_block, wrapped
+    from robolin.display.terminal.grid import drawn_block, wrapped
     from robolin.display.terminal.table import console_of, drawn_on
 
     # the terminal wraps names wider than itself: no cell is cut
@@ -225,7 +225,7 @@ def render_report(sections: Sequence[ReportSection], width: int, color: bool) ->
 
 
 def _blocks(table: ReportTable, width: int) -> list[ColumnBlock]:
-    from robolin.display.terminal.column_blocks import column_blocks
+    from robolin.display.terminal.grid import column_blocks
 
     return list(column_blocks(table.header, table.rows, table.numbers, table.keys, width))
 

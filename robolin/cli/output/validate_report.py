@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from robolin.checking.annotations import github_command, xml_attribute, xml_lines
+from robolin.checking.outcome import github_command, xml_attribute, xml_lines
 from robolin.checking.validate_settings import KNOWN_IDS
 from robolin.cli.output.report import Report, TextLines
 from robolin.core.text import pluralize, printable, printable_json

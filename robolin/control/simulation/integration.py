@@ -1,4 +1,4 @@
-"""Integration of a motion: steps, callbacks between the steps, and cost."""
+"""Integration of a motion: steps, callbacks between the steps, cost, and errors of a step."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from robolin.control.simulation.equations import Equations
 from robolin.control.simulation.integrators import Look, Repair, adapted_steps, fixed_steps
 from robolin.control.simulation.running_cost import IntegralsAt, RunningCost
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost
-from robolin.control.simulation.step_failure import StepFailure
 from robolin.core.arrays import Floats
+from robolin.core.units import joint_unit
+from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import nonfinite_input_rows
 
 # projects q and q̇ onto the constraints
 Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -73,3 +77,129 @@ class Integration:
             self.equations.replace(y, *project(*self.equations.state(y)))
 
         return repair
+
+
+# largest motion of a joint in one step, in rad or m, that the step resolves
+_FARTHEST_PER_STEP = 0.5
+# largest plausible joint velocity, in rad/s or m/s
+_FASTEST = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class StepFailure:
+    """Builds the error to raise when the rates at a time t and a state y cannot be computed.
+
+    equations: equations of the motion
+    schedule:  schedule with the steps
+    may_adapt: whether an integrator with adaptive steps can be used instead
+    """
+
+    equations: Equations
+    schedule: Schedule
+    may_adapt: bool
+
+    def __call__(self, t: float, before: Floats, y: Floats, error: RobolinError) -> RobolinError:
+        """The error at time t.
+
+        Args:
+            t: time in s
+            before: the last state y that was reached
+            y: the state at which `error` was raised
+            error: the error of the equations of motion or of the controller
+        """
+        if t > 0.0 and self.diverged(y):
+            return self._divergence(t, before, y)
+        return RobolinError(f"at t = {t:g} s: {error.message}", where=error.where, hint=error.hint)
+
+    def stopped(self, t: float, y: Floats) -> RobolinError:
+        """Error of an integrator whose adaptive steps became too small."""
+        if self.diverged(y):
+            return self._divergence(t, y, y)
+        _, joint = self._fastest(y, y)
+        return RobolinError(
+            f"the integration stopped at t = {t:g} s, where no step is small enough: "
+            f"{self._joint_text(y, 0, joint)}",
+            hint="the motion diverges or jumps there: check torques and gains, take "
+            "integrator radau for strong damping or high gains, or a larger tolerance (rtol)",
+        )
+
+    def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError:
+        """The error of an integrator whose adaptive steps are too many for the time reached."""
+        if self.diverged(y):
+            return self._divergence(t, y, y)
+        _, joint = self._fastest(y, y)
+        stiff = (
+            ""
+            if self.schedule.integrator == "radau"
+            else "for strong damping or high gains take --integrator radau (integrator='radau'); "
+        )
+        return RobolinError(
+            f"the integration reached only t = {t:g} s of {self.schedule.duration:g} s in "
+            f"{evaluations} evaluations of the accelerations: {self._joint_text(y, 0, joint)}",
+            hint="if the joint is too fast, check torques, gains and loads, or take a shorter "
+            f"duration; {stiff}or take a larger tolerance (--rtol), or fixed steps (--integrator "
+            "rk4 --dt, without --rtol)",
+        )
+
+    def diverged(self, y: Floats) -> bool:
+        """Return whether y is not finite, or larger than in any plausible motion."""
+        x, v, _ = self.equations.parts(y)
+        values = {"qd": v} if self.equations.curved else {"q": x, "qd": v}
+        beyond = nonfinite_input_rows(self.equations.arm, values, v.shape[:-1]).any()
+        return bool(beyond or not np.isfinite(x).all() or np.abs(v).max() > _FASTEST)
+
+    def _divergence(self, t: float, before: Floats, y: Floats) -> RobolinError:
+        state, joint = self._fastest(before, y)
+        where = f"state {state}: " if self.equations.parts(y)[1].ndim > 1 else ""
+        motion = self._joint_text(y, state, joint)
+        if self.schedule.fixed and not self._resolved(y):
+            return RobolinError(
+                f"{where}the simulation diverged at t = {t:g} s: {motion}", hint=self._advice()
+            )
+        return RobolinError(
+            f"{where}the motion runs away at t = {t:g} s: {motion}",
+            hint="torques, gains or loads drive the joint away: check their signs and sizes, or "
+            "take a shorter duration",
+        )
+
+    def _resolved(self, y: Floats) -> bool:
+        """Return whether the longest step resolves the motion."""
+        v = self.equations.parts(y)[1]
+        return bool(np.abs(v).max() * self.schedule.longest < _FARTHEST_PER_STEP)
+
+    def _advice(self) -> str:
+        dt = self.schedule.longest / 10.0
+        parts = [f"take a smaller dt (--dt {dt:g}; in Python dt={dt:g})"]
+        if self.may_adapt:
+            parts.append(
+                "for strong damping or high gains take --integrator radau (integrator='radau')"
+            )
+        parts.append("if the motion still diverges, check torques, gains and damping")
+        return "; ".join(parts)
+
+    def _fastest(self, before: Floats, y: Floats) -> tuple[int, int]:
+        """Index of the state in the batch and of the joint that diverge first."""
+        v, n = self.equations.parts(y)[1], self.equations.arm.n
+        sizes = np.abs(v).reshape(-1, n)
+        lost = ~np.isfinite(sizes)
+        if lost.any():
+            # several values diverge in one step: take the joint that was fastest before
+            last = np.abs(self.equations.parts(before)[1]).reshape(-1, n)
+            sizes = np.where(lost, np.nan_to_num(last, nan=np.inf), -1.0)
+        state, joint = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        return int(state), int(joint)
+
+    def _joint_text(self, y: Floats, state: int, joint: int) -> str:
+        """Position and velocity of a joint, if they are finite."""
+        arm, (x, v, _) = self.equations.arm, self.equations.parts(y)
+        turns = arm.joints[joint].turns
+        values = {} if self.equations.curved else {"position": x.reshape(-1, arm.n)[state, joint]}
+        if self.equations.of_rates:
+            values["velocity"] = v.reshape(-1, arm.n)[state, joint]
+        texts = [
+            f"{word} {value:.3g} {joint_unit(word, turns)}"
+            for word, value in values.items()
+            if np.isfinite(value)
+        ]
+        at = " and ".join(texts) or "position and velocity beyond the largest number"
+        return f"joint '{arm.joint_names[joint]}' has {at}"

@@ -1,4 +1,4 @@
-"""Results of commands: named arrays with joints, units and model assumptions."""
+"""Results of commands: named arrays with joints, units and model assumptions; differences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.notebook import DisplayMixin
+from robolin.core.notebook import DisplayMixin, equal_values
 from robolin.core.results.number_kind import kind_of
-from robolin.core.results.subtraction import difference_of
 from robolin.core.results.table_columns import dict_of, pandas_of, polars_of
 from robolin.errors import UsageError
 
@@ -302,7 +301,7 @@ def stream_of_one_part(result: Result) -> ResultStream:
 
 SHOWN_BY = {
     "figure": "robolin.display.plots.draw_panels:figure_of",
-    "html": "robolin.display.terminal.html_table:html_of",
+    "html": "robolin.display.terminal.table:html_of",
 }
 
 
@@ -311,3 +310,30 @@ def renderers(kind: str) -> Callable[..., Any]:
     module, _, function = SHOWN_BY[kind].partition(":")
     renderer: Callable[..., Any] = getattr(import_module(module), function)
     return renderer
+
+
+def difference_of(one: Result, other: Any) -> Result:
+    """Subtract results array by array; their labels, shapes and times must be equal."""
+    # unwrap a result that was read from a file
+    other = getattr(other, "result", other)
+    if not isinstance(other, type(one)):
+        raise UsageError(f"{other!r} is no result", hint="take one result from another")
+    mine, others = ({a.name: a for a in each.arrays} for each in (one, other))
+    shared = [name for name in mine if name in others]
+    if not shared:
+        raise UsageError("the results have no array in common", hint=f"{one!r}, {other!r}")
+    arrays, largest = [], {}
+    for name in shared:
+        left, right = mine[name], others[name]
+        if left.labels != right.labels or left.values.shape != right.values.shape:
+            where, hint = f"array '{name}'", "take results of the same joints and rows"
+            raise UsageError("names or shapes differ", where=where, hint=hint)
+        arrays.append(replace(left, values=left.values - right.values))
+        largest[name] = max(_largest(left.values), _largest(right.values))
+    if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
+        raise UsageError("the times differ", hint="take results of the same rows")
+    return replace(one, arrays=tuple(arrays), compared=largest)
+
+
+def _largest(values: Numbers) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from robolin.checking.differences import distinguishing_digits, percent
 from robolin.checking.model_changes import model_changes
-from robolin.checking.tolerance import distinguishing_digits, percent
 from robolin.checking.verification.verify import Verification
 from robolin.core.text import pluralize
 from robolin.core.units import joint_unit

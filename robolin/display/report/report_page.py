@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from robolin.core.text import pluralize
-from robolin.display.report.arm_section import arm_section
-from robolin.display.report.arm_shape import shape
-from robolin.display.report.model_section import model_section
-from robolin.display.report.motion_section import motion_section
+from robolin.display.report.arm_section import arm_section, shape
+from robolin.display.report.motion_section import model_section, motion_section
 from robolin.display.report.page_markup import (
     PageFigures,
     PageNumbers,

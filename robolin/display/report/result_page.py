@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from robolin.checking.compare import Comparison, compare_with_stored
+from robolin.checking.differences import Tolerances
 from robolin.checking.outcome import shown_entries
-from robolin.checking.tolerance import Tolerances
 from robolin.core.arrays import Floats
 from robolin.core.text import pluralize
 from robolin.core.units import entry_units, slides_in

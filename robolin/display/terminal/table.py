@@ -1,22 +1,22 @@
-"""Text tables of results: joint names on both axes, units in titles, contract above."""
+"""Tables of results as text and HTML: joint names on both axes, units in titles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from io import StringIO
 from itertools import groupby, product
 from math import copysign, isfinite
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.notebook import ROUNDED_ZERO, is_rounding, phrase
+from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, is_rounding, phrase
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.results.number_kind import format_datetimes
 from robolin.core.results.result import Array, Result
 from robolin.core.results.swept_verbs import is_swept
 from robolin.core.text import printable
 from robolin.core.units import entry_units, has_units_by_label, slides_in
-from robolin.display.terminal.column_blocks import wrapped
 from robolin.display.terminal.grid import (
     GAP,
     TIE,
@@ -25,6 +25,7 @@ from robolin.display.terminal.grid import (
     grid_width,
     numbered,
     split_grid,
+    wrapped,
 )
 from robolin.display.terminal.show import SHOWN
 
@@ -334,3 +335,33 @@ def drawn_on(console: Console) -> str:
     written = console.file
     assert isinstance(written, StringIO)
     return written.getvalue()
+
+
+# further numbers are omitted, since a notebook stores all its output
+_MOST_CELLS = 5_000
+
+
+def html_of(result: Result, precision: int = 6) -> str:
+    """The arrays as HTML tables with names and units, the first rows only, and the contract."""
+    tables, cells, left = [], 0, 0
+    for grid in grids_of(result, precision, result.batch or 0):
+        cells += len(grid.rows) * len(grid.columns)
+        if cells > _MOST_CELLS:
+            left += 1
+        else:
+            tables.append(_table(grid))
+    more = f"<p>… {left} more tables</p>" if left else ""
+    title = f"<b>{escape(repr(result)[1:-1])}</b>"
+    return f"{title}{''.join(tables)}{more}{html_contract(result.contract)}"
+
+
+def _table(grid: Grid) -> str:
+    rows = [
+        [f"<b>{escape(name)}</b>", *(escape(cell.strip()) for cell in cells)]
+        for name, cells in zip(grid.rows, grid.cells, strict=True)
+    ]
+    title = f"<p>{escape(grid.title)}</p>" if grid.title else ""
+    note = f"<p>{escape(grid.note)}</p>" if grid.note else ""
+    return (
+        f"{title}{html_table([escape(name) for name in (grid.corner, *grid.columns)], rows)}{note}"
+    )

@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar, cast
 
-from robolin.dynamics.algebra.hyperbolic import tanh_by_series
-from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials, tanh_by_series
 
 
 class Scalar(Protocol):

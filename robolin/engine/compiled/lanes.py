@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NewType, Protocol, cast
 
-from robolin.dynamics.algebra.hyperbolic import tanh_by_series
 from robolin.dynamics.algebra.scalar import Scalar, Vector
-from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials, tanh_by_series
 
 
 class Lane:

@@ -18,12 +18,13 @@ from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import Instructions, Lane, Memory, Value, as_value
 from robolin.engine.compiled.layout import Variant
-from robolin.engine.compiled.trace_arm import TracedArm, TracedGroups
 from robolin.engine.compiled.trace_storage import (
     SerialSums,
     Staging,
+    TracedArm,
     TracedCell,
     TracedColumn,
+    TracedGroups,
     TracedResult,
     TracedScalars,
     TracedSlots,

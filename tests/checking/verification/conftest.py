@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from robolin.checking.verification import verify as module
-from robolin.checking.verification.engines import engines
+from robolin.checking.verification.algorithms import engines
 
 
 @pytest.fixture

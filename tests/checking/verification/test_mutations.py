@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification import loop_checks, running
-from robolin.checking.verification.algorithms import algorithms
+from robolin.checking.verification import checks, loop_checks
+from robolin.checking.verification.algorithms import algorithms, engines
 from robolin.checking.verification.check_context import CheckContext
 from robolin.checking.verification.checks import Check
 from robolin.checking.verification.digits import digits
-from robolin.checking.verification.engines import engines
 from robolin.checking.verification.identities import identities
 from robolin.checking.verification.verify import checked_states, derivatives
 from robolin.core.arm import Arm
@@ -235,7 +234,7 @@ def test_an_arm_misunderstood_by_every_algorithm_fails(
             changed = replace(first, **{change: getattr(first, change) * SLIGHTLY})
         return replace(read, links=(read.links[0], changed, *read.links[2:]))
 
-    monkeypatch.setattr(running, "parameters_of", misread)
+    monkeypatch.setattr(checks, "parameters_of", misread)
     assert set(failing(identities)) == {"identities"}
 
 

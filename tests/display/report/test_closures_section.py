@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import Pose
-from robolin.display.report.arm_shape import closure_positions, link_poses
+from robolin.display.report.arm_section import closure_positions, link_poses
 from robolin.display.report.report_page import report_page
 from robolin.queries.states import States
 from tests.cli.command import robolin as command

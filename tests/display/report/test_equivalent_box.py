@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robolin.core.arm import Inertia
-from robolin.display.report.arm_shape import equivalent_box
+from robolin.display.report.arm_section import equivalent_box
 
 HALF = np.array([0.1, 0.3, 0.7])
 
