@@ -31,7 +31,7 @@ class Block:
 
 def pages() -> list[Path]:
     """README and docs pages that exist."""
-    return [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.exists()]
+    return [page for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))) if page.exists()]
 
 
 def blocks(page: Path) -> Iterator[Block]:

@@ -45,7 +45,8 @@ def test_every_page_has_a_place_on_the_site() -> None:
         return found
 
     listed = named(settings["project"]["nav"])
-    assert sorted(listed) == sorted(page.name for page in DOCS.glob("*.md"))
+    pages = (page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+    assert sorted(listed) == sorted(pages)
 
 
 @pytest.mark.slow
