@@ -33,14 +33,14 @@ NAMES = re.compile(
 
 # package -> (words, sentence starts, names) that are left
 BUDGET: dict[str, tuple[int, int, int]] = {
-    "cli": (11, 9, 0),
+    "cli": (10, 9, 0),
     "control": (1, 0, 0),
     "core": (1, 0, 1),
     "description": (0, 1, 0),
     "dynamics": (0, 0, 1),
     "engine": (0, 0, 2),
     "queries": (1, 0, 1),
-    "tests": (873, 318, 581),
+    "tests": (809, 293, 560),
 }
 
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from robolin.cli.flags.output_flags import Output
     from robolin.queries.request import Request
 
-_WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+NESTED_WORDS = click.Argument(
+    ["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED
+)
 
 
-class SweepCommand(VerbCommand):
+class NestedCommand(VerbCommand):
     """A command that contains another command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -29,7 +31,7 @@ class SweepCommand(VerbCommand):
         return super().parse_args(ctx, args)
 
 
-@click.command("sweep", cls=SweepCommand, params=[_WORDS], options_metavar="")
+@click.command("sweep", cls=NestedCommand, params=[NESTED_WORDS], options_metavar="")
 def command(words: tuple[str, ...]) -> None:
     """One question for several values of an option of the model.
 
