@@ -1,4 +1,4 @@
-"""Files damaged in the ways files are: cut short, bits flipped, pieces exchanged or lost."""
+"""Damage files as happens in practice: truncate, flip bits, exchange or remove pieces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zipfile
 
 
 def mutated(data: bytes, other: bytes, rng: random.Random) -> bytes:
-    """The data with one damage; `other` is a healthy file of the same kind."""
+    """Return the data with one damage; `other` is a valid file of the same kind."""
     return rng.choice((cut, flipped, spliced, shortened, patched))(data, other, rng)
 
 
@@ -25,7 +25,7 @@ def flipped(data: bytes, _: bytes, rng: random.Random) -> bytes:
 
 def spliced(data: bytes, other: bytes, rng: random.Random) -> bytes:
     place = rng.randrange(len(data))
-    # at the same place most often, where the two files look alike
+    # usually at the same offset, where both files have similar content
     return data[:place] + other[place if rng.random() < 0.7 else rng.randrange(len(other)) :]
 
 
@@ -40,7 +40,7 @@ def patched(data: bytes, other: bytes, rng: random.Random) -> bytes:
 
 
 def swapped_members(data: bytes, other: bytes, rng: random.Random) -> bytes:
-    """An archive with two members under each other's name, or one from another archive."""
+    """Return an archive with two members swapped, or one taken from another archive."""
     members = _members(data)
     first, second = rng.sample(sorted(members), 2)
     if rng.random() < 0.5:

@@ -37,7 +37,7 @@ def sample(rows: int | None = None, *, seed: int = 7, time: bool = True) -> Resu
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays hold the same float64 bits, telling 0 from -0."""
+    """Compare two arrays bit by bit as float64; 0 and -0 differ."""
     return a.shape == b.shape and a.astype("<f8").tobytes() == b.astype("<f8").tobytes()
 
 

@@ -31,7 +31,7 @@ def test_the_new_content_appears_only_at_the_end(target):
 @pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("there_before", [True, False])
 def test_an_interrupted_writer_leaves_nothing(tmp_path, interruption, there_before):
-    """Whatever ends the writing in the middle, the folder is as it was."""
+    """An exception while writing leaves the folder unchanged."""
     target = tmp_path / "result.csv"
     if there_before:
         target.write_bytes(b"old")
@@ -91,7 +91,7 @@ def test_a_replaced_pair_keeps_both_permissions(tmp_path):
 
 
 def test_a_new_file_follows_the_umask(tmp_path):
-    """A new file has the permissions any other program would give it."""
+    """A new file has the permissions that any other program would give it."""
     before = os.umask(0o027)
     try:
         with atomic_write(tmp_path / "new") as stream:
@@ -126,7 +126,7 @@ def test_a_pipe_is_written_directly(tmp_path):
 
 
 def test_the_longest_possible_name_works(tmp_path):
-    """A name of 255 bytes leaves no room for a suffix and needs none."""
+    """A name of 255 bytes leaves no space for a temporary suffix."""
     with atomic_write(tmp_path / ("x" * 251 + ".csv")) as stream:
         stream.write(b"x")
     assert len(os.listdir(tmp_path)[0]) == 255
@@ -142,7 +142,7 @@ BAD_TARGETS = [
 
 @pytest.mark.parametrize("make, message, hint", [row[1:] for row in BAD_TARGETS])
 def test_bad_targets_are_file_errors(tmp_path, make, message, hint):
-    """A target that cannot be written says why and what to do, and exits with 4."""
+    """A target that cannot be written is an error with reason and hint, and exit code 4."""
     (tmp_path / "file").touch()
     target = make(tmp_path)
     with pytest.raises(FileError, match=message) as caught, atomic_write(target):
@@ -163,7 +163,7 @@ def test_a_read_only_folder_is_a_file_error(tmp_path):
 
 
 def test_a_refused_file_is_a_file_error(tmp_path, monkeypatch):
-    """What the system refuses is reported with the target's name, not that of a temporary file."""
+    """An error of the system names the target, not the temporary file."""
 
     def refused(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied", "/somewhere/.part")
@@ -185,9 +185,9 @@ def test_a_full_disk_is_a_file_error():
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system takes no such advice")
-@pytest.mark.parametrize("limit, asked", [(1 << 30, False), (1 << 12, True)])
-def test_large_files_do_not_stay_in_memory(limit, asked, tmp_path, monkeypatch):
-    """What a large file has brought to the disk is given back on the way, a small one's is not."""
+@pytest.mark.parametrize("limit, released_early", [(1 << 30, False), (1 << 12, True)])
+def test_large_files_do_not_stay_in_memory(limit, released_early, tmp_path, monkeypatch):
+    """The page cache of a large file is released while it is written, not that of a small one."""
     given_back = threading.Event()
     monkeypatch.setattr("robolin.io.atomic._TOO_LARGE_TO_KEEP", limit)
     monkeypatch.setattr("robolin.io.atomic._SECONDS_BETWEEN", 0.001)
@@ -195,5 +195,5 @@ def test_large_files_do_not_stay_in_memory(limit, asked, tmp_path, monkeypatch):
     with atomic_write(tmp_path / "large") as stream:
         stream.write(b"x" * 100_000)
         stream.flush()
-        assert given_back.wait(10.0 if asked else 0.05) is asked
+        assert given_back.wait(10.0 if released_early else 0.05) is released_early
     assert (tmp_path / "large").read_bytes() == b"x" * 100_000

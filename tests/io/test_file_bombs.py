@@ -1,4 +1,4 @@
-"""Small files of numbers that claim to be large are refused before memory is taken for them."""
+"""Small files of numbers that claim to be large are rejected before memory is allocated."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("what", ARCHIVES)
 def test_an_archive_that_claims_too_much(tmp_path: Path, what: str) -> None:
-    """It is refused by name, and no more memory is taken than a few blocks."""
+    """It is rejected by name, and only a few blocks of memory are allocated."""
     path = tmp_path / "m.npz"
     path.write_bytes(ARCHIVES[what]())
     tracemalloc.start()
@@ -68,19 +68,19 @@ def test_an_archive_that_claims_too_much(tmp_path: Path, what: str) -> None:
 
 
 def test_damage_in_packed_members_is_refused(tmp_path: Path) -> None:
-    """Whatever a damaged member makes the unpacking say, the archive is named as damaged."""
+    """Any error of decompression is reported as a corrupt archive."""
     path = tmp_path / "m.npz"
     for way in (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
         sound = zipped({"q.npy": Q}, way)
         for at in range(30, len(sound) - 60):
             path.write_bytes(sound[:at] + bytes([sound[at] ^ 255]) + sound[at + 1 :])
-            # bytes that nobody looks at may be changed
+            # some bytes of an archive are not used, and may be changed
             with suppress(RobolinError):
                 read_trajectory(path, JOINTS, ["q"])
 
 
 def test_a_stored_result_is_not_unpacked(tmp_path: Path) -> None:
-    """A stored archive of compressed members is refused before any of them is read."""
+    """A stored archive of compressed members is rejected before any of them is read."""
     path = tmp_path / "r.npz"
     run_ok("forward", "two-link", "-o", path)
     with zipfile.ZipFile(path) as archive:
@@ -96,7 +96,7 @@ def test_a_stored_result_is_not_unpacked(tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_that_unfolds(tmp_path: Path) -> None:
-    """A few bytes that stand for many millions of rows are no motion."""
+    """A few bytes that expand to many millions of rows are not a trajectory."""
     path = tmp_path / "m.parquet"
     rows = 8_000_000
     frame = polars.DataFrame({"q1": polars.repeat(1.0, rows, eager=True), "q2": 0.0})
@@ -107,11 +107,11 @@ def test_a_parquet_file_that_unfolds(tmp_path: Path) -> None:
         read_trajectory(path, JOINTS, ["q"])
 
 
-# a table and what lies beside it
+# a table and its companion file
 
 
 def test_the_companion_of_another_table_is_named(tmp_path: Path) -> None:
-    """A CSV beside the provenance of another run is found out, and what may be wrong is said."""
+    """A CSV next to the provenance of another run is rejected, with a hint about the cause."""
     for name, q in (("a", "elbow=1"), ("b", "elbow=2")):
         run_ok("mass-matrix", "two-link", "--q", q, "-o", tmp_path / f"{name}.csv")
     (tmp_path / "b.csv.meta.json").rename(tmp_path / "a.csv.meta.json")
@@ -121,7 +121,7 @@ def test_the_companion_of_another_table_is_named(tmp_path: Path) -> None:
 
 
 def test_a_row_more_than_one_state(tmp_path: Path) -> None:
-    """A row appended to the table of one state is refused."""
+    """A row appended to the table of a single state is rejected."""
     path = tmp_path / "a.csv"
     run_ok("mass-matrix", "two-link", "-o", path)
     lines = path.read_text().splitlines()
@@ -151,7 +151,7 @@ WRONG = {
 @pytest.mark.parametrize("key", WRONG)
 @pytest.mark.parametrize("gone", [False, True])
 def test_a_provenance_of_other_types_is_refused(tmp_path: Path, key: str, gone: bool) -> None:
-    """Whatever is wrong or missing, the file is refused though its seal is right."""
+    """A wrong or missing entry is rejected even if the checksum is valid."""
     path = tmp_path / "r.json"
     run_ok("forward", "two-link", "-o", path)
     document = json.loads(path.read_text())
@@ -168,8 +168,8 @@ def test_a_provenance_of_other_types_is_refused(tmp_path: Path, key: str, gone: 
     "verb", ["inverse", "jacobian", "diagonalize", "linearize-forward", "regressor", "simulate"]
 )
 @pytest.mark.parametrize("arm", ["two-link", "ur5"])
-def test_what_is_stored_passes(tmp_path: Path, verb: str, arm: str) -> None:
-    """Every result that robolin stores is one that it reads."""
+def test_stored_results_are_read(tmp_path: Path, verb: str, arm: str) -> None:
+    """Every result that robolin stores can be read back."""
     path = tmp_path / "r.json"
     frame = {"two-link": "tip", "ur5": "tool0"}[arm]
     more = {"simulate": ["--duration", "0.01"], "jacobian": ["--frame", frame]}.get(verb, [])
@@ -179,8 +179,8 @@ def test_what_is_stored_passes(tmp_path: Path, verb: str, arm: str) -> None:
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), 1 << 64])
-def test_a_whole_number_that_no_float_holds(value: int) -> None:
-    """It is refused, or read as what it is, wherever it is given."""
+def test_an_integer_beyond_the_range_of_floats(value: int) -> None:
+    """It is rejected or read exactly, in every input."""
     arm = robolin.load("two-link")
     with pytest.raises(RobolinError):
         robolin.inverse(arm, value)

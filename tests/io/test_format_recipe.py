@@ -30,7 +30,7 @@ from robolin.io.table_file import (
 from robolin.io.trajectories.read import read_trajectory
 from tests.cli.command import robolin, run_ok
 
-# --- what a folder robolin/io/fmt/ would hold
+# --- contents of a new folder robolin/io/fmt/
 
 
 def write_fmt(result: ResultStream, path: str | Path) -> None:
@@ -92,7 +92,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_verb_writes_it_and_it_is_read_back() -> None:
-    """-o x.fmt writes the numbers of every other format, and read_result finds them."""
+    """-o x.fmt writes the numbers of every other format, and read_result returns them."""
     run_ok("inverse", "two-link", "--q", "0.3,0.2", "-o", "x.fmt")
     run_ok("inverse", "two-link", "--q", "0.3,0.2", "-o", "x.npz")
     new, old = read_result("x.fmt"), read_result("x.npz")
@@ -101,19 +101,19 @@ def test_a_verb_writes_it_and_it_is_read_back() -> None:
 
 
 def test_it_is_read_as_a_trajectory() -> None:
-    """What simulate wrote as .fmt goes through a verb as the same motion in CSV does."""
+    """A .fmt trajectory of simulate gives the same results as the CSV."""
     for form in ("fmt", "csv"):
         motion = ("--q", "1,0", "--duration", "0.02", "-o", f"motion.{form}")
         run_ok("simulate", "two-link", *motion)
-        asked = ("--trajectory", f"motion.{form}", "-o", f"tau-{form}.npz")
-        run_ok("inverse", "two-link", *asked)
+        arguments = ("--trajectory", f"motion.{form}", "-o", f"tau-{form}.npz")
+        run_ok("inverse", "two-link", *arguments)
     tau = [read_result(f"tau-{form}.npz").arrays["tau"].tobytes() for form in ("fmt", "csv")]
     assert tau[0] == tau[1]
     assert read_trajectory("motion.fmt", ("shoulder", "elbow"), ("q",)).rows > 2
 
 
 def test_it_is_recorded_and_checked() -> None:
-    """check asks its question again, finds it the same, and finds damage out."""
+    """check recomputes the result, finds it the same, and detects damage."""
     run_ok("record", "inverse", "two-link", "--q", "0.3,0.2", "-o", "x.fmt")
     run_ok("check", "x.fmt")
     names, values, arrays, meta = pickle.loads(Path("x.fmt").read_bytes())
@@ -123,7 +123,7 @@ def test_it_is_recorded_and_checked() -> None:
 
 
 def test_messages_know_it() -> None:
-    """Whoever names an unknown extension is told of the new one as well."""
+    """The error for an unknown extension lists the new one too."""
     refused = robolin("inverse", "two-link", "-o", "x.xlsx")
     assert refused.code == 2
     assert extensions(FORMATS, ", ") in refused.err

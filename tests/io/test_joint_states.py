@@ -17,8 +17,8 @@ NAMES = [("shoulder", "elbow"), ("a", "a_longer_name"), ("é", "x/y")]
 
 @pytest.mark.parametrize("ros1", [False, True])
 @pytest.mark.parametrize("joints", NAMES, ids=["usual", "uneven", "odd"])
-def test_numbers_stand_where_the_library_finds_them(joints, ros1):
-    """Names, times and numbers of every message are those of the library's own types."""
+def test_layout_matches_the_decoded_messages(joints, ros1):
+    """Names, times and numbers of every message are those of rosbags' own types."""
     motion = replace(Motion.random(5), joints=joints)
     messages = [data for _, data in as_joint_states(motion, ros1)]
     layout = layout_of(messages[0], ros1, "")
@@ -36,14 +36,14 @@ def test_numbers_stand_where_the_library_finds_them(joints, ros1):
 
 
 def test_bytes_between_numbers_may_be_anything():
-    """What fills the gaps of aligned messages differs between writers, and is not looked at."""
+    """Padding of aligned messages differs between writers and is ignored."""
     motion = Motion.random(2)
     clean, other = (bytearray(data) for _, data in as_joint_states(motion, False))
     layout = layout_of(bytes(clean), False, "")
-    told = {i for begin, end in layout.constant for i in range(begin, end)}
-    told |= set(range(layout.stamp, layout.stamp + 8))
-    told |= {i for begin in layout.numbers.values() for i in range(begin, begin + 16)}
-    gaps = [i for i in range(len(other)) if i not in told]
+    used = {i for begin, end in layout.constant for i in range(begin, end)}
+    used |= set(range(layout.stamp, layout.stamp + 8))
+    used |= {i for begin in layout.numbers.values() for i in range(begin, begin + 16)}
+    gaps = [i for i in range(len(other)) if i not in used]
     assert gaps
     for i in gaps:
         other[i] = 0xAA
@@ -52,7 +52,7 @@ def test_bytes_between_numbers_may_be_anything():
     assert layout.values(table, "q").tobytes() == motion.q.tobytes()
 
 
-def test_other_names_are_another_kind():
+def test_a_layout_fits_only_its_joint_names():
     """A message whose names differ in one letter does not fit, though it is as long."""
     motion = Motion.random(1)
     others = [
@@ -72,11 +72,11 @@ DAMAGE = [
 ]
 
 
-@pytest.mark.parametrize(("change", "told"), DAMAGE, ids=range(len(DAMAGE)))
-def test_damage_is_an_error_with_its_place(change, told):
-    """A message that is cut off, turned round or too long is refused where it stands."""
+@pytest.mark.parametrize(("change", "message"), DAMAGE, ids=range(len(DAMAGE)))
+def test_a_damaged_message_is_named(change, message):
+    """A truncated, byte-swapped or overlong message is rejected with its location."""
     data = as_joint_states(Motion.random(1), False)[0][1]
     with pytest.raises(RobolinError) as caught:
         layout_of(change(data), False, "m.mcap, message 1")
     assert "m.mcap, message 1" in str(caught.value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Complex numbers, whole numbers and axes of other kinds survive every format, bit for bit."""
+"""Complex numbers, integers and axes of other kinds round-trip exactly in every format."""
 
 import json
 from dataclasses import replace
@@ -90,7 +90,7 @@ def test_every_bit_comes_back(tmp_path, form, rows):
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("cuts", [[1], [7, 8, 20]], ids=len)
 def test_parts_do_not_show(tmp_path, form, cuts):
-    """Written in parts, complex and whole numbers give the same bytes."""
+    """Written in parts, complex numbers and integers give the same bytes."""
     result = poles(30)
     ends = pairwise([0, *cuts, 30])
     parts = (result.rows(first, stop) for first, stop in ends)
@@ -102,7 +102,7 @@ def test_parts_do_not_show(tmp_path, form, cuts):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_damage_is_found(tmp_path, form):
-    """A byte changed anywhere is refused or does no harm."""
+    """A changed byte anywhere is rejected or has no effect."""
     result, path = poles(3), tmp_path / f"r.{form}"
     FORMATS[form].write(stream_of_one_part(result), path)
     healthy, refused, tried = path.read_bytes(), 0, 0
@@ -119,7 +119,7 @@ def test_damage_is_found(tmp_path, form):
 
 
 def test_columns_have_both_parts(tmp_path):
-    """CSV and Parquet have a column for each part; whole numbers stay whole in both."""
+    """CSV and Parquet have a column for each part; integers stay integers in both."""
     FORMATS["csv"].write(stream_of_one_part(poles(2)), tmp_path / "r.csv")
     FORMATS["parquet"].write(stream_of_one_part(poles(2)), tmp_path / "r.parquet")
     header, first, _ = (tmp_path / "r.csv").read_text().splitlines()
@@ -139,8 +139,8 @@ def test_json_has_an_object_of_two_lists(tmp_path):
     assert document["meta"]["arrays"]["b"]["axes"][1] == {"kind": "input", "labels": "joints"}
 
 
-def test_only_what_is_new_has_the_new_format():
-    """A result of real numbers over joints says the format it always had; others say so."""
+def test_only_new_kinds_of_numbers_use_the_new_format():
+    """A result of real numbers over joints keeps its format number; others have the new one."""
     assert meta(sample(2))["format"] == 2
     assert meta(poles())["format"] == 3
     assert meta(replace(sample(2), time=np.arange(2)))["format"] == 3
@@ -148,7 +148,7 @@ def test_only_what_is_new_has_the_new_format():
 
 
 def test_tables_show_both_parts_and_the_kind_of_axis():
-    """On a terminal complex numbers have a sign between their parts and rows say what they are."""
+    """Tables print complex numbers with a sign between the parts, and rows name their kind."""
     array = Array(
         "poles", np.array([-1 + 2j, -10.5 - 0.25j]), (("1", "2"),), "1/s", None, ("mode",)
     )
@@ -161,13 +161,13 @@ def test_tables_show_both_parts_and_the_kind_of_axis():
 
 
 def test_axes_are_named_all_or_none():
-    """A list of kinds that is too short is refused."""
+    """A list of kinds that is too short is rejected."""
     with pytest.raises(UsageError, match="2 axes, and 1 are named"):
         Array("b", np.zeros((1, 1)), (("a",), ("b",)), "1", axes=("state",))
 
 
 def test_an_array_is_found_by_its_name():
-    """result["poles"] is the array, an unknown name is told with those that are there."""
+    """result["poles"] is the array; the error for an unknown name lists the available ones."""
     result = poles(2)
     assert result["poles"] is result.arrays[0].values
     assert "time" in result

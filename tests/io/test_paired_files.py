@@ -1,4 +1,4 @@
-"""A CSV file and its provenance are one pair at every moment, whatever ends the writing."""
+"""A CSV file and its provenance always form one pair, even if the writer is interrupted."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tests.io.test_stored import result
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 
-# whatever changes the folder, or promises that it has been changed
+# functions that change the folder, or sync it
 STEPS = ("open", "fsync", "chmod", "replace", "unlink")
 OLD, NEW = 1, 2
 
 
 def _write(path: Path, seed: int) -> None:
-    # one state or several rows: columns, rows or numbers tell one from the other
+    # a single state and several rows: the pairs differ in columns, rows or numbers
     write_csv(stream_of_one_part(result(None if seed % 3 else 4, seed)), path)
 
 
 def _seed(path: Path) -> int | None:
-    """Which pair the file is part of, None if there is none."""
+    """Return the seed of the pair that the file belongs to, None without a file."""
     if not path.exists():
         return None
     return int(read_result(path).meta["options"]["q"].split(",")[0])
@@ -59,7 +59,7 @@ def _each_step(act: Callable[[int, bool], None]) -> Iterator[None]:
 
 
 def _killed(path: Path, seed: int, at: int, before: bool) -> bool:
-    """Have a process killed at one step of its writing; whether it came that far."""
+    """Kill a process at one step of its write; return whether it reached that step."""
     child = os.fork()
     if child == 0:
         try:
@@ -74,7 +74,7 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _moments() -> Iterator[tuple[int, bool]]:
+def _kill_points() -> Iterator[tuple[int, bool]]:
     for at in range(1, 40):
         for before in (True, False):
             yield at, before
@@ -83,9 +83,9 @@ def _moments() -> Iterator[tuple[int, bool]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("there", [pytest.param(None, marks=pytest.mark.slow), OLD])
 def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> None:
-    """What stands there is the old pair or the new one, and the next write leaves nothing else."""
+    """The target is the old or the new pair, and the next write leaves no other file."""
     path, found = tmp_path / "r.csv", set()
-    for at, before in _moments():
+    for at, before in _kill_points():
         for name in tmp_path.iterdir():
             name.unlink()
         if there is not None:
@@ -103,12 +103,13 @@ def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> No
 
 @pytest.mark.slow
 def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
-    """A process that is killed at any step while it completes what another has left loses nothing.
+    """A process killed while it recovers a killed write loses no data.
 
-    After everything that the first can leave behind, every seventh step of the second is tried.
+    After each possible state left by the first kill, every seventh step of the second write is
+    tried.
     """
     path, kills, seen = tmp_path / "r.csv", 0, set()
-    for first in _moments():
+    for first in _kill_points():
         _write(path, OLD)
         if not _killed(path, NEW, *first):
             break
@@ -116,7 +117,7 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
         if left in seen:
             continue
         seen.add(left)
-        for second in islice(_moments(), len(seen) % 7, None, 7):
+        for second in islice(_kill_points(), len(seen) % 7, None, 7):
             held = {name: name.read_bytes() for name in tmp_path.iterdir()}
             before = _seed(path)
             killed = _killed(path, 3, *second)
@@ -128,13 +129,13 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
                 name.write_bytes(data)
             if not killed:
                 break
-    # nothing, one part, two, one of them waiting, the file in place, both in place
+    # no file, one temporary file, two, one of them pending, the CSV replaced, both replaced
     assert len(seen) >= 6
     assert kills > 20
 
 
 def _failed(path: Path, at: int, number: int) -> Exception | None:
-    """What writing says if one of its steps fails, None if it never comes to it."""
+    """Return the exception of a write whose given step fails, None without such a step."""
 
     def fail(here: int, before: bool) -> None:
         if before and here == at:
@@ -152,7 +153,7 @@ def _failed(path: Path, at: int, number: int) -> Exception | None:
 @pytest.mark.parametrize("there", [None, OLD])
 def test_every_step_that_fails(tmp_path: Path, there: int | None, number: int) -> None:
     """The pair is the old one or the new one, and the error says which."""
-    path, said = tmp_path / "r.csv", set()
+    path, reported = tmp_path / "r.csv", set()
     for at in range(1, 20):
         for name in tmp_path.iterdir():
             name.unlink()
@@ -161,10 +162,10 @@ def test_every_step_that_fails(tmp_path: Path, there: int | None, number: int) -
         error = _failed(path, at, number)
         assert _seed(path) in ((NEW,) if error is None else (there, NEW))
         if isinstance(error, FileError):
-            # what fails as itself is only the tidying up of what is left
-            said.add(_seed(path))
+            # only the final clean-up raises a plain OSError
+            reported.add(_seed(path))
             assert ("'r.csv' is new" in error.hint) == (_seed(path) == NEW)
-    assert said == {there, NEW}
+    assert reported == {there, NEW}
 
 
 def test_an_interruption_at_every_step(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_an_interruption_at_every_step(tmp_path: Path) -> None:
 
 
 def test_of_two_writers_each_puts_both_halves_in_place(tmp_path: Path) -> None:
-    """Whatever order the system lets them run in, the pair is one of theirs in the end."""
+    """In any order of execution, the final pair is complete and from one writer."""
     path = tmp_path / "r.csv"
     children = []
     for seed in (1, 2, 4, 5):
@@ -201,8 +202,8 @@ def test_of_two_writers_each_puts_both_halves_in_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
-    """Every reading meets one pair or the other, and never halves of two."""
+def test_readers_find_a_pair_while_others_write(tmp_path: Path) -> None:
+    """Every read returns one pair or the other, never halves of two."""
     path = tmp_path / "r.csv"
     _write(path, 1)
     child = os.fork()
@@ -217,8 +218,8 @@ def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
     assert len(found) > 3
 
 
-def test_what_waits_for_another_file_is_passed_by(tmp_path: Path) -> None:
-    """A file that somebody has put there since keeps the provenance beside it."""
+def test_a_pending_companion_of_another_file_is_ignored(tmp_path: Path) -> None:
+    """A file that was replaced since then keeps the provenance next to it."""
     path, other = tmp_path / "r.csv", tmp_path / "other.csv"
     _write(path, OLD)
     _write(other, NEW)
@@ -232,7 +233,7 @@ def test_what_waits_for_another_file_is_passed_by(tmp_path: Path) -> None:
 
 
 def test_halves_of_two_pairs_are_named(tmp_path: Path) -> None:
-    """Whichever half is the older one, and whatever tells them apart, both are mentioned."""
+    """Both files are named, whichever is older and however they differ."""
     names = [tmp_path / f"{seed}.csv" for seed in (1, 2, 3, 6)]
     for seed, path in zip((1, 2, 3, 6), names, strict=True):
         _write(path, seed)
@@ -262,7 +263,7 @@ def test_both_stay_when_one_is_not_written(tmp_path: Path) -> None:
 
 
 def test_a_companion_that_cannot_be_written_spares_the_file(tmp_path: Path) -> None:
-    """A folder in the way of the one is found before the other is touched."""
+    """A folder at the path of the companion is detected before the CSV is replaced."""
     path = tmp_path / "r.csv"
     Path(f"{path}.meta.json").mkdir()
     with pytest.raises(FileError, match="is a folder"):
@@ -271,7 +272,7 @@ def test_a_companion_that_cannot_be_written_spares_the_file(tmp_path: Path) -> N
 
 
 def test_a_companion_that_is_a_pipe_or_a_loop(tmp_path: Path) -> None:
-    """What is no file is written directly, and a link to itself is named."""
+    """A pipe is written directly, and a link to itself is an error."""
     path = tmp_path / "r.csv"
     beside = Path(f"{path}.meta.json")
     beside.symlink_to(os.devnull)

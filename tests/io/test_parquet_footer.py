@@ -1,4 +1,4 @@
-"""A Parquet file whose footer or pages cannot be as they say is refused before polars sees it."""
+"""A Parquet file with an inconsistent footer or pages is rejected before polars reads it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ JOINTS = ("shoulder", "elbow")
 NAMES = [f"{joint}/position" for joint in JOINTS]
 
 
-def _file(rows: int = 300, at_once: int = 100, **how: Any) -> bytes:
+def _file(rows: int = 300, at_once: int = 100, **options: Any) -> bytes:
     values = np.random.default_rng(0).uniform(-1, 1, (rows, 2))
     held = io.BytesIO()
     frame = polars.DataFrame(values, schema=NAMES).with_columns(note=polars.lit("a"))
-    frame.write_parquet(held, row_group_size=at_once, **how)
+    frame.write_parquet(held, row_group_size=at_once, **options)
     return held.getvalue()
 
 
@@ -42,7 +42,7 @@ def _with_footer(data: bytes, footer: dict[int, Any]) -> bytes:
     return data[: -8 - length] + new + len(new).to_bytes(4, "little") + b"PAR1"
 
 
-# Thrift written again, every whole number as the longest kind
+# a Thrift writer with every integer in its longest encoding
 
 
 def _varint(value: int) -> bytes:
@@ -89,21 +89,21 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("how", KINDS, ids=str)
-def test_sound_files_pass(tmp_path: Path, how: dict[str, Any]) -> None:
-    """However polars writes them, and with every whole number of the footer written otherwise."""
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_valid_files_pass(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Every writer option of polars is accepted, and every encoding of integers in the footer."""
     path = tmp_path / "m.parquet"
-    data = _file(**how)
+    data = _file(**options)
     for each in (data, _with_footer(data, _footer(data))):
         path.write_bytes(each)
         with open(path, "rb") as stream:
             footer = read_footer(stream)
-            require_pages(stream, footer, NAMES, range(how.get("rows", 300)))
-        assert sum(group.rows for group in footer.groups) == how.get("rows", 300)
+            require_pages(stream, footer, NAMES, range(options.get("rows", 300)))
+        assert sum(group.rows for group in footer.groups) == options.get("rows", 300)
 
 
 def test_columns_of_other_kinds_pass(tmp_path: Path) -> None:
-    """Texts, lists, structures and gaps are left to polars; only their places are looked at."""
+    """Strings, lists, structures and nulls are left to polars; only their offsets are checked."""
     path = tmp_path / "m.parquet"
     polars.DataFrame(
         {"a": [1.0, None], "b": ["x", "y"], "c": [[1], [2, 3]], "d": [{"u": 1}, {"u": 2}]}
@@ -114,7 +114,7 @@ def test_columns_of_other_kinds_pass(tmp_path: Path) -> None:
     assert [chunk.name for chunk in footer.groups[0].chunks][:2] == [("a",), ("b",)]
 
 
-# what is changed in a sound footer -> what is said of it; a column's own fields are under 3
+# change of a valid footer -> error message; the fields of a column are under 3
 LIES: dict[str, tuple[Callable[[dict[int, Any]], Any], str]] = {
     "more rows": (lambda f: f.update({3: 1 << 40}), "do not have its rows"),
     "no rows said": (lambda f: f.pop(3), "do not have its rows"),
@@ -144,8 +144,8 @@ LIES: dict[str, tuple[Callable[[dict[int, Any]], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", LIES)
-def test_a_footer_that_cannot_be(tmp_path: Path, what: str) -> None:
-    """Whatever does not fit together is named."""
+def test_an_inconsistent_footer(tmp_path: Path, what: str) -> None:
+    """Every inconsistency is named."""
     data = _file()
     footer = _footer(data)
     LIES[what][0](footer)
@@ -158,12 +158,12 @@ def test_a_footer_that_cannot_be(tmp_path: Path, what: str) -> None:
     ids=["nothing", "a beginning", "a footer longer than all", "zeros"],
 )
 def test_no_footer_at_all(tmp_path: Path, data: bytes) -> None:
-    """What is no Parquet file is refused as that."""
+    """A file in another format is rejected as such."""
     _refused(data, tmp_path / "m.parquet")
 
 
 def test_deep_and_endless_structures_are_refused(tmp_path: Path) -> None:
-    """A footer of structures within structures, lists without end and numbers without end."""
+    """Nested structures, endless lists and endless numbers are rejected."""
     data = _file()
     for footer in (
         b"\x1c" * 5000,
@@ -185,8 +185,8 @@ def _page_with(data: bytes, unpacked: int) -> bytes:
     return data.replace(old, new, 1)
 
 
-def test_a_page_that_unfolds(tmp_path: Path) -> None:
-    """A page that asks for a hundred times the memory that its numbers take gets none of it."""
+def test_a_page_that_expands_too_much(tmp_path: Path) -> None:
+    """A page that declares a hundred times the memory of its numbers is rejected."""
     zeros = io.BytesIO()
     rows = 300_000
     frame = polars.DataFrame({name: polars.zeros(rows, eager=True) for name in NAMES})
@@ -196,8 +196,8 @@ def test_a_page_that_unfolds(tmp_path: Path) -> None:
     most = (1 << (7 * len(_zigzag(first[2])) - 1)) - 1
     if most < 32 * rows + (1 << 20):
         pytest.skip("polars packs repeated numbers without saying their size here")
-    said = _refused(_page_with(data, most), tmp_path / "m.parquet")
-    assert "unfold to more than its numbers" in said
+    message = _refused(_page_with(data, most), tmp_path / "m.parquet")
+    assert "unfold to more than its numbers" in message
 
 
 def _damaged_pages(data: bytes) -> Sequence[bytes]:
@@ -207,8 +207,8 @@ def _damaged_pages(data: bytes) -> Sequence[bytes]:
 
 
 @pytest.mark.slow
-def test_damage_never_shortens_a_motion(tmp_path: Path) -> None:
-    """A damaged page gives other numbers, as nothing protects them, or an error: not fewer rows."""
+def test_a_damaged_page_never_gives_fewer_rows(tmp_path: Path) -> None:
+    """A damaged page has no checksum: it gives other numbers or an error, but not fewer rows."""
     path = tmp_path / "m.parquet"
     read = 0
     for data in _damaged_pages(_file(40, 20, compression="snappy")):
@@ -222,13 +222,13 @@ def test_damage_never_shortens_a_motion(tmp_path: Path) -> None:
     assert read
 
 
-# after half of the rows polars panics in a thread of its own, and tells nobody
+# after half of the rows polars panics in a thread of its own, without an exception
 PANIC = Path(__file__).parents[1] / "fuzz" / "corpus" / "parquet-e09ec96376.parquet"
 
 
 @pytest.mark.slow
-def test_a_panic_within_polars_is_ours_to_tell(tmp_path: Path) -> None:
-    """A damaged file on which polars panics is refused in our words alone, and not read in part."""
+def test_a_panic_in_polars_is_an_error(tmp_path: Path) -> None:
+    """A file on which polars panics is rejected with a message of robolin, not read in part."""
     shutil.copy(PANIC, tmp_path / "m.parquet")
     line = [sys.executable, "-m", "robolin", "mass-matrix", "two-link", "-q", "--trajectory"]
     ran = subprocess.run([*line, tmp_path / "m.parquet"], env=environment(), capture_output=True)
@@ -237,8 +237,8 @@ def test_a_panic_within_polars_is_ours_to_tell(tmp_path: Path) -> None:
     assert b"panicked" not in ran.stderr
 
 
-def test_rows_that_end_in_a_panic_are_not_the_last(tmp_path: Path) -> None:
-    """A motion of which polars hands out the first rows and no more is refused."""
+def test_rows_before_a_panic_are_not_the_result(tmp_path: Path) -> None:
+    """A trajectory of which polars returns only the first rows is rejected."""
     shutil.copy(PANIC, tmp_path / "m.parquet")
     seen = []
     with open_trajectory(tmp_path / "m.parquet", JOINTS, ["q"]) as stream:

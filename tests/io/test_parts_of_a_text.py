@@ -1,4 +1,4 @@
-"""Parts of a CSV text, read with what is known of all of it, are what reading all of it gives."""
+"""Parts of a CSV, read with the row index of the file, equal the rows of a full read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULTS = (*[""] * 4, *["\n"] * 4, "abc", "nan", "7,7", '"1"', "\u00a01", "\n1,2,
 
 
 def _lines(rng: random.Random) -> list[str]:
-    """Rows of three cells, all of them alike or with a few that are not."""
+    """Rows of three cells, some of them with another number of cells or blank."""
     count = rng.choice(ROWS)
     lines = [",".join(str(rng.randrange(99) / 8) for _ in range(3)) for _ in range(count)]
     for fault in rng.choices(FAULTS, k=2):
@@ -34,7 +34,7 @@ def _lines(rng: random.Random) -> list[str]:
 
 
 def _read(path: Path, known: FileIndex | None, first: int, stop: int | None) -> list[object]:
-    """The place and the numbers of every row, bit by bit, and at last what is wrong."""
+    """Return the location and the exact numbers of every row, then the error if there is one."""
     found: list[object] = []
     request = ReadRequest([0, 2], 4, first=first, stop=stop)
     with path.open("rb") as stream:
@@ -50,7 +50,7 @@ def _read(path: Path, known: FileIndex | None, first: int, stop: int | None) -> 
 
 
 def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
-    """The same, part by part up to the first that cannot be read, and whether all is even."""
+    """Read part by part up to the first error; also return whether the file is rectangular."""
     text = path.read_bytes()
     plainly = index_plain_text(BytesIO(text), every, 0)
     counted = plainly or counted_by_lines(BytesIO(text), every, 0, "f")
@@ -69,10 +69,10 @@ def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("every", [3, 7, 100])
-def test_parts_are_what_all_of_it_is(
+def test_parts_equal_a_full_read(
     end: str, every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numbers, lines of rows and the first complaint, whether or not cells are looked at again."""
+    """Numbers, line numbers and the first error are the same, with and without a check of cells."""
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     monkeypatch.setattr(csv_reader, "_SMALLEST_BLOCK", 64)
     monkeypatch.setattr(LineReader, "_SMALLEST_READ", 50)
@@ -82,11 +82,11 @@ def test_parts_are_what_all_of_it_is(
         text = end.join(["a,b,c", *_lines(rng)]) + rng.choice(["", end, end + end])
         path.write_bytes(text.encode())
         parts, even = _read_in_parts(path, every)
-        whole = _read(path, None, 0, None)
-        if whole and isinstance(whole[-1], str):
-            # rows that stand before it in its block or its part are not handed on
-            parts, whole = parts[-1:], whole[-1:]
-        assert parts == whole, text
+        full = _read(path, None, 0, None)
+        if full and isinstance(full[-1], str):
+            # rows before the error in its block or part are not returned
+            parts, full = parts[-1:], full[-1:]
+        assert parts == full, text
         evens.add(even)
-    # returns are looked at again
+    # texts with carriage returns are checked cell by cell
     assert (True in evens) == (end == "\n")

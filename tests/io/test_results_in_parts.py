@@ -1,4 +1,4 @@
-"""A result in parts is written as the whole of it would be."""
+"""A result in parts is written exactly as the complete result."""
 
 import io
 import json
@@ -71,7 +71,7 @@ def test_the_archive_is_the_one_numpy_would_write():
 
 
 def test_more_rows_than_announced_are_refused(tmp_path):
-    """A trajectory that grows while it is read does not overwrite its neighbours."""
+    """A trajectory that grows while it is read does not overwrite adjacent data."""
     with pytest.raises(FileError, match="grew"):
         write_npz(in_parts(sample(ROWS), [10], 39), tmp_path / "r.npz")
     assert list(tmp_path.iterdir()) == []
@@ -79,7 +79,7 @@ def test_more_rows_than_announced_are_refused(tmp_path):
 
 @pytest.mark.parametrize("form", WRITERS)
 def test_an_error_in_a_late_part_leaves_nothing(tmp_path, form):
-    """A part that fails takes all of the file with it."""
+    """If a part fails, no file is written."""
 
     def parts():
         yield sample(ROWS)
@@ -92,7 +92,7 @@ def test_an_error_in_a_late_part_leaves_nothing(tmp_path, form):
 
 
 def test_a_table_needs_only_the_first_rows():
-    """The top of a result in parts is drawn as the whole result is."""
+    """The first rows of a result in parts are printed as those of the complete result."""
     result = sample(ROWS)
     top, rows = head_rows(in_parts(result, [3, 4, 25]))
     assert (top.batch, rows) == (10, ROWS)
@@ -100,7 +100,7 @@ def test_a_table_needs_only_the_first_rows():
 
 
 def test_nan_is_spelled_the_same_by_both_csv_writers(tmp_path, monkeypatch):
-    """Rows without an answer read NaN, whoever wrote them."""
+    """Rows without a result read NaN from both writers."""
     result = sample(3)
     for _, values in result.stored():
         values[1] = np.nan

@@ -58,18 +58,18 @@ def parts_of(path: Path) -> list[Path]:
 
 def same_bits(path: Path, expected: Result) -> bool:
     stored = read_result(path)
-    wanted = dict(expected.stored())
+    arrays = dict(expected.stored())
     assert stored.joints == expected.joints
     assert stored.meta["options"] == dict(expected.options)
-    return stored.arrays.keys() == wanted.keys() and all(
+    return stored.arrays.keys() == arrays.keys() and all(
         stored.arrays[name].tobytes() == values.tobytes()
         and stored.arrays[name].shape == values.shape
-        for name, values in wanted.items()
+        for name, values in arrays.items()
     )
 
 
 def refusal(path: Path, expected: Result) -> RobolinError | None:
-    """Why the file is refused; one that is not holds what is expected."""
+    """Return the error of reading a file; if there is none, its content must be as expected."""
     try:
         assert same_bits(path, expected)
     except RobolinError as error:
@@ -79,8 +79,8 @@ def refusal(path: Path, expected: Result) -> RobolinError | None:
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("rows", [None, 1, 4])
-def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
-    """Every format brings back every bit, the names and the provenance."""
+def test_stored_results_are_read_back(tmp_path: Path, form: str, rows: int | None) -> None:
+    """Every format preserves every bit, the names and the provenance."""
     assert same_bits(written(form, tmp_path, rows, 1), result(rows, 1))
 
 
@@ -88,7 +88,7 @@ def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("rows", ROWS)
 def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | None) -> None:
-    """Of 600 damaged files of each format none is read as other data, and none surprises us."""
+    """None of 600 damaged files per format is read as other data or raises another exception."""
     rng = random.Random(f"{form} {rows}")
     path, other = (written(form, tmp_path, rows, seed) for seed in (1, 2))
     files, others = parts_of(path), parts_of(other)
@@ -115,15 +115,15 @@ def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | No
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_result_itself_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
-    """What is read is the result that was written, with its labels, units and contract."""
+    """The result read back is the one written, with labels, units and model assumptions."""
     found = read_result(written(form, tmp_path, rows, 7))
     assert found.result == result(rows, 7)
     assert found.to_polars().equals(result(rows, 7).to_polars())
     assert "[rad/s²]" in found._repr_html_()
 
 
-def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
-    """NaN, for rows without an answer, survives the formats that can say it."""
+def test_a_result_with_nan_is_read_back(tmp_path: Path) -> None:
+    """NaN, for rows without a result, survives the formats that can represent it."""
     gappy = result(4, 1)
     gappy.arrays[0].values[2] = np.nan
     for form in ("npz", "csv", "parquet"):
@@ -131,8 +131,8 @@ def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
         assert same_bits(tmp_path / f"gaps.{form}", gappy)
 
 
-def test_another_format_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of a later robolin is refused by its format, not called damaged."""
+def test_another_format_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a later robolin is rejected for its format, not as damaged."""
     monkeypatch.setattr("robolin.io.provenance_writer.FORMAT", 99)
     path = written("json", tmp_path, None, 1)
     with pytest.raises(RobolinError, match="stored in format 99; robolin here reads format"):
@@ -140,7 +140,7 @@ def test_another_format_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_csv_needs_its_provenance(tmp_path: Path) -> None:
-    """A CSV file by itself does not say what it is."""
+    """A CSV file without provenance is rejected."""
     path = written("csv", tmp_path, None, 1)
     Path(f"{path}.meta.json").unlink()
     with pytest.raises(RobolinError, match="its provenance cannot be read") as caught:
@@ -149,7 +149,7 @@ def test_a_csv_needs_its_provenance(tmp_path: Path) -> None:
 
 
 def test_the_provenance_of_another_result_does_not_fit(tmp_path: Path) -> None:
-    """A sidecar that is healthy by itself but belongs to other numbers is found out."""
+    """A valid provenance file of other numbers is rejected."""
     path, other = (written("csv", tmp_path, None, seed) for seed in (1, 2))
     Path(f"{path}.meta.json").write_bytes(Path(f"{other}.meta.json").read_bytes())
     with pytest.raises(RobolinError, match="was changed after it was stored"):
@@ -157,7 +157,7 @@ def test_the_provenance_of_another_result_does_not_fit(tmp_path: Path) -> None:
 
 
 def test_one_bit_of_the_provenance_counts(tmp_path: Path) -> None:
-    """An option that was changed by hand is found out although every number is right."""
+    """An option changed by hand is detected although every number is right."""
     path = written("json", tmp_path, None, 1)
     path.write_text(path.read_text().replace('"q": "1,0,0"', '"q": "7,0,0"'))
     with pytest.raises(RobolinError, match="'meta' was changed"):
@@ -173,8 +173,8 @@ def test_other_extensions_are_wrong_usage(tmp_path: Path, name: str) -> None:
     assert ".npz" in caught.value.hint
 
 
-def test_a_parquet_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    """A healthy Parquet file without our checksum is no result."""
+def test_a_foreign_parquet_file_is_rejected(tmp_path: Path) -> None:
+    """A valid Parquet file without robolin's checksum is not a result."""
     import polars
 
     polars.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "a.parquet")
@@ -183,7 +183,7 @@ def test_a_parquet_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
-    """What goes through a pipe is the very file."""
+    """The bytes written to a pipe are those of the file."""
     import os
     import threading
 
@@ -196,8 +196,8 @@ def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
     assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()
 
 
-def test_what_is_read_back_is_told_and_subtracted(tmp_path: Path) -> None:
-    """A stored result says verb, arrays and shapes, and differs from others as results do."""
+def test_a_read_result_is_displayed_and_subtracted(tmp_path: Path) -> None:
+    """A stored result shows command, arrays and shapes, and subtracts as results do."""
     arm = robolin.load("two-link")
     one, other = (robolin.answer(arm, "inverse", robolin.States(q=q)) for q in ([0, 0], [1, 2]))
     robolin.write(one, tmp_path / "one.npz")
@@ -211,7 +211,7 @@ def test_what_is_read_back_is_told_and_subtracted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_read_back_is_written_again(form: str, tmp_path: Path) -> None:
+def test_a_read_result_is_written_again(form: str, tmp_path: Path) -> None:
     """A stored result written once more has the bytes it was read from."""
     stored, again = tmp_path / f"stored.{form}", tmp_path / f"again.{form}"
     robolin.write(result(4, 1), stored)
@@ -219,8 +219,8 @@ def test_what_is_read_back_is_written_again(form: str, tmp_path: Path) -> None:
     assert again.read_bytes() == stored.read_bytes()
 
 
-def test_what_is_no_result_is_not_written(tmp_path: Path) -> None:
-    """Other things, and streams that nobody opened, are wrong usage, and there is no file."""
+def test_other_objects_are_not_written(tmp_path: Path) -> None:
+    """Other objects and streams that are not open are wrong usage, and no file is written."""
     unopened = robolin.answer_stream(robolin.load("two-link"), "inverse")
     for given, message in (({}, "a dict cannot be written"), (unopened, "within its `with`")):
         with pytest.raises(robolin.UsageError, match=message):
@@ -248,7 +248,7 @@ UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
 def test_results_made_by_hand_must_make_sense(
     arrays: tuple[robolin.Array, ...], message: str, tmp_path: Path
 ) -> None:
-    """What could not be read again is refused before there is a file."""
+    """A result that could not be read back is rejected before a file is written."""
     made = robolin.Result("inverse", arrays, NAMED[0], {}, {}, {})
     for keep in (robolin.write, robolin.record):
         with pytest.raises(robolin.UsageError, match=message):
@@ -258,7 +258,7 @@ def test_results_made_by_hand_must_make_sense(
 
 @pytest.mark.parametrize("time", [[0.0, 1.0], np.zeros((2, 2)), np.array(["a", "b"])])
 def test_times_made_by_hand_are_one_axis_of_numbers(time: Any, tmp_path: Path) -> None:
-    """Whatever else is put in their place is refused before there is a file."""
+    """Any other shape or type is rejected before a file is written."""
     tau = robolin.Array("tau", np.zeros((2, 2)), NAMED, "N·m", "effort")
     made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {}, time=time)
     with pytest.raises(robolin.UsageError, match="not an array of numbers with one axis"):
@@ -268,7 +268,7 @@ def test_times_made_by_hand_are_one_axis_of_numbers(time: Any, tmp_path: Path) -
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_stream_is_written_once(form: str, tmp_path: Path) -> None:
-    """Whose rows were taken already is refused, and there is no second file."""
+    """A stream whose rows were consumed is rejected, and no second file is written."""
     states = robolin.States(q=np.zeros((5, 2)))
     with robolin.answer_stream(robolin.load("two-link"), "inverse", states) as stream:
         assert next(iter(stream.parts)).batch == 5
@@ -277,8 +277,8 @@ def test_a_stream_is_written_once(form: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_results_made_by_hand_are_kept(tmp_path: Path) -> None:
-    """Lists will do, and what was written is what is read."""
+def test_results_made_by_hand_are_stored(tmp_path: Path) -> None:
+    """Lists are accepted, and the values read are those written."""
     tau = robolin.Array("tau", [[1.0, 2.0]], NAMED, "N·m", "effort")  # type: ignore[arg-type]
     made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {})
     robolin.write(made, tmp_path / "made.csv")

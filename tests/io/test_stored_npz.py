@@ -86,7 +86,7 @@ CHANGES = [
     "change, message", [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES]
 )
 def test_a_changed_file_is_refused(tmp_path, change, message):
-    """Whatever is changed after storing is named on reading."""
+    """Every change after storing is named on reading."""
     path = tmp_path / "r.npz"
     write_npz(stream_of_one_part(sample()), path)
     rewritten(path, change)
@@ -128,7 +128,7 @@ NOT_RESULTS = [
     "content", [row[1] for row in NOT_RESULTS], ids=[r[0] for r in NOT_RESULTS]
 )
 def test_other_files_are_refused(tmp_path, content):
-    """A file of another kind is an error of ours, and nothing in it is unpickled."""
+    """A file of another kind is a RobolinError, and nothing in it is unpickled."""
     path = tmp_path / "r.npz"
     path.write_bytes(content)
     with pytest.raises(RobolinError) as caught:
@@ -137,7 +137,7 @@ def test_other_files_are_refused(tmp_path, content):
 
 
 def test_a_truncated_file_is_refused(tmp_path):
-    """A file cut off anywhere is refused."""
+    """A file truncated anywhere is rejected."""
     path = tmp_path / "r.npz"
     write_npz(stream_of_one_part(sample()), path)
     data = path.read_bytes()
@@ -167,7 +167,7 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
 
 
 def test_a_missing_file_is_a_file_error(tmp_path):
-    """What is not there cannot be read: exit code 4."""
+    """Reading a missing file has exit code 4."""
     with pytest.raises(FileError) as caught:
         read_result(tmp_path / "none.npz")
     assert caught.value.exit_code == 4

@@ -43,11 +43,11 @@ def _opened(stream: BinaryIO) -> TableFile:
 
 
 def _read(text: bytes, request: ReadRequest) -> tuple[list[list[str]], str]:
-    """Every number, bit by bit, or what was wrong, without the words that count more of it."""
+    """Return every number exactly, or the error without its count of further problems."""
     try:
         blocks = list(_opened(io.BytesIO(text)).blocks(request))
     except RobolinError as error:
-        # where lines end in other ways too, they are not counted alike
+        # other line ends make the two readers count lines differently
         stray = text.count(b"\r") != text.count(b"\r\n")
         return [], error.parts[0].message if stray else str(error.parts[0])
     return [[x.hex() for x in row] for block in blocks for row in block.values.tolist()], ""
@@ -71,7 +71,7 @@ def _table(rng: random.Random, width: int) -> list[list[str]]:
 
 
 def _damaged(rng: random.Random, rows: list[list[str]], width: int) -> list[str]:
-    """Lines with now and then a cell too many, one too few, or nothing at all."""
+    """Lines that now and then have a cell too many, one too few, or no content."""
     lines = []
     for cells in rows:
         match rng.randrange(14):
@@ -88,7 +88,7 @@ def _damaged(rng: random.Random, rows: list[list[str]], width: int) -> list[str]
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns that nobody reads may stand anywhere, and rows may be of any length."""
+    """Unused columns may be anywhere, and rows may be of any length."""
     rng = random.Random(seed)
     for _ in range(75):
         width = rng.randint(1, 5)
@@ -106,7 +106,7 @@ def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.Monke
 def test_a_cell_too_many_is_never_shifted_away(
     unread: int, place: int, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row with one cell too many is refused, even if another row has one too few."""
+    """A row with one cell too many is rejected, even if another row has one too few."""
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     cells = ["1", "2", "3"]
     cells.insert(place, "9")
@@ -121,7 +121,7 @@ def test_a_cell_too_many_is_never_shifted_away(
 def test_cells_are_counted_in_tables_of_any_width(
     width: int, extra: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row with cells too many is refused though a column that nobody reads hides it."""
+    """A row with too many cells is rejected even if an unused column hides it."""
     row = ",".join(["1"] * width)
     lines = [row, row + ",1" * extra, row]
     text = "\n".join([",".join(f"c{i}" for i in range(width)), *lines]).encode()
@@ -149,7 +149,7 @@ class Endless(io.RawIOBase):
 
 @pytest.mark.parametrize("before", [b"", b"a,b\n1,2\n"])
 def test_a_line_without_end_is_refused(before: bytes) -> None:
-    """Not much more is read than the longest line there can be, wherever it begins."""
+    """Little more than the longest permitted line is read, wherever the line begins."""
     device = Endless()
     held = io.BytesIO(before)
     first = held.read
@@ -161,15 +161,15 @@ def test_a_line_without_end_is_refused(before: bytes) -> None:
 
 
 def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
-    """One wide row is refused before it is taken apart."""
+    """One wide row is rejected before it is split."""
     text = b"a," * csv_records.MOST_COLUMNS + b"a\n"
     with pytest.raises(RobolinError, match="more than 500000 columns"):
         _opened(io.BytesIO(text))
 
 
 @pytest.mark.slow
-def test_every_row_of_a_large_file_is_looked_at() -> None:
-    """In a file above the size from which polars reads, by its real limit."""
+def test_every_row_of_a_large_file_is_checked() -> None:
+    """The file is larger than the real limit from which polars reads."""
     rows = np.random.default_rng(3).uniform(size=(40_000, 3)).tolist()
     lines = ["a,note,b", *(f"{a!r},{note!r},{b!r}" for a, note, b in rows)]
     lines[30_001] = "1,2,3,4"

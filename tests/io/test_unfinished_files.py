@@ -1,4 +1,4 @@
-"""Unfinished files whose process is gone are removed at the next write, and no others."""
+"""The next write removes unfinished files of processes that ended, and no others."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(folder.glob(".robolin-*"))
 
 
-def test_what_a_killed_process_left_goes_at_the_next_write(tmp_path: Path) -> None:
-    """A part lies there after a SIGKILL, and is gone after the next file in that folder."""
+def test_the_next_write_removes_files_of_a_killed_process(tmp_path: Path) -> None:
+    """SIGKILL leaves a temporary file, which the next write in that folder removes."""
     subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path / "a")], env=environment(), timeout=60
     )
@@ -54,8 +54,8 @@ def _gone() -> int:
     return done.pid
 
 
-def test_a_folder_that_nobody_will_complete_goes(tmp_path: Path) -> None:
-    """With all that is in it, and nothing that a link in it leads to."""
+def test_an_abandoned_folder_is_removed(tmp_path: Path) -> None:
+    """Its contents are removed too, but not the targets of links in it."""
     precious = tmp_path / "precious"
     precious.write_text("mine")
     left = tmp_path / f".robolin-{atomic._system()}-{_gone()}-00000000.part"
@@ -67,7 +67,7 @@ def test_a_folder_that_nobody_will_complete_goes(tmp_path: Path) -> None:
 
 
 def test_parts_of_others_stay(tmp_path: Path) -> None:
-    """Of a process that lives, of another system, of an older robolin, and links."""
+    """Files of running processes, other systems or older versions stay, and so do links."""
     system, dead = atomic._system(), _gone()
     kept = [
         f".robolin-{system}-{os.getpid()}-00000000.part",
@@ -103,8 +103,8 @@ def test_a_number_that_was_given_away_again(tmp_path: Path) -> None:
     assert _parts(tmp_path) == [mine]
 
 
-def test_two_at_once_leave_each_other_alone(tmp_path: Path) -> None:
-    """A second file begun while the first is being written takes nothing away from it."""
+def test_simultaneous_writers_keep_each_others_files(tmp_path: Path) -> None:
+    """A second write that begins during the first one does not remove its temporary file."""
     with atomic_write(tmp_path / "a") as first:
         first.write(b"first")
         _write(tmp_path / "b")

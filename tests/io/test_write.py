@@ -67,7 +67,7 @@ COLORS = [
 
 @pytest.mark.parametrize("color, terminal, environment, expected", COLORS)
 def test_color(monkeypatch, color, terminal, environment, expected):
-    """Colour is for terminals that want it, unless told otherwise."""
+    """Colour is used on terminals that support it, unless an option or variable overrides it."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
@@ -84,7 +84,7 @@ def test_pipes_are_utf_8_whatever_the_locale():
 
 
 def test_a_poor_terminal_gets_what_it_can_show():
-    """A terminal without the characters gets replacements, not an error."""
+    """A terminal without these characters gets replacements, not an error."""
     assert "qdd [rad/s?]" in written(sample(), Stream(terminal=True, encoding="ascii"))
 
 
@@ -98,7 +98,7 @@ def test_the_extension_picks_the_writer(tmp_path, name):
 
 
 def test_format_helps_a_name_without_known_extension(tmp_path):
-    """A name that says nothing is written as --format says."""
+    """--format sets the format of a name without a known extension."""
     written(sample(), path=tmp_path / "r.txt", fmt="table")
     assert "qdd [rad/s²]" in (tmp_path / "r.txt").read_text()
 
@@ -112,7 +112,7 @@ BAD = [
 
 @pytest.mark.parametrize("name, fmt, message, hint", BAD)
 def test_unclear_targets_are_usage_errors(tmp_path, name, fmt, message, hint):
-    """A target whose form cannot be told is refused before anything is written."""
+    """A target whose format is unknown is rejected before anything is written."""
     with pytest.raises(UsageError, match=message) as caught:
         written(sample(), path=tmp_path / name, fmt=fmt)
     assert hint in caught.value.hint
@@ -121,7 +121,7 @@ def test_unclear_targets_are_usage_errors(tmp_path, name, fmt, message, hint):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_number_that_is_none_is_never_written(tmp_path, bad):
+def test_overflowed_numbers_are_never_written(tmp_path, bad):
     """An overflow is named by array, row and joints, and no file appears."""
     values = np.ones((4, 2, 2))
     values[2, 1, 0] = bad

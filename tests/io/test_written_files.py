@@ -61,7 +61,7 @@ def test_columns_are_named_after_joints():
     assert Array("nu", np.zeros(1), (("a",),), "√J").column_names() == ["nu/a"]
 
 
-def test_the_csv_has_its_provenance_beside_it(tmp_path):
+def test_the_csv_has_a_companion_file(tmp_path):
     """`<file>.meta.json` holds the same meta as every other format."""
     result = sample(3)
     write_csv(stream_of_one_part(result), tmp_path / "r.csv")
@@ -116,7 +116,7 @@ def test_the_same_result_gives_the_same_bytes(tmp_path, form):
 
 @pytest.mark.parametrize("form", WRITERS)
 def test_a_writer_that_fails_leaves_nothing(tmp_path, form, monkeypatch):
-    """An interruption in the middle of any writer leaves no file behind."""
+    """An interruption in the middle of any writer leaves no file."""
 
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
@@ -127,22 +127,22 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, form, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_meta_says_everything_but_when_and_where(tmp_path):
-    """meta has version, verb, options, inputs, contract, units, shapes and digests; no paths."""
+def test_meta_has_everything_except_time_and_paths(tmp_path):
+    """meta has version, command, options, inputs, contract, units, shapes and hashes; no paths."""
     result = sample(3)
     object.__setattr__(result, "options", {"arm": tmp_path / "arm.urdf", "q": np.arange(2.0)})
     object.__setattr__(result, "inputs", {str(tmp_path / "arm.urdf"): "ab" * 32})
-    said = meta(result)
-    assert said["robolin"] == __version__
-    assert said["verb"] == "linearize-forward"
-    assert said["options"] == {"arm": "arm.urdf", "q": [0.0, 1.0]}
-    assert said["inputs"] == {"arm.urdf": "ab" * 32}
-    assert said["contract"]["gravity"] == [0.0, 0.0, -9.81]
-    assert said["rows"] == 3
-    assert said["arrays"]["dqdd_dq"]["unit"] == "1/s²"
-    assert said["arrays"]["dqdd_dq"]["shape"] == [3, 3, 3]
-    assert len(said["arrays"]["time"]["sha256"]) == 64
-    assert str(tmp_path) not in json.dumps(said)
+    stored = meta(result)
+    assert stored["robolin"] == __version__
+    assert stored["verb"] == "linearize-forward"
+    assert stored["options"] == {"arm": "arm.urdf", "q": [0.0, 1.0]}
+    assert stored["inputs"] == {"arm.urdf": "ab" * 32}
+    assert stored["contract"]["gravity"] == [0.0, 0.0, -9.81]
+    assert stored["rows"] == 3
+    assert stored["arrays"]["dqdd_dq"]["unit"] == "1/s²"
+    assert stored["arrays"]["dqdd_dq"]["shape"] == [3, 3, 3]
+    assert len(stored["arrays"]["time"]["sha256"]) == 64
+    assert str(tmp_path) not in json.dumps(stored)
 
 
 def test_large_tables_are_streamed_by_polars(monkeypatch):

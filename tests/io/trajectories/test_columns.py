@@ -1,4 +1,4 @@
-"""Columns find their joints by name, in every style, and nothing is guessed."""
+"""Columns are matched to joints by name, in every style, without guessing."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_every_quantity_has_every_style(quantity, columns):
         assert match([column], ["a"], [quantity]).columns == {quantity: (0,)}
 
 
-def test_names_with_separators_are_matched_whole():
+def test_names_with_separators_are_matched_completely():
     """Joint names may contain '/', '_' and '.', and be parts of each other."""
     joints = ["arm", "arm/elbow", "d_arm", "arm.q", "q_arm"]
     columns = ["q_q_arm", "arm.q.q", "q_d_arm", "arm/elbow/position", "arm.q"]
@@ -47,20 +47,20 @@ def test_names_with_separators_are_matched_whole():
 
 
 def test_numbered_columns_print_the_joint_order_back():
-    """Numbers say nothing about joints, so the reader says what it took them for."""
+    """Numbered columns do not name joints, so a note states the assumed order."""
     (note,) = match(["q1", "q2"], ARM, ["q"]).notes
     assert note.endswith("in this order: shoulder, elbow")
     assert match(["q_shoulder", "q_elbow"], ARM, ["q"]).notes == ()
 
 
 def test_time_is_optional():
-    """A time column is found wherever it stands, and may be absent."""
+    """A time column may be anywhere, or absent."""
     assert match(["q1", "time", "q2"], ARM, ["q"]).time == 1
     assert match(["q1", "q2"], ARM, ["q"]).time is None
 
 
 def test_extra_columns_are_noted_once():
-    """Columns nobody reads are listed in one note, including quantities the verb does not take."""
+    """Unused columns are listed in one note, including quantities the command does not take."""
     columns = ["q1", "q2", "comment", "elbow/effort", "tau9"]
     assert match(columns, ARM, ["q"]).notes[-1] == (
         "columns not used: 'comment', 'elbow/effort', 'tau9'"
@@ -70,7 +70,7 @@ def test_extra_columns_are_noted_once():
 
 
 def test_an_optional_quantity_may_be_absent_or_partial():
-    """What the verb documents as 0 is left out, or 0 for the joints left out, with a note."""
+    """A quantity documented as 0 may be absent, or is 0 for absent joints with a note."""
     assert "qd" not in match(["q1", "q2"], ARM, ["q"], ["qd"]).columns
     partial = match(["q_shoulder", "q_elbow", "qd_elbow"], ARM, ["q"], ["qd"])
     assert partial.columns["qd"] == (None, 2)
@@ -124,7 +124,7 @@ BAD = [
     "columns, message, hint", [row[1:] for row in BAD], ids=[row[0] for row in BAD]
 )
 def test_bad_headers_are_named(columns, message, hint):
-    """A header that cannot be understood says which column and what to do."""
+    """A header that cannot be interpreted is an error with column and hint."""
     with pytest.raises(RobolinError, match=message) as caught:
         match(columns, ARM, ["q"], where="motion.csv")
     assert hint in caught.value.hint
@@ -139,7 +139,7 @@ def test_bad_headers_are_named(columns, message, hint):
     ],
 )
 def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> None:
-    """Columns that are there, if behind a prefix, are not called missing."""
+    """Columns that are present under a prefix are not reported as missing."""
     joints = ("base", "shoulder", "elbow")
     columns = [f"left/{joint}/position" for joint in ("base", "shoulder", last)]
     with pytest.raises(RobolinError) as caught:
@@ -151,7 +151,7 @@ def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> 
 
 
 def test_a_column_with_two_meanings_is_refused():
-    """A spelling that fits two joints is not guessed."""
+    """A name that matches two joints is an error."""
     with pytest.raises(RobolinError, match="could be the position of"):
         match(["q_a/position"], ["a/position", "q_a"], ["q"])
 

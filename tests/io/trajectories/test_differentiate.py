@@ -65,7 +65,7 @@ def written(tmp_path, time, q, name="time"):
     return tmp_path / "m.csv"
 
 
-def test_units_of_time_say_what_they_are(tmp_path):
+def test_units_of_time_are_applied(tmp_path):
     """The same motion in s, ms, us and ns has the same derivatives, to the last bit."""
     steps = np.array([0, 10, 20, 35, 40, 60])
     q = np.sin(0.001 * steps)
@@ -85,8 +85,8 @@ def test_stamps_are_subtracted_before_they_are_rounded():
     """Nanoseconds since 1970 keep their last digit."""
     stamps = 1_700_000_000_000_000_001 + np.array([0, 1, 3])
     assert (from_first_row(stamps, "ns") * 1e9).tolist() == [0, 1, 3]
-    moments = stamps.view("M8[ns]")
-    assert (increasing_seconds(moments, None, "") * 1e9).round(6).tolist() == [0, 1, 3]
+    datetimes = stamps.view("M8[ns]")
+    assert (increasing_seconds(datetimes, None, "") * 1e9).round(6).tolist() == [0, 1, 3]
 
 
 LONG = np.arange(20) * 0.1
@@ -104,21 +104,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    ("time", "q", "more", "told"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+    ("time", "q", "more", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
-def test_what_has_no_derivative_is_refused(tmp_path, time, q, more, told):
-    """Jumps, falling times and rows that do not suit the method are told, not smoothed over."""
+def test_trajectories_without_derivatives_are_rejected(tmp_path, time, q, more, message):
+    """Jumps, decreasing times and rows that do not suit the method are errors, not smoothed."""
     if more.get("differentiate") == "savgol":
         pytest.importorskip("scipy")
     rules = ReadOptions(**{"differentiate": "central", "turning": (True,), **more})
     path = written(tmp_path, map(repr, np.asarray(time, float).tolist()), q)
     with pytest.raises((RobolinError, UsageError)) as caught:
         read_trajectory(path, ["a"], ["q"], ["qd"], rules)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_gaps_take_their_neighbours_along(tmp_path):
-    """A row without a number has no derivatives, and neither have the rows beside it."""
+def test_nan_rows_affect_the_rows_next_to_them(tmp_path):
+    """A row with NaN has no derivatives, and neither have the rows next to it."""
     from robolin.io.trajectories.read import open_trajectory
 
     path = written(tmp_path, map(repr, LONG.tolist()), LONG)

@@ -1,4 +1,4 @@
-"""Trajectory files come in exactly, or are refused with line and column."""
+"""Trajectory files are read exactly, or rejected with line and column."""
 
 import hashlib
 import io
@@ -46,8 +46,8 @@ def result_of(tau, time):
 @pytest.mark.parametrize(
     "extension, writer", [("csv", write_csv), ("npz", write_npz), ("parquet", write_parquet)]
 )
-def test_what_robolin_writes_it_reads_back_to_the_bit(tmp_path, extension, writer):
-    """The torques of one verb are the input of another, in every format, exactly."""
+def test_written_results_are_read_exactly(tmp_path, extension, writer):
+    """The torques of one command are the input of another, in every format, exactly."""
     tau, time = motion(), np.arange(50) / 3
     path = tmp_path / f"r.{extension}"
     writer(stream_of_one_part(result_of(tau, time)), path)
@@ -71,7 +71,7 @@ def test_columns_follow_the_arm_not_the_file(tmp_path, extension):
 
 @pytest.mark.usefixtures("both_csv_readers")
 def test_csv_takes_what_spreadsheets_write(tmp_path):
-    """A byte order mark, CRLF, quotes, blanks, blank lines and text beside the numbers are fine."""
+    """A byte order mark, CRLF, quotes, blanks, blank lines and text columns are accepted."""
     text = '\ufeff"time", q_shoulder ,q_elbow,comment\r\n0, 1 ,2,"a,b"\r\n\r\n1,3,4e0,\r\n\r\n'
     (tmp_path / "m.csv").write_bytes(text.encode())
     read = read_trajectory(tmp_path / "m.csv", ARM, ["q"], ["qd"])
@@ -82,7 +82,7 @@ def test_csv_takes_what_spreadsheets_write(tmp_path):
 
 
 def test_partly_given_optional_columns_are_zero(tmp_path):
-    """Where a verb documents 0, a joint without a column is 0 in every row, and noted."""
+    """If a command documents 0, a joint without a column is 0 in every row, with a note."""
     (tmp_path / "m.csv").write_text("q1,q2,qd_elbow\n1,2,3\n4,5,6\n")
     read = read_trajectory(tmp_path / "m.csv", ARM, ["q"], ["qd"])
     assert read.qd.tolist() == [[0, 3], [0, 6]]
@@ -125,7 +125,7 @@ BAD_CSV = [
 @pytest.mark.parametrize(
     "content, where, message", [row[1:] for row in BAD_CSV], ids=[row[0] for row in BAD_CSV]
 )
-def test_bad_csv_is_refused_with_its_place(tmp_path, monkeypatch, content, where, message):
+def test_bad_csv_is_rejected_with_its_location(tmp_path, monkeypatch, content, where, message):
     """Every bad file names its line and column, in both readers, and exits with 3."""
     monkeypatch.chdir(tmp_path)
     data = content if isinstance(content, bytes) else content.encode()
@@ -138,7 +138,7 @@ def test_bad_csv_is_refused_with_its_place(tmp_path, monkeypatch, content, where
 
 
 def test_all_bad_cells_are_reported_but_not_thousands(tmp_path):
-    """A file with many mistakes shows the first twenty and counts the others."""
+    """A file with many mistakes lists the first twenty and counts the others."""
     (tmp_path / "m.csv").write_text("q1,q2\n" + "x,y\n" * 100)
     with pytest.raises(RobolinError) as caught:
         read_trajectory(tmp_path / "m.csv", ARM, ["q"])
@@ -178,7 +178,7 @@ VECTORS = {
 
 @pytest.mark.parametrize("names", [list(VECTORS), list(VECTORS)[::-1]], ids=["as is", "reversed"])
 def test_npz_with_a_vector_per_column_is_read_as_csv(tmp_path, names):
-    """An NPZ whose arrays are called as the columns of a CSV is the same recording."""
+    """An NPZ whose arrays are named like the columns of a CSV is the same recording."""
     save_npz(tmp_path / "m.npz", **{name: VECTORS[name] for name in names})
     rows = zip(*map(VECTORS.get, names), strict=True)
     lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
@@ -193,14 +193,14 @@ def test_npz_with_a_vector_per_column_is_read_as_csv(tmp_path, names):
 
 
 def test_npz_vectors_of_several_lengths_are_refused(tmp_path):
-    """No vector is cut or left out without a word."""
+    """Vectors of other lengths are errors; none is truncated or ignored silently."""
     save_npz(tmp_path / "m.npz", **{**VECTORS, "elbow/velocity": [7.0]})
     with pytest.raises(RobolinError, match="elbow/velocity has 1"):
         read_trajectory(tmp_path / "m.npz", ARM, ["q"])
 
 
-def test_npz_vectors_beside_matrices_are_no_columns(tmp_path):
-    """Beside q, other vectors are what they were before: nothing that the reader looks at."""
+def test_npz_vectors_next_to_matrices_are_not_columns(tmp_path):
+    """In an archive with q, other vectors are ignored."""
     save_npz(tmp_path / "m.npz", q=[[1, 2]], gains=[1.0, 2.0, 3.0], timestamp=[7.0])
     assert read_trajectory(tmp_path / "m.npz", ARM, ["q"]).time is None
 
@@ -237,7 +237,7 @@ BAD_NPZ = [
     "arrays, message", [row[1:] for row in BAD_NPZ], ids=[row[0] for row in BAD_NPZ]
 )
 def test_bad_npz_is_refused(tmp_path, arrays, message):
-    """An archive of the wrong shape, type or names says which array and why."""
+    """An archive of the wrong shape, type or names is an error with array and reason."""
     save_npz(tmp_path / "m.npz", **arrays)
     with pytest.raises(RobolinError) as caught:
         read_trajectory(tmp_path / "m.npz", ARM, ["q"], ["qd"])
@@ -260,7 +260,7 @@ def _npy():
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"text", _pickled(), _npy()])
 @pytest.mark.parametrize("extension", ["npz", "parquet"])
 def test_files_of_another_kind_are_refused(tmp_path, content, extension):
-    """A damaged or foreign file is an error of ours, and nothing in it is unpickled."""
+    """A damaged or foreign file is a RobolinError, and nothing in it is unpickled."""
     path = tmp_path / f"m.{extension}"
     path.write_bytes(content)
     with pytest.raises(RobolinError, match="damaged"):
@@ -278,7 +278,7 @@ BAD_PARQUET = [
     "column, where, message", [row[1:] for row in BAD_PARQUET], ids=[row[0] for row in BAD_PARQUET]
 )
 def test_bad_parquet_is_refused(tmp_path, column, where, message):
-    """A cell that is no number is named by row and column."""
+    """A cell that is not a number is named by row and column."""
     polars.DataFrame({"q1": [1, 2], "q2": column}).write_parquet(tmp_path / "m.parquet")
     with pytest.raises(RobolinError) as caught:
         read_trajectory(tmp_path / "m.parquet", ARM, ["q"])
@@ -287,7 +287,7 @@ def test_bad_parquet_is_refused(tmp_path, column, where, message):
 
 
 def test_unreadable_files_are_file_errors(tmp_path):
-    """What is missing or a folder cannot be read: exit code 4."""
+    """A missing file or a folder gives exit code 4."""
     (tmp_path / "folder.csv").mkdir()
     for name in ("none.csv", "none.npz", "none.parquet", "folder.csv"):
         with pytest.raises(FileError) as caught:
@@ -298,7 +298,7 @@ def test_unreadable_files_are_file_errors(tmp_path):
 
 @pytest.mark.parametrize("name", ["motion.xlsx", "motion"])
 def test_other_extensions_are_usage_errors(name):
-    """A format robolin does not read is refused with the list of those it does."""
+    """An unknown format is rejected with a list of the known ones."""
     with pytest.raises(UsageError) as caught:
         read_trajectory(name, ARM, ["q"])
     for ending in (".csv", ".tsv", ".npz", ".parquet", ".mcap"):

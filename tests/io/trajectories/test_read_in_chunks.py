@@ -1,4 +1,4 @@
-"""Trajectories in chunks: the same rows however they are cut, and places that stay right."""
+"""Trajectories in chunks: the same rows for every chunk size, with correct locations."""
 
 import io
 import re
@@ -29,15 +29,15 @@ def text(table, end="\n"):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Read large files, in blocks of a few lines."""
+    """Treat every file as large, in blocks of a few lines."""
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     monkeypatch.setattr(csv_reader, "_SMALLEST_BLOCK", 64)
     monkeypatch.setattr(LineReader, "_SMALLEST_READ", 16)
 
 
-def chunks(path, rows, **how):
+def chunks(path, rows, **options):
     with open_trajectory(path, ARM, ["q"]) as stream:
-        return list(stream.chunks(rows, **how))
+        return list(stream.chunks(rows, **options))
 
 
 WRITERS = {
@@ -53,7 +53,7 @@ WRITERS = {
 @pytest.mark.parametrize("form", WRITERS)
 @pytest.mark.parametrize("rows", [1, 7, 100, 4096])
 def test_chunks_make_up_the_file(tmp_path, form, rows):
-    """Put together, chunks of any size are the file, and none has more rows than asked for."""
+    """Together, chunks of any size are the file, and none has more rows than requested."""
     path = tmp_path / f"m.{form}"
     WRITERS[form](path, values())
     found = chunks(path, rows)
@@ -73,8 +73,8 @@ ENDS = [("unix", "\n"), ("dos", "\r\n"), ("mac", "\r"), ("blank lines", "\n\n")]
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("end", [row[1] for row in ENDS], ids=[row[0] for row in ENDS])
 @pytest.mark.parametrize("tail", [True, False])
-def test_lines_end_as_they_like(tmp_path, end, tail):
-    """Every way to end a line gives the same rows, with or without an end of the last one."""
+def test_every_line_end_is_accepted(tmp_path, end, tail):
+    """Every line end gives the same rows, with or without one after the last line."""
     written = text(values(), end) if tail else text(values(), end).rstrip()
     (tmp_path / "m.csv").write_bytes(written.encode())
     with open_trajectory(tmp_path / "m.csv", ARM, ["q"]) as stream:
@@ -87,7 +87,7 @@ def test_lines_end_as_they_like(tmp_path, end, tail):
 @pytest.mark.parametrize("row", [0, 1, 57, 99])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
 def test_a_bad_cell_is_found_in_any_block(tmp_path, row, end):
-    """Line and column are right far into a file that is read in blocks."""
+    """Line and column are correct deep inside a file that is read in blocks."""
     lines = text(values()).splitlines()
     lines[row + 1] = "0,oops"
     (tmp_path / "m.csv").write_bytes(end.join([*lines, ""]).encode())
@@ -100,8 +100,8 @@ def test_a_bad_cell_is_found_in_any_block(tmp_path, row, end):
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("end", ["\n", "\n\n"])
-def test_rows_know_their_place(tmp_path, end):
-    """Every row of every chunk can say on which line it stands."""
+def test_rows_know_their_location(tmp_path, end):
+    """Every row of every chunk knows its line number."""
     (tmp_path / "m.csv").write_text(text(values(), end))
     places = [c.location(i) for c in chunks(tmp_path / "m.csv", 7) for i in range(c.rows)]
     step = len(end)
@@ -170,7 +170,7 @@ def test_npz_arrays_of_every_kind_are_streamed(tmp_path, change, compressed):
 
 
 def test_an_array_that_is_cut_off_is_damage(tmp_path):
-    """An array with fewer numbers than its header says is refused, not made up."""
+    """An array with fewer numbers than its header declares is rejected."""
     held = io.BytesIO()
     np.save(held, values())
     with zipfile.ZipFile(tmp_path / "m.npz", "w") as archive:
@@ -192,18 +192,18 @@ def test_only_csv_can_be_piped(tmp_path, form):
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("cell", ["0", '"0"'], ids=["plain", "quoted"])
-def test_problems_of_a_text_end_with_how_far_it_was_read(tmp_path, cell):
-    """A long file is given up at the first block with mistakes, and the error says where."""
+def test_errors_of_a_text_end_with_the_last_line_read(tmp_path, cell):
+    """Reading stops at the first block with errors, and the message names its last line."""
     path = tmp_path / "m.csv"
     path.write_text(f"q1,q2\n{cell},y\n" + "0,0\n" * 1000 + "0,y\n")
     with pytest.raises(RobolinError) as caught:
         chunks(path, 200)
     bad, behind = caught.value.parts
     assert bad.where.endswith("m.csv:2")
-    said = re.fullmatch(r"rows behind line (\d+) were not looked at", behind.message)
-    assert said
-    assert 2 < int(said[1]) < 1001
-    # where nothing lies behind, nothing is said
+    match = re.fullmatch(r"rows behind line (\d+) were not looked at", behind.message)
+    assert match
+    assert 2 < int(match[1]) < 1001
+    # no such part if the bad line is the last one
     path.write_text(f"q1,q2\n{cell},y\n")
     with pytest.raises(RobolinError) as caught:
         chunks(path, 200)
@@ -212,25 +212,25 @@ def test_problems_of_a_text_end_with_how_far_it_was_read(tmp_path, cell):
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("cell", ["0", '"0"'], ids=["plain", "quoted"])
-def test_nothing_is_said_of_rows_that_nobody_asked_for(tmp_path, cell):
-    """How far a file was read is told against the rows that are wanted of it."""
+def test_rows_outside_the_selection_are_not_mentioned(tmp_path, cell):
+    """The last line read is reported relative to the selected rows."""
     path = tmp_path / "m.csv"
     path.write_text(f"q1,q2\n0,0\n{cell},y\n" + "0,0\n" * 1000)
 
-    def last_said(stop):
+    def last_part(stop):
         with open_trajectory(path, ARM, ["q"]) as stream, pytest.raises(RobolinError) as caught:
             list(replace(stream, choice=RowSlice(1, stop)).chunks(200))
         return caught.value.parts[-1]
 
-    assert last_said(2).where.endswith("m.csv:3")
+    assert last_part(2).where.endswith("m.csv:3")
     assert re.fullmatch(
-        r"rows behind line \d+, up to row 900, were not looked at", last_said(900).message
+        r"rows behind line \d+, up to row 900, were not looked at", last_part(900).message
     )
 
 
 @pytest.mark.parametrize("form", ["npz", "parquet"])
-def test_problems_of_a_block_end_with_how_far_rows_were_read(tmp_path, form):
-    """Formats without lines count rows; behind the last row there is nothing to be said."""
+def test_errors_of_a_block_end_with_the_last_row_read(tmp_path, form):
+    """Formats without lines count rows; after the last row this part is absent."""
     path, table = tmp_path / f"m.{form}", values(100)
     table[[3, 99]] = np.nan
     WRITERS[form](path, table)
@@ -246,7 +246,7 @@ def test_problems_of_a_block_end_with_how_far_rows_were_read(tmp_path, form):
 
 @pytest.mark.parametrize("before", ["", "0,0,0\n\n"], ids=["first", "behind others"])
 def test_a_row_of_several_lines_is_named_by_its_first(tmp_path, before):
-    """A line end within quotes does not move the place of what is wrong in front of it."""
+    """A line end within quotes does not change the location of errors before it."""
     (tmp_path / "m.csv").write_text(f'q1,q2,note\n{before}0,y,"a\nb\nc"\n0,z,\n')
     with pytest.raises(RobolinError) as caught:
         chunks(tmp_path / "m.csv", 200)

@@ -1,4 +1,4 @@
-"""Time stamps that float64 cannot hold pass through as they came."""
+"""Integer time stamps beyond the precision of float64 pass unchanged."""
 
 import json
 import random
@@ -21,7 +21,7 @@ STAMPS = 1_700_000_000_000_000_001 + 10_000_001 * np.arange(300)
 
 
 def written(folder, form, stamps=STAMPS):
-    """A motion with these stamps, by somebody else's hand."""
+    """Write a trajectory with these time stamps, as other programs do."""
     path = folder / f"motion.{form}"
     q = np.linspace(0, 1, 2 * len(stamps)).reshape(-1, 2)
     if form == "npz":
@@ -46,7 +46,7 @@ def _both_csv_readers(request, monkeypatch):
 @pytest.mark.usefixtures("_both_csv_readers")
 @pytest.mark.parametrize("form", trajectory_formats())
 def test_nanoseconds_stay_exact(tmp_path, form):
-    """Every stamp is read as the whole number it is, in chunks and at once."""
+    """Every time stamp is read as an integer, in chunks and in one pass."""
     path = written(tmp_path, form)
     with open_trajectory(path, JOINTS, ("q",)) as stream:
         times = [chunk.time for chunk in stream.chunks(7)]
@@ -58,23 +58,23 @@ def test_nanoseconds_stay_exact(tmp_path, form):
 @pytest.mark.parametrize(
     ("form", "read"), list(zip(FORMATS, cycle(trajectory_formats()), strict=False))
 )
-def test_a_verb_hands_them_through(tmp_path, read, form):
-    """From every format and into every format, in pairs, the stamps are the same numbers."""
+def test_a_command_passes_stamps_through(tmp_path, read, form):
+    """The time stamps are unchanged from every format to every format, in pairs."""
     path, out = written(tmp_path, read), tmp_path / f"tau.{form}"
     run_ok("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
     assert read_result(out).arrays["time"].tolist() == STAMPS.tolist()
     run_ok("check", out, "--root", tmp_path)
 
 
-def test_pipes_have_them_too(tmp_path):
+def test_stamps_pass_through_pipes(tmp_path):
     """CSV and JSON on standard output have all digits of the stamps."""
-    asked = ("inverse", "two-link", "--trajectory", written(tmp_path, "csv"), "-q", "--format")
-    assert [int(row[0]) for row in run_ok(*asked, "csv").rows[1:]] == STAMPS.tolist()
-    assert json.loads(run_ok(*asked, "json").out)["time"] == STAMPS.tolist()
+    arguments = ("inverse", "two-link", "--trajectory", written(tmp_path, "csv"), "-q", "--format")
+    assert [int(row[0]) for row in run_ok(*arguments, "csv").rows[1:]] == STAMPS.tolist()
+    assert json.loads(run_ok(*arguments, "json").out)["time"] == STAMPS.tolist()
 
 
 def texts(folder, stamps):
-    """A CSV motion whose times are spelt like this."""
+    """Write a CSV trajectory with these texts in the time column."""
     path = folder / "motion.csv"
     rows = [f"{stamp},0.1,0.2" for stamp in stamps]
     path.write_text("\n".join(["time,shoulder/position,elbow/position", *rows]) + "\n")
@@ -83,8 +83,8 @@ def texts(folder, stamps):
 
 @pytest.mark.usefixtures("_both_csv_readers")
 @pytest.mark.parametrize("first", [0, -3, (1 << 53) - 150, STAMPS[0]])
-def test_whole_numbers_stay_whole_however_small_they_begin(tmp_path, first):
-    """Steps, milliseconds and nanoseconds come out as they went in, beyond 2^53 too."""
+def test_integers_stay_integers_for_any_first_value(tmp_path, first):
+    """Steps, milliseconds and nanoseconds are unchanged, beyond 2^53 too."""
     stamps = [str(int(first) + i) for i in range(300)]
     path = texts(tmp_path, stamps)
     time = read_trajectory(path, JOINTS, ("q",)).time
@@ -96,7 +96,7 @@ def test_whole_numbers_stay_whole_however_small_they_begin(tmp_path, first):
 @pytest.mark.usefixtures("_both_csv_readers")
 @pytest.mark.parametrize("at", [0, 1, 99, 100, 150, 299])
 def test_one_number_with_a_point_makes_all_of_them_real(tmp_path, at):
-    """Wherever it stands, in the first rows or far behind: no whole number is rounded for it."""
+    """One decimal point in any row makes the column float64, and no integer is rounded by it."""
     stamps = [str(i) for i in range(300)]
     stamps[at] += ".5"
     time = read_trajectory(texts(tmp_path, stamps), JOINTS, ("q",)).time
@@ -108,7 +108,7 @@ def test_one_number_with_a_point_makes_all_of_them_real(tmp_path, at):
 @pytest.mark.parametrize("at", [0, 1, 99, 100, 150, 299])
 @pytest.mark.parametrize("odd", ["1700000000000000000.5", "1.7e18", "0.5", "1" + 19 * "0"])
 def test_stamps_that_would_be_rounded_are_refused(tmp_path, at, odd):
-    """A column that is not whole throughout holds no whole number that float64 does not hold."""
+    """A column with a decimal number must not contain integers beyond 2^53."""
     stamps = STAMPS.astype(str).tolist()
     stamps[at] = odd
     with pytest.raises(RobolinError, match="in column 'time' would be rounded") as caught:
@@ -117,8 +117,8 @@ def test_stamps_that_would_be_rounded_are_refused(tmp_path, at, odd):
 
 
 @pytest.mark.usefixtures("_both_csv_readers")
-def test_large_numbers_that_are_not_whole_are_read(tmp_path):
-    """What is written with a point or a power is the nearest float64, as everywhere."""
+def test_large_decimal_numbers_are_read(tmp_path):
+    """A number with a point or an exponent is the nearest float64."""
     stamps = [f"{1.7e18 + 1e9 * i:.6e}" for i in range(300)]
     time = read_trajectory(texts(tmp_path, stamps), JOINTS, ("q",)).time
     assert time.tolist() == [float(stamp) for stamp in stamps]
@@ -138,7 +138,7 @@ KINDS = [
 
 @pytest.mark.parametrize("seed", range(4))
 def test_both_csv_readers_have_the_same_times(tmp_path, monkeypatch, seed):
-    """The same type and the same numbers, or the same complaint, whatever the column holds."""
+    """Type and numbers, or the error, are the same for every kind of column."""
     rng = random.Random(seed)
     for _ in range(20):
         common = rng.choice(KINDS[:3])
@@ -155,7 +155,7 @@ def test_both_csv_readers_have_the_same_times(tmp_path, monkeypatch, seed):
 
 
 def _times(path, gaps):
-    """The type and every time, or what is wrong first."""
+    """Return the type and every time, or the first error."""
     try:
         with open_trajectory(path, JOINTS, ("q",)) as stream:
             times = [chunk.time for chunk in stream.chunks(7, gaps=gaps)]
@@ -164,8 +164,8 @@ def _times(path, gaps):
     return {time.dtype for time in times}, [repr(x) for time in times for x in time.tolist()]
 
 
-def test_a_pipe_that_began_whole_has_to_go_on_so(tmp_path, monkeypatch):
-    """What has been handed on cannot be changed any more, so the line is refused by name."""
+def test_a_pipe_of_integers_must_continue_with_integers(tmp_path, monkeypatch):
+    """Rows already passed on cannot change their type, so the line is an error."""
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     monkeypatch.setattr(csv_reader, "_SMALLEST_BLOCK", 512)
     monkeypatch.setattr(csv_reader.LineReader, "_SMALLEST_READ", 512)
@@ -177,8 +177,8 @@ def test_a_pipe_that_began_whole_has_to_go_on_so(tmp_path, monkeypatch):
     assert "'250.5' in column 'time' is not a whole number like those in other rows" in ran.err
 
 
-def test_a_header_that_comes_alone_tells_nothing_of_times(tmp_path, monkeypatch):
-    """What is translated or unpacked has no second look, so that a first row is waited for."""
+def test_the_time_type_is_not_set_by_the_header_alone(tmp_path, monkeypatch):
+    """A translated or decompressed text is read once, so the type waits for the first row."""
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     path = tmp_path / "motion.tsv"
     path.write_text("time\tshoulder/position\telbow/position\n0.5\t0\t0\n1\t0\t0\n")
@@ -187,7 +187,7 @@ def test_a_header_that_comes_alone_tells_nothing_of_times(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("form", ["npz", "parquet"])
 def test_types_that_would_be_rounded_are_refused(tmp_path, form):
-    """Numbers of more digits than 64 bits hold are no times, whatever the file can store."""
+    """Numbers with more than 64 bits are not times, in any format."""
     if form == "npz":
         path = written(tmp_path, form, STAMPS.astype(np.longdouble))
     else:
@@ -197,27 +197,27 @@ def test_types_that_would_be_rounded_are_refused(tmp_path, form):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         ("sensitivity", "two-link", "--perturb", "dq=0.1,0", "--trajectory"),
         ("simulate", "two-link", "--duration", "0.1", "--trajectory"),
         ("lqr", "two-link", "--time-varying", "--dt", "0.01", "--trajectory"),
     ],
-    ids=lambda asked: asked[0],
+    ids=lambda arguments: arguments[0],
 )
-def test_nanoseconds_are_no_seconds(tmp_path, asked):
-    """Who integrates over time refuses stamps that it would have to round."""
-    if asked[0] == "lqr":
+def test_integration_rejects_nanoseconds(tmp_path, arguments):
+    """Commands that integrate over time reject stamps that they would have to round."""
+    if arguments[0] == "lqr":
         pytest.importorskip("scipy")
     path, rows = tmp_path / "motion.npz", np.zeros((len(STAMPS), 2))
     np.savez(path, time=STAMPS, q=rows, qd=rows, tau=rows, joints=np.array(JOINTS))
-    ran = robolin(*asked, path)
+    ran = robolin(*arguments, path)
     assert ran.code == 3
     assert "time stamps such as 1700000000000000001 are no seconds" in ran.err
 
 
-def test_a_missing_stamp_is_refused_even_where_gaps_may_be(tmp_path):
-    """No whole number stands for a gap."""
+def test_a_missing_stamp_is_rejected_even_if_nan_is_allowed(tmp_path):
+    """An integer column cannot represent NaN."""
     path = tmp_path / "motion.parquet"
     columns = {f"{joint}/position": [0.0, 1.0] for joint in JOINTS}
     polars.DataFrame({"time": [1, None], **columns}).write_parquet(path)

@@ -1,4 +1,4 @@
-"""Rows of texts are counted the same whether every line is looked at or only their ends."""
+"""The row index is the same whether every line is parsed or only the line ends are counted."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ODD = {
 
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
-def test_ends_of_lines_tell_rows(
+def test_line_ends_give_the_row_index(
     text: bytes, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In pieces of any size, rows, marks and digest are those of a look at every line."""
+    """In pieces of any size, rows, offsets and checksum equal those of parsing every line."""
     monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", at_once)
     plainly = index_plain_text(BytesIO(text), 7, 3)
     by_lines = counted_by_lines(BytesIO(text), 7, 3, "m.csv")
@@ -45,10 +45,10 @@ def test_ends_of_lines_tell_rows(
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("at_once", [1, 1 << 20])
-def test_other_texts_are_left_to_a_closer_look(
+def test_quoted_texts_need_the_csv_parser(
     text: bytes, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where lines need not be rows, nobody counts lines."""
+    """If lines need not be rows, counting line ends is not used."""
     monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", at_once)
     assert index_plain_text(BytesIO(text), 7, 0) is None
     assert index_plain_text(BytesIO(text), None, 0) is not None
@@ -67,8 +67,8 @@ def test_other_texts_are_left_to_a_closer_look(
         (b"\xef\xbb\xbfa,b\n" + ROWS, False),
     ],
 )
-def test_only_lines_of_as_many_cells_are_even(text: bytes, even: bool) -> None:
-    """What is known to be so is not looked at again when numbers are read."""
+def test_only_rows_of_equal_length_are_rectangular(text: bytes, even: bool) -> None:
+    """A rectangular text is not checked for row lengths again when numbers are read."""
     found = index_plain_text(BytesIO(text), 7, 0)
     assert found is not None
     assert found.even == even
@@ -78,7 +78,7 @@ def test_only_lines_of_as_many_cells_are_even(text: bytes, even: bool) -> None:
 
 
 class _Slowly(BytesIO):
-    """A text that comes in pieces of a few bytes, the header in the first of them."""
+    """A text that arrives in pieces of a few bytes, the header in the first of them."""
 
     def read(self, size: int | None = -1) -> bytes:
         return super().read(5)

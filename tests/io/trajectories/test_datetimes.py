@@ -1,4 +1,4 @@
-"""Times that are dates pass through as they came, from every format into every format."""
+"""Times that are dates pass unchanged from every format to every format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STAMPS = FIRST + 10_000_001 * np.arange(300).astype("m8[ns]")
 
 
 def written(folder: Path, form: str, stamps: np.ndarray) -> Path:
-    """A motion with these times, by somebody else's hand."""
+    """Write a trajectory with these times, as other programs do."""
     path = folder / f"motion.{form}"
     q = np.linspace(0, 1, 2 * len(stamps)).reshape(-1, 2)
     if form == "npz":
@@ -51,8 +51,8 @@ def _both_csv_readers(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 @pytest.mark.usefixtures("_both_csv_readers")
 @pytest.mark.parametrize("unit", DECIMALS)
 @pytest.mark.parametrize("form", trajectory_formats())
-def test_moments_are_read_exactly(form: str, unit: str, tmp_path: Path) -> None:
-    """Every moment is the one that was written, in chunks and at once, in the unit it had."""
+def test_datetimes_are_read_exactly(form: str, unit: str, tmp_path: Path) -> None:
+    """Every time stamp is read unchanged, in its unit, in chunks and in one pass."""
     stamps = STAMPS.astype(f"M8[{unit}]")
     path = written(tmp_path, form, stamps)
     with open_trajectory(path, JOINTS, ("q",)) as stream:
@@ -65,8 +65,8 @@ def test_moments_are_read_exactly(form: str, unit: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "read"), list(zip(FORMATS, cycle(reversed(trajectory_formats())), strict=False))
 )
-def test_a_verb_hands_them_through(read: str, form: str, tmp_path: Path) -> None:
-    """From every format and into every format, in pairs, they are the same moments."""
+def test_a_command_passes_datetimes_through(read: str, form: str, tmp_path: Path) -> None:
+    """They are unchanged from every format to every format, in pairs."""
     if form == "mat":
         pytest.importorskip("scipy")
     path, out = written(tmp_path, read, STAMPS), tmp_path / f"tau.{form}"
@@ -80,26 +80,25 @@ def test_a_verb_hands_them_through(read: str, form: str, tmp_path: Path) -> None
 def test_text_comes_out_as_it_went_in(tmp_path: Path) -> None:
     """CSV in, CSV out: the same letters; and so in JSON and on the terminal."""
     path = written(tmp_path, "csv", STAMPS[:3].astype("M8[ms]"))
-    asked = ("inverse", "two-link", "--trajectory", path, "-q", "--format")
+    arguments = ("inverse", "two-link", "--trajectory", path, "-q", "--format")
     texts = [line.split(",")[0] for line in path.read_text().splitlines()]
-    assert [row[0] for row in run_ok(*asked, "csv").rows] == texts
-    assert all(f'"{text}"' in run_ok(*asked, "json").out for text in texts)
-    assert texts[1] in run_ok(*asked, "table").out
+    assert [row[0] for row in run_ok(*arguments, "csv").rows] == texts
+    assert all(f'"{text}"' in run_ok(*arguments, "json").out for text in texts)
+    assert texts[1] in run_ok(*arguments, "table").out
 
 
-def test_large_tables_have_the_same_letters(
+def test_both_csv_writers_format_datetimes_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever writes the table, a moment is spelt in one way."""
     path = written(tmp_path, "npz", STAMPS)
-    asked = ("inverse", "two-link", "--trajectory", path, "-q", "--format", "csv")
-    small = run_ok(*asked).out
+    arguments = ("inverse", "two-link", "--trajectory", path, "-q", "--format", "csv")
+    small = run_ok(*arguments).out
     monkeypatch.setattr("robolin.io.formats.csv_writer._LARGE_TABLE", 0)
-    assert run_ok(*asked).out == small
+    assert run_ok(*arguments).out == small
 
 
-def test_another_moment_is_a_difference(tmp_path: Path) -> None:
-    """A nanosecond is told, as one."""
+def test_another_datetime_is_a_difference(tmp_path: Path) -> None:
+    """check reports a difference of one nanosecond as such."""
     path, out = written(tmp_path, "npz", STAMPS), tmp_path / "tau.npz"
     run_ok("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
     later = STAMPS.copy()
@@ -115,8 +114,8 @@ def test_another_moment_is_a_difference(tmp_path: Path) -> None:
     "odd",
     ["2026-13-01T00:00:00", "2026-05-01", "12:00", "1.5", "NaT", "now", "", "2026-05-01T12:30:00Z"],
 )
-def test_what_is_no_moment_is_refused(odd: str, tmp_path: Path) -> None:
-    """A column of moments has one in every row, and what is none is named with its line."""
+def test_invalid_datetimes_are_rejected(odd: str, tmp_path: Path) -> None:
+    """A column of dates has one in every row, and an invalid cell is named with its line."""
     path = written(tmp_path, "csv", STAMPS)
     lines = path.read_text().splitlines()
     lines[250] = odd + lines[250][lines[250].index(",") :]
@@ -127,8 +126,8 @@ def test_what_is_no_moment_is_refused(odd: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_both_csv_readers")
 @pytest.mark.parametrize("zone", ["Z", "+00:00"])
-def test_moments_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) -> None:
-    """The mark of UTC is left aside; that of another zone is refused with what helps."""
+def test_datetimes_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) -> None:
+    """The UTC suffix is ignored; another zone is an error with a hint."""
     path = written(tmp_path, "csv", STAMPS)
     text = path.read_text()
     path.write_text("\n".join(line.replace(",", f"{zone},", 1) for line in text.splitlines()))
@@ -141,8 +140,7 @@ def test_moments_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("form", ["npz", "parquet"])
-def test_missing_moments_are_refused(form: str, tmp_path: Path) -> None:
-    """No moment stands for one that is not there."""
+def test_missing_datetimes_are_rejected(form: str, tmp_path: Path) -> None:
     stamps = STAMPS.copy()
     stamps[3] = np.datetime64("NaT")
     path = written(tmp_path, form, stamps)
@@ -150,8 +148,8 @@ def test_missing_moments_are_refused(form: str, tmp_path: Path) -> None:
         read_trajectory(path, JOINTS, ("q",))
 
 
-def test_moments_beyond_64_bits_are_refused(tmp_path: Path) -> None:
-    """Nanoseconds of the year 3000 do not fit, and are not wrapped around."""
+def test_datetimes_beyond_64_bits_are_rejected(tmp_path: Path) -> None:
+    """Nanoseconds of the year 3000 do not fit, and do not wrap around."""
     assert parse_datetimes(["3000-01-01T00:00:00.000000001"], "ns") is None
     assert parse_datetimes(["3000-01-01T00:00:00.001"], "ms") is not None
     path = tmp_path / "motion.csv"
@@ -161,7 +159,7 @@ def test_moments_beyond_64_bits_are_refused(tmp_path: Path) -> None:
 
 
 def test_zones_other_than_utc_are_refused(tmp_path: Path) -> None:
-    """Whose midnight is meant cannot be told in every format."""
+    """Not every format can store a time zone."""
     path = tmp_path / "motion.parquet"
     columns = {f"{joint}/position": [0.0] for joint in JOINTS}
     table = polars.DataFrame({"time": STAMPS[:1], **columns})
@@ -171,8 +169,8 @@ def test_zones_other_than_utc_are_refused(tmp_path: Path) -> None:
         read_trajectory(path, JOINTS, ("q",))
 
 
-def test_dates_are_no_seconds(tmp_path: Path) -> None:
-    """Who integrates over time asks for seconds."""
+def test_integration_rejects_dates(tmp_path: Path) -> None:
+    """Commands that integrate over time require seconds."""
     path, rows = tmp_path / "motion.npz", np.zeros((len(STAMPS), 2))
     np.savez(path, time=STAMPS, q=rows, qd=rows, tau=rows, joints=np.array(JOINTS))
     ran = robolin("sensitivity", "two-link", "--perturb", "dq=0.1,0", "--trajectory", path)
@@ -180,11 +178,11 @@ def test_dates_are_no_seconds(tmp_path: Path) -> None:
     assert "time is given as dates, not as seconds" in ran.err
 
 
-def test_pipes_have_them_too(tmp_path: Path) -> None:
-    """CSV through a pipe is read and written alike."""
+def test_datetimes_pass_through_pipes(tmp_path: Path) -> None:
+    """CSV is read from and written to a pipe without changes."""
     text = written(tmp_path, "csv", STAMPS).read_bytes()
-    asked = ("inverse", "two-link", "--trajectory", "-", "-q", "--format", "csv")
-    out = run_ok(*asked, stdin=text).out
+    arguments = ("inverse", "two-link", "--trajectory", "-", "-q", "--format", "csv")
+    out = run_ok(*arguments, stdin=text).out
     given = io.StringIO(text.decode()).read().splitlines()
     assert [line.split(",")[0] for line in out.splitlines()] == [
         line.split(",")[0] for line in given
@@ -192,20 +190,20 @@ def test_pipes_have_them_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stamp", ["1700000000000000001", "2026-05-01T12:30:00.125", "7"])
-def test_limits_tell_when_exactly(stamp: str, tmp_path: Path) -> None:
-    """The time at which a limit is passed is that of the row, whatever it is."""
+def test_limits_report_the_exact_time(stamp: str, tmp_path: Path) -> None:
+    """The reported time of an exceeded limit is that of the row."""
     names = load("panda").joint_names
     path = tmp_path / "motion.csv"
     head = ",".join(["time", *(f"{name}/position" for name in names)])
     path.write_text(f"{head}\n{stamp},0,0,0,1,0,0,0\n")
-    asked = ("inverse", "panda", "--limits", "--trajectory", path, "-q", "--format")
-    rows = answered_or_exceeded(*asked, "csv").rows
+    arguments = ("inverse", "panda", "--limits", "--trajectory", path, "-q", "--format")
+    rows = run_with_exceeded_limits(*arguments, "csv").rows
     assert {row[3] for row in rows[1:]} == {stamp}
-    assert stamp in answered_or_exceeded(*asked, "table").out
+    assert stamp in run_with_exceeded_limits(*arguments, "table").out
 
 
-def answered_or_exceeded(*asked: str | Path) -> CommandRun:
-    """An exceeded limit is an answer, with an exit code of its own."""
-    ran = robolin(*asked)
+def run_with_exceeded_limits(*arguments: str | Path) -> CommandRun:
+    """Run a command; exit code 1 means that a limit was exceeded."""
+    ran = robolin(*arguments)
     assert ran.code in (0, 1), ran.err
     return ran

@@ -1,4 +1,4 @@
-"""Some rows of a recording are the same rows that the whole of it has, whatever the format."""
+"""Selected rows of a recording equal those rows of a full read, in every format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHOICES = ("0:1", ":7", "993:", "400:600", "0:1000", "999:5000")
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One motion in every format, as text also with blank lines, quotes and other line ends."""
+    """Write one trajectory in every format, as text also with blank lines, quotes and CRLF."""
     folder = tmp_path_factory.mktemp("rows")
     time, q = np.arange(ROWS) / 128, np.random.default_rng(0).normal(size=(ROWS, 2))
     names = ["time", *(f"{joint}/position" for joint in JOINTS)]
@@ -55,24 +55,24 @@ def _cut(lines: list[str]) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_some_rows_are_those_of_all(files: Path, form: str) -> None:
-    """Rows that are chosen have the bits they have among all rows, and the file its digest."""
+def test_selected_rows_equal_those_of_a_full_read(files: Path, form: str) -> None:
+    """Selected rows are bit-identical, and the hash is that of the file."""
     path = files / f"motion.{form}"
-    whole = read_trajectory(path, JOINTS, ("q",))
-    assert whole.q is not None
-    assert whole.rows == ROWS
+    full = read_trajectory(path, JOINTS, ("q",))
+    assert full.q is not None
+    assert full.rows == ROWS
     for text in CHOICES:
         for stride in (1, 7):
             choice = parse_row_slice(text, stride)
             some = read_trajectory(path, JOINTS, ("q",), choice=choice)
             meant = slice(choice.first, choice.stop, stride)
-            np.testing.assert_array_equal(some.q, whole.q[meant])
-            np.testing.assert_array_equal(some.time, whole.time[meant])
-            assert some.digest == whole.digest
+            np.testing.assert_array_equal(some.q, full.q[meant])
+            np.testing.assert_array_equal(some.time, full.time[meant])
+            assert some.digest == full.digest
 
 
 def test_rows_come_in_chunks_of_any_size(files: Path) -> None:
-    """A stride does not begin anew with every chunk."""
+    """A stride continues across chunks."""
     states = {"trajectory": files / "motion.parquet", "rows": "11:801", "stride": 7}
     arm = robolin.load("two-link")
     ask = [
@@ -85,8 +85,8 @@ def test_rows_come_in_chunks_of_any_size(files: Path) -> None:
     assert ask[0].batch == len(range(11, 801, 7))
 
 
-def test_known_places_change_nothing(tmp_path: Path) -> None:
-    """A row is found from a place that is known, with the same number of its line in messages."""
+def test_a_row_index_changes_nothing(tmp_path: Path) -> None:
+    """Starting at an indexed row gives the same rows and the same line numbers in messages."""
     path = tmp_path / "long.csv"
     head = "shoulder/position,elbow/position\n"
     rows = [f"{i}.5,{-i}.25\n" for i in range(200_000)]
@@ -107,8 +107,8 @@ def test_known_places_change_nothing(tmp_path: Path) -> None:
         read_trajectory(path, JOINTS, ("q",), **ask)
 
 
-def test_what_is_left_out_is_not_looked_at(tmp_path: Path) -> None:
-    """A row that is not meant may hold anything."""
+def test_unselected_rows_are_not_checked(tmp_path: Path) -> None:
+    """A row outside the selection may contain anything."""
     path = tmp_path / "odd.csv"
     path.write_text("shoulder/position,elbow/position\nx,1\n1,2\n3,4\n5,y\n")
     found = read_trajectory(path, JOINTS, ("q",), choice=RowSlice(1, 3))
@@ -117,15 +117,14 @@ def test_what_is_left_out_is_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_not_there_are_refused(files: Path) -> None:
-    """No row at all is an error that names the file, not an empty answer."""
+    """An empty selection is an error that names the file, not an empty result."""
     for form in FORMS:
         with pytest.raises(RobolinError, match="none of the rows"):
             read_trajectory(files / f"motion.{form}", JOINTS, ("q",), choice=RowSlice(1000))
 
 
 @pytest.mark.parametrize("text", ["", "5", "a:b", "-3:5", "5:5", "7:3", "1:2:3"])
-def test_what_is_no_range_is_refused(text: str) -> None:
-    """Rows that nobody can mean are refused by the flag."""
+def test_invalid_ranges_are_rejected(text: str) -> None:
     with pytest.raises(UsageError, match="--rows"):
         robolin.States(trajectory="a.csv", rows=text)
 
@@ -139,8 +138,8 @@ def test_rows_need_a_file() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\n", b"1\n\n2", b"1\r\n\r\n2\r\n", b"\r\n1\n\r", b"1\n2\n"]
 )
-def test_rows_of_a_text_are_its_lines_with_something_in_them(data: bytes) -> None:
-    """A line that is empty but for its end is no row."""
+def test_rows_of_a_text_are_its_nonempty_lines(data: bytes) -> None:
+    """A line that consists only of its line end is not a row."""
     kept = [line for line in data.split(b"\n") if line.strip(b"\r")]
     begins = row_offsets(data).tolist()
     assert [data[i:].partition(b"\n")[0] for i in begins] == kept
@@ -154,10 +153,10 @@ def test_lines_keep_their_numbers() -> None:
 
 @pytest.mark.parametrize("rows", ["0:", "3:", "12:"])
 @pytest.mark.parametrize("form, place", [("csv", "bad.csv:14"), ("npz", "bad.npz, row 13")])
-def test_a_bad_row_among_chosen_ones_is_told_by_its_place(
+def test_a_bad_selected_row_is_named_by_its_location(
     tmp_path: Path, form: str, place: str, rows: str
 ) -> None:
-    """Whichever rows are read, an error names the place of the bad row in the whole file."""
+    """For any selection, an error names the location of the bad row in the file."""
     arm, path = robolin.load("two-link"), tmp_path / f"bad.{form}"
     q = np.zeros((20, 2))
     # no sine has digits there

@@ -1,4 +1,4 @@
-"""One pass of machine code over a text tells what plain Python tells line by line."""
+"""The compiled scan of a text gives the same as plain Python line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LETTERS = b'0123456789.,,,,\n\n"\r- \xc3\x80\xff\x00'
 
 
 def _plainly(text: bytes, commas: int, inside: bool) -> ScannedText:
-    """The same, from what Python says of lines."""
+    """Scan in plain Python, line by line."""
     lines = text.split(b"\n")
     ended = lines[:-1]
     begun_here = ended[1:] if inside else ended
@@ -54,16 +54,16 @@ def test_a_text_in_two_pieces_is_the_same_text(cut: int) -> None:
     for letters in (LETTERS, b"1,\n"):
         text = bytes(chance.choices(letters, k=257))
         first = scan_bytes(text[:cut], 1)
-        second, whole = scan_bytes(text[cut:], 1, first), scan_bytes(text, 1)
-        assert first.ends + second.ends == whole.ends
-        assert (first.even and second.even) == whole.even
-        assert (first.blank_lines or second.blank_lines) == whole.blank_lines
-        assert (second.commas, second.at_end) == (whole.commas, whole.at_end)
+        second, full = scan_bytes(text[cut:], 1, first), scan_bytes(text, 1)
+        assert first.ends + second.ends == full.ends
+        assert (first.even and second.even) == full.even
+        assert (first.blank_lines or second.blank_lines) == full.blank_lines
+        assert (second.commas, second.at_end) == (full.commas, full.at_end)
 
 
 def test_rows_of_many_cells_are_counted_beyond_one_block() -> None:
     row = b",".join([b"1"] * 1001) + b"\n"
     assert scan_bytes(row * 3, 1000).even
     assert not scan_bytes(row * 2 + row.replace(b"1,", b"", 1), 1000).even
-    # what one line has too much another one has too little
+    # one line has a cell too many, the next one a cell too few
     assert not scan_bytes(row[:-1] + b",1\n" + row[2:], 1000).even
