@@ -1,4 +1,4 @@
-"""URDF files with one thing wrong, and what has to be said about it; a new bug adds a row.
+"""URDF files with one defect each, and the expected finding; a new bug adds a row.
 
 The body of `robot(...)` starts on line 2, one line per argument.
 """

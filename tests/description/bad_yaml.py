@@ -1,4 +1,4 @@
-"""YAML arms with one thing wrong, and what has to be said about it; a new bug adds a row."""
+"""YAML arms with one defect each, and the expected finding; a new bug adds a row."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def table(old: str, new: str) -> str:
 
 
 def damping(value: str) -> str:
-    """A joint whose damping, on line 16, is the value."""
+    """Return a YAML file with a joint whose damping, on line 16, is the value."""
     return arm("damping: 0.1", f"damping: {value}")
 
 

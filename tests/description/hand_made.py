@@ -20,7 +20,7 @@ KINDS = ("revolute", "continuous", "prismatic", "fixed")
 def describe(
     joints: list[JointEntry], inertias: Mapping[str, Inertia | None] | None = None, **more
 ) -> Description:
-    """A description of the joints; links come with the inertia given, or none."""
+    """Return a description of the joints; links have the given inertia, or none."""
     inertias = inertias or {}
     children = {joint.child for joint in joints}
     names = dict.fromkeys(name for joint in joints for name in (joint.parent, joint.child))
@@ -35,7 +35,7 @@ def describe(
 
 
 def joint(name: str, parent: str, child: str, kind: str = "revolute", **more) -> JointEntry:
-    """A joint whose line is told by the digits of its name, 100 without any."""
+    """Return a joint whose line number consists of the digits of its name, 100 without any."""
     line = 100 + int("".join(filter(str.isdigit, name)) or 0)
     return JointEntry(name, kind, parent, child, SourceLocation(FILE, line), **more)
 
@@ -46,7 +46,7 @@ def random_pose(rng: random.Random) -> Pose:
 
 
 def cloud(rng: random.Random, count: int = 5) -> list[tuple[float, Vector3]]:
-    """Point masses: the body whose inertia needs no formula but the definition."""
+    """Point masses: a body whose inertia follows from the definition."""
     return [
         (rng.uniform(0.1, 2.0), tuple(rng.uniform(-0.3, 0.3) for _ in range(3)))
         for _ in range(count)
@@ -90,7 +90,7 @@ def matrix(pose: Pose) -> np.ndarray:
 
 
 def motion(kind: str, axis: Vector3, q: float) -> np.ndarray:
-    """The joint's own motion, by the exponential of the turn's generator."""
+    """Motion of the joint itself: the exponential of the rotation's generator."""
     T = np.eye(4)
     u = np.array(axis) / math.sqrt(sum(x * x for x in axis))
     if kind == "prismatic":
@@ -102,7 +102,7 @@ def motion(kind: str, axis: Vector3, q: float) -> np.ndarray:
 
 
 def description_poses(description: Description, q: Mapping[str, float]) -> dict[str, np.ndarray]:
-    """Every link's pose in the world; joints not named stand at 0, followers follow."""
+    """Poses of all links in the world; joints without a position are at 0."""
     mimic = composed_mimic(description.joints)
     poses = {description.root: np.eye(4)}
     waiting = list(description.joints)

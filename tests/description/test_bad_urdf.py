@@ -1,4 +1,4 @@
-"""Bad URDF is refused where it is bad, whatever is wrong with it."""
+"""Bad URDF is rejected at the line of the defect."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_table_is_large_and_its_names_are_different() -> None:
 
 
 def test_every_id_is_listed_with_its_level() -> None:
-    """What the readers of bad and good files find is in READING_IDS, in alphabetical order."""
+    """All findings of the readers are in READING_IDS, in alphabetical order."""
     found = [f for bad in BAD_URDF for f in read_urdf(bad.data, "bad.urdf").findings]
 
     assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
@@ -115,8 +115,8 @@ def test_one_misspelt_child_is_one_problem_with_a_suggestion() -> None:
         (robot('<link name="a"/>', '<mimic joint="j"/>'), ("misplaced-element", 3)),
     ],
 )
-def test_what_would_be_lost_by_a_slip_is_warned_about(text: str, expected: tuple[str, int]) -> None:
-    """An ignored element or attribute that looks meant for us is a warning, not a secret."""
+def test_likely_misspellings_are_warned_about(text: str, expected: tuple[str, int]) -> None:
+    """An ignored element or attribute that resembles a known one is a warning."""
     reading = read_urdf(text.encode(), "arm.urdf")
 
     assert [(found.id, found.place.line) for found in reading.findings] == [expected]
@@ -127,7 +127,7 @@ def test_what_would_be_lost_by_a_slip_is_warned_about(text: str, expected: tuple
 def test_oversized_files_are_refused_before_they_are_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """More bytes than any robot needs are refused without a parser."""
+    """Files above the size limit are rejected without parsing."""
     parsers = count_calls(monkeypatch, xml_tree, "_Builder")
     assert findings(b"<" * (xml_tree.LARGEST_FILE + 1)) == [("file-too-large", 0)]
     assert not parsers
@@ -136,7 +136,7 @@ def test_oversized_files_are_refused_before_they_are_parsed(
 
 
 def test_too_many_elements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of elements is bounded as well as the number of bytes."""
+    """The number of elements is limited as well as the number of bytes."""
     monkeypatch.setattr(xml_tree, "MOST_ELEMENTS", 10)
 
     assert findings(robot(*['<link name="a"/>'] * 20)) == [("file-too-large", 11)]
@@ -144,13 +144,13 @@ def test_too_many_elements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["utf-7", "idna", "hex", "undefined", "big5", "x" * 300])
 def test_strange_encodings_never_escape_as_exceptions(name: str) -> None:
-    """Whatever codec the declaration names, the answer is a reading."""
+    """A reading is returned for every codec that the declaration names."""
     declaration = f'<?xml version="1.0" encoding="{name}"?>'
     assert isinstance(read_urdf((declaration + robot()).encode(), "r.urdf"), Reading)
 
 
 def mutated(text: str, rng: random.Random) -> bytes:
-    """The text after a few random edits of characters, bytes, attributes or whole elements."""
+    """Return the text after a few random edits of characters, bytes, attributes or elements."""
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(text))
         match rng.randrange(5):

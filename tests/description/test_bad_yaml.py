@@ -1,4 +1,4 @@
-"""Bad YAML is refused where it is bad, whatever is wrong with it."""
+"""Bad YAML is rejected at the line of the defect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def findings(text: str | bytes) -> list[tuple[str, int]]:
 
 @cache
 def reading_of(bad: BadFile) -> Reading:
-    """What is made of a bad file, some of which take long to read."""
+    """Cached reading of a bad file, since some take long to read."""
     return read_yaml(bad.data, "bad.yaml")
 
 
@@ -34,7 +34,7 @@ def hint(text: str) -> str:
 
 
 @pytest.mark.parametrize("text", [VALID, TABLE])
-def test_what_the_bad_files_are_made_of_is_good(text: str) -> None:
+def test_base_files_are_valid(text: str) -> None:
     """The two files that every row of the table edits are read without a finding."""
     reading = read_yaml(text.encode(), "good.yaml")
 
@@ -44,7 +44,7 @@ def test_what_the_bad_files_are_made_of_is_good(text: str) -> None:
 
 @pytest.mark.parametrize("bad", BAD_YAML, ids=lambda bad: bad.name)
 def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
-    """The first error has the expected id, line and words, and a hint; there is no description."""
+    """The first error has the expected id, line, words and a hint; no description is returned."""
     reading = reading_of(bad)
 
     assert reading.description is None
@@ -56,7 +56,7 @@ def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
 
 
 def test_one_mistake_is_one_finding() -> None:
-    """No row's mistake is reported a second time in other words, but where it truly spreads."""
+    """No row's mistake is reported a second time in other words, except where it affects others."""
     spreading = {"no rows", "mapping of joints", "table as a list"}
     several = {bad.name for bad in BAD_YAML if len(reading_of(bad).findings) > 1}
 
@@ -69,14 +69,14 @@ def test_the_table_is_large_and_its_names_are_different() -> None:
 
 
 def test_every_id_is_listed_with_its_level() -> None:
-    """What the reader finds in bad files is in READING_IDS."""
+    """All findings of the reader in bad files are in READING_IDS."""
     found = [finding for bad in BAD_YAML for finding in reading_of(bad).findings]
 
     assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
 
 
 def test_a_wrong_type_hides_no_wrong_axis() -> None:
-    """What a joint says besides its type is looked at even if the type is wrong."""
+    """Other keys of a joint are checked even if its type is wrong."""
     text = arm("type: revolute", "type: revolut").replace("[0, 1, 0]", "[0, 0, 0]")
     assert sorted(rule for rule, _ in findings(text)) == ["unknown-joint-type", "zero-axis"]
 
@@ -109,7 +109,7 @@ def test_all_problems_are_reported_at_once_and_in_order() -> None:
 
 
 def test_a_finding_has_a_column() -> None:
-    """The place of a value is its line and its column, both from 1."""
+    """The location of a value is its line and its column, both from 1."""
     (finding,) = read_yaml(damping("x").encode(), "bad.yaml").findings
 
     assert str(finding.place) == "bad.yaml:16:14"
@@ -132,7 +132,7 @@ def test_a_finding_has_a_column() -> None:
     ],
 )
 def test_a_hint_says_what_was_probably_meant(text: str, expected: str) -> None:
-    """A slip that can be recognized comes with its correction."""
+    """A recognized mistake comes with its correction."""
     assert hint(text) == expected
 
 
@@ -153,7 +153,7 @@ def test_a_misspelt_frame_is_not_taken_for_a_new_one(name: str, slip: str) -> No
 
 
 def test_an_unlisted_link_in_the_middle_is_refused() -> None:
-    """Only the base and frames at the end may go unlisted; a moving link without mass may not."""
+    """Only the base and frames at the end may be unlisted, not a moving link without mass."""
     text = VALID.replace("  - name: lower\n    mass: 1\n", "")
 
     assert findings(text) == [("unknown-link", 13)]
@@ -162,7 +162,7 @@ def test_an_unlisted_link_in_the_middle_is_refused() -> None:
 def test_oversized_files_are_refused_before_they_are_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """More bytes than any arm needs are refused without looking at them."""
+    """Files above the size limit are rejected without parsing."""
     parsed = count_calls(monkeypatch, yaml_nodes, "_composed")
     assert findings(b"[" * (yaml_nodes.MAX_BYTES + 1)) == [("file-too-large", 0)]
     assert not parsed
@@ -171,12 +171,12 @@ def test_oversized_files_are_refused_before_they_are_parsed(
 
 
 @pytest.mark.parametrize("opening", [b"[", b"{a: ", b"- "])
-def test_what_is_too_deep_is_refused_where_it_becomes_so(
+def test_deep_nesting_is_rejected_where_it_exceeds_the_limit(
     opening: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing behind that place is parsed, however much there is.
+    """The text after that location is not parsed, however long it is.
 
-    The scanner looks ahead by up to 1024 characters for the end of a key.
+    The scanner reads up to 1024 characters ahead for the end of a key.
     """
     scanned = count_calls(monkeypatch, Scanner, "fetch_more_tokens")
 
@@ -208,7 +208,7 @@ MARKS = "{}[]:,-&*!|>'\"%@`#?<~0.e\\é\0\t\n "
 
 
 def mutated(text: str, rng: random.Random) -> bytes:
-    """The text after a few random edits of characters, pieces, lines or bytes."""
+    """Return the text after a few random edits of characters, pieces, lines or bytes."""
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(text))
         match rng.randrange(4):

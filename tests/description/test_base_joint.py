@@ -1,4 +1,4 @@
-"""A base with fewer freedoms, by the kind of its joint."""
+"""A base with fewer than six DoF, by its joint type."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.dynamics.running import gap
 
 
 @pytest.mark.parametrize("kind", ["planar", "spherical"])
-def test_fewer_freedoms_are_those_of_a_floating_base(kind: str) -> None:
-    """Torques and mass matrix are a floating base's, without the freedoms that are not there.
+def test_a_base_joint_is_a_part_of_a_floating_base(kind: str) -> None:
+    """Torques and mass matrix are those of a floating base without the missing DoF.
 
-    A choice of rows of H(n+1): the same sums about another point, equal to 1e-13.
+    A selection of rows of H(n+1): the same sums about another point, equal to 1e-13.
     """
     floating, arm = robolin.load("ur5", floating_base=True), robolin.load("ur5", base_joint=kind)
     places = [floating.joint_names.index(name) for name in arm.joint_names]
@@ -28,8 +28,8 @@ def test_fewer_freedoms_are_those_of_a_floating_base(kind: str) -> None:
     assert gap(robolin.mass_matrix(arm, q, engine="python"), mass) <= 1e-13
 
 
-def test_the_choice_is_kept() -> None:
-    """What made the arm makes it again, and a floating base is one by either name."""
+def test_the_base_joint_is_stored() -> None:
+    """The stored options build the same arm, and a floating base has two equivalent names."""
     assert robolin.load("ur5", base_joint="planar").loaded_with == {
         "arm": "ur5",
         "base-joint": "planar",
@@ -40,14 +40,14 @@ def test_the_choice_is_kept() -> None:
 
 
 def test_a_base_that_does_not_exist_is_refused() -> None:
-    """Only kinds with several freedoms stand under a base; the hint has them."""
+    """Only multi-DoF joint types are valid for a base; the hint lists them."""
     with pytest.raises(robolin.UsageError, match="a base cannot be 'planer'") as caught:
         robolin.load("ur5", base_joint="planer")
     assert "planar" in caught.value.hint
 
 
-def test_two_answers_about_the_base_are_refused() -> None:
-    """Six freedoms and three cannot both be meant; saying floating twice is no contradiction."""
+def test_two_base_joints_are_rejected() -> None:
+    """Different base joints contradict each other; setting floating twice does not."""
     with pytest.raises(robolin.UsageError, match="'planar' cannot go together with floating_base"):
         robolin.load("ur5", floating_base=True, base_joint="planar")
     texts = {"floating-base": True, "base-joint": "spherical"}

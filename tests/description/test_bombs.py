@@ -1,4 +1,4 @@
-"""Small files that would take long, much memory or many pages are refused or cut short by name."""
+"""Small files that need much time, memory or output are rejected or truncated with a message."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ TOO_LARGE: dict[str, Callable[[], Reading]] = {
 
 
 @pytest.mark.parametrize("what", list(TOO_LARGE))
-def test_what_no_arm_needs_is_too_large(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is refused for its size, whatever there is too much of, and nothing else is said."""
+def test_excessive_size_is_rejected(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is rejected for its size, with no other finding."""
     monkeypatch.setattr(yaml_nodes, "MAX_NODES", FEW)
     reading = TOO_LARGE[what]()
     assert reading.description is None
@@ -67,7 +67,7 @@ MANY_FINDINGS: dict[str, Callable[[], Reading]] = {
 
 @pytest.mark.parametrize("what", MANY_FINDINGS)
 def test_many_findings_of_a_kind_are_counted(what: str) -> None:
-    """The first few are shown at their lines, one more says how many there are."""
+    """The first few are shown at their lines, one more finding states the total."""
     reading = MANY_FINDINGS[what]()
     counts = Counter(found.id for found in reading.findings)
     assert max(counts.values()) == MOST_OF_A_KIND + 1
@@ -78,14 +78,14 @@ def test_many_findings_of_a_kind_are_counted(what: str) -> None:
 
 
 def test_the_error_of_a_file_with_many_problems_is_as_short() -> None:
-    """What is raised has no more parts than what is listed."""
+    """The exception has no more parts than the list of findings."""
     with pytest.raises(SeveralErrors) as caught:
         arm_of(urdf(robot("<link/>" * MANY)), model_options({}))
     assert len(caught.value.parts) <= 2 * (MOST_OF_A_KIND + 1)
 
 
-def test_what_is_ignored_is_listed_up_to_a_point() -> None:
-    """A file of ever new elements has a list of ignored ones that can be read."""
+def test_the_list_of_ignored_elements_is_limited() -> None:
+    """A file with very many different unknown elements has a short list of ignored ones."""
     reading = urdf(VALID.replace("</robot>", "".join(f"<t{i}/>" for i in range(MANY)) + "</robot>"))
     assert reading.description is not None
     assert len(reading.description.ignored) <= 1001
@@ -93,7 +93,7 @@ def test_what_is_ignored_is_listed_up_to_a_point() -> None:
 
 
 def test_a_vector_of_a_million_numbers_is_not_read_to_its_end() -> None:
-    """The complaint says that there are too many, and takes no more memory than the file."""
+    """The message reports too many numbers, with no more memory than the file takes."""
     text = joint('<axis xyz="' + "1 " * 1_000_000 + '"/>')
     tracemalloc.start()
     found = [each.message for each in urdf(text).findings]
@@ -103,7 +103,7 @@ def test_a_vector_of_a_million_numbers_is_not_read_to_its_end() -> None:
     assert most < 5 * len(text)
 
 
-# refused by none of the others
+# accepted by all other checks
 
 
 @pytest.mark.parametrize("space", ["\n", "  ", "\r\n\t ", "\ufeff\n"])
@@ -129,8 +129,8 @@ def test_white_space_before_the_declaration_is_a_note(space: str) -> None:
     "part",
     ['<axis xyz="0 0 1"/>', '<origin xyz="1 0 0" rpy="0 0 1"/>', '<dynamics damping="1"/>'],
 )
-def test_what_stands_twice_and_agrees_is_a_note(part: str) -> None:
-    """A repeated element that says the same changes nothing; one that differs is refused."""
+def test_a_repeated_equal_element_is_a_note(part: str) -> None:
+    """A repeated element that is equal has no effect; one that differs is an error."""
     once, twice = urdf(joint(part)), urdf(joint(part + "\n" + part.replace(" x", "  x")))
     assert [each.id for each in twice.findings if each.level == "note"].count(
         "repeated-element"

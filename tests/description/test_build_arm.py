@@ -61,21 +61,21 @@ def test_merging_is_the_definition_of_inertia(seed):
     """Bodies merged by the parallel-axis rule are the cloud of all their point masses."""
     rng = random.Random(seed)
     parts = [(cloud(rng), random_pose(rng)) for _ in range(4)]
-    whole = inertia_of([p for points, pose in parts for p in moved(points, matrix(pose))])
+    total = inertia_of([p for points, pose in parts for p in moved(points, matrix(pose))])
     found = merged_inertia(placed(inertia_of(points), pose) for points, pose in parts)
-    np.testing.assert_allclose(numbers(found), numbers(whole), rtol=0, atol=ROUNDING * whole.mass)
+    np.testing.assert_allclose(numbers(found), numbers(total), rtol=0, atol=ROUNDING * total.mass)
 
 
 def test_a_massless_body_changes_no_bit():
-    """Merging something that weighs nothing leaves every figure as it was, wherever it sits."""
+    """Merging a massless body leaves every parameter bit-identical, at any pose."""
     body = Inertia(0.1, (0.1, 0.7, 0.3), (0.1, 0.01, 0.02, 0.3, 0.03, 0.37))
     nothing = Inertia(0.0, (5.0, 6.0, 7.0))
     assert merged_inertia([nothing, body, nothing]) is body
     assert merged_inertia([nothing]) == Inertia()
 
 
-def test_turning_inertia_without_mass_does_not_move_the_centre():
-    """A part with a moment of inertia but no mass adds it and leaves mass and centre alone."""
+def test_inertia_without_mass_does_not_move_the_centre():
+    """A part with an inertia but no mass adds it and leaves mass and centre unchanged."""
     body = Inertia(0.1, (0.1, 0.7, 0.3), (0.1, 0.0, 0.0, 0.3, 0.0, 0.37))
     spin = Inertia(0.0, (5.0, 6.0, 7.0), (1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     assert merged_inertia([spin, body]) == Inertia(0.1, body.com, (1.1, 0.0, 0.0, 0.3, 0.0, 0.37))
@@ -89,8 +89,8 @@ def test_inertia_about_an_axis_is_the_sum_over_points():
     assert math.isclose(inertia_about(inertia_of(points), axis), by_points, rel_tol=1e-13)
 
 
-def test_a_turn_keeps_its_axis_and_turns_across_it():
-    """A quarter turn about z leads x to y, and any turn leaves its axis where it is."""
+def test_a_rotation_keeps_its_axis():
+    """A quarter turn about z maps x to y, and any rotation keeps its axis."""
     R = np.reshape(turn_about((0.0, 0.0, 1.0), math.pi / 2), (3, 3))
     np.testing.assert_allclose(R @ [1, 0, 0], [0, 1, 0], atol=1e-16)
     axis = unit((1.0, 2.0, 3.0))
@@ -170,12 +170,12 @@ def test_a_locked_joint_is_the_same_arm_at_that_pose(seed):
     before, after = arm_poses(free, q), arm_poses(locked, q)
     for frame, pose in before.items():
         np.testing.assert_allclose(after[frame], pose, rtol=0, atol=ROUNDING)
-    # what the lock put on the base no longer counts among the moving links: compare the rest
+    # links that the lock made part of the base do not count as moving links: compare the others
     gone = {f.name for f in locked.frames.values() if f.link == locked.base}
     kept = [e for e in description.links if e.name not in gone]
-    whole = merged_inertia(placed(e.inertia, pose_of(before[e.name])) for e in kept)
+    total = merged_inertia(placed(e.inertia, pose_of(before[e.name])) for e in kept)
     moving = merged_inertia(placed(k.inertia, pose_of(after[k.name])) for k in locked.links)
-    np.testing.assert_allclose(numbers(moving), numbers(whole), rtol=0, atol=ROUNDING * 100)
+    np.testing.assert_allclose(numbers(moving), numbers(total), rtol=0, atol=ROUNDING * 100)
 
 
 def pose_of(T):
@@ -190,8 +190,8 @@ def test_locked_at_zero_changes_no_bit():
     assert locked.frames == fixed.frames
 
 
-def test_tip_leaves_only_the_way_to_it_moving():
-    """With a tip, joints off the way from base to tip are rigid at 0 and still weigh."""
+def test_tip_leaves_only_its_chain_moving():
+    """With a tip, joints off the chain from base to tip are locked at 0 and keep their masses."""
     joints = [joint("a1", "base", "hub"), joint("b1", "hub", "left"), joint("c1", "hub", "right")]
     description = describe(joints, dict.fromkeys(("hub", "left", "right"), BODY))
     arm = build(description, ModelOptions(tip="right"))
@@ -210,7 +210,7 @@ def test_base_holds_everything_inboard():
 
 
 def test_floating_joints_inboard_of_the_base_stand_still():
-    """A floating joint moves unless base keeps it still, which the contract then tells."""
+    """A floating joint moves unless base locks it, which the contract then lists."""
     description = chain("floating", "revolute")
     moving = build(description)
     assert moving.joint_names == ("j1:rx", "j1:ry", "j1:rz", "j1:x", "j1:y", "j1:z", "j2")
@@ -248,8 +248,8 @@ def test_followers_move_with_their_leader():
     [(ModelOptions(lock={"f1": 0.03}), 0.03), (ModelOptions(tip="hand"), 0.0)],
     ids=["locked", "off the chain"],
 )
-def test_followers_of_a_still_leader_stand_where_it_puts_them(options, leader):
-    """When the leader stands still, its follower stands at ratio · position + offset."""
+def test_mimic_joints_of_a_locked_leader_are_locked(options, leader):
+    """If the leader is locked, its follower is at ratio · position + offset."""
     arm = build(gripper(), options)
     assert arm.joint_names == ("wrist",)
     q = {"wrist": 0.4}
@@ -282,7 +282,7 @@ def test_a_payload_of_zero_changes_no_bit():
 
 
 def test_options_reach_the_arm():
-    """Gravity, armature, friction speed, damping, wrenches and order are the ones asked for."""
+    """Gravity, armature, friction speed, damping, wrenches and order are those of the options."""
     wrench = Wrench("l2", "dead", (1.0, 0.0, 0.0), (0.0, 0.0, 2.0))
     options = ModelOptions(
         gravity=(0.0, 0.0, 0.0),
@@ -301,7 +301,7 @@ def test_options_reach_the_arm():
 
 
 def test_gravity_comes_from_the_options_then_the_file_then_the_earth():
-    """What is asked for wins over the file, the file over 9.81 downwards."""
+    """Options override the file, and the file overrides 9.81 downwards."""
     assert build(chain("revolute")).gravity == (0.0, 0.0, -9.81)
     assert build(chain("revolute", gravity=(0.0, -1.6, 0.0))).gravity == (0.0, -1.6, 0.0)
 
@@ -323,7 +323,7 @@ def test_a_size_of_gravity_is_along_the_files_own(own, size, pull):
 
 
 def test_a_chain_of_three_thousand_links_is_built():
-    """The depth of a description is bounded by nothing but memory."""
+    """The depth of a description is limited only by memory."""
     arm = build(chain(*["revolute"] * 3000))
     assert arm.n == 3000
     assert arm.serial
@@ -390,23 +390,22 @@ BAD_OPTIONS = [
     [row[1:] for row in BAD_OPTIONS],
     ids=[r[0] for r in BAD_OPTIONS],
 )
-def test_bad_options_are_told_apart(options, message, hint):
-    """An option that cannot be met is refused with what is wrong and what to do."""
+def test_bad_options_are_named(options, message, hint):
+    """An option that cannot be met is an error with reason and hint."""
     with pytest.raises(RobolinError) as caught:
         build(LIMITED, ModelOptions(**options))
     assert message in str(caught.value)
     assert hint in str(caught.value)
 
 
-def test_all_bad_options_are_told_at_once():
-    """Several mistakes make one error that holds each of them."""
+def test_all_bad_options_are_reported_together():
+    """Several mistakes make one error with one part for each."""
     options = ModelOptions(tip="tol", lock={"elbo": 0.0}, friction_velocity=-1.0)
     with pytest.raises(RobolinError) as caught:
         build(LIMITED, options)
     assert len(caught.value.parts) == 3
 
 
-def test_nothing_moves_in_a_statue():
-    """A description with fixed joints only is no arm."""
+def test_a_description_without_moving_joints_is_rejected():
     with pytest.raises(RobolinError, match="every joint is fixed"):
         build(chain("fixed", "fixed"))

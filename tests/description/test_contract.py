@@ -1,4 +1,4 @@
-"""The contract says what an arm includes, in the same order and words every time."""
+"""The contract lists what a model includes, always in the same order and words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def arm(options=None, **more):
     return build(description, options or ModelOptions())
 
 
-def said(key, **options):
+def contract_entry(key, **options):
     return arm(ModelOptions(**options)).contract[key]
 
 
@@ -67,8 +67,8 @@ DEFAULTS = {
 }
 
 
-def test_an_arm_with_nothing_asked_for():
-    """Without options the contract tells the description's own figures and the defaults."""
+def test_an_arm_without_options():
+    """Without options the contract lists the description's own parameters and the defaults."""
     assert arm().contract == DEFAULTS
 
 
@@ -149,13 +149,13 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("key", "options", "text"), OPTIONS)
-def test_every_option_is_told(key, options, text):
-    """What an option does to the arm stands in the contract in words."""
-    assert said(key, **options) == text
+def test_every_option_is_listed(key, options, text):
+    """The effect of every option is described in the contract."""
+    assert contract_entry(key, **options) == text
 
 
 def test_a_follower_on_the_chain_is_not_called_off_it():
-    """A follower at zero whose leader is off the chain is told apart from joints off the chain."""
+    """A follower at zero whose leader is off the chain is not listed as off the chain."""
     joints = [
         joint("f1", "hand", "left", "prismatic"),
         joint("f2", "hand", "right", "prismatic", mimic=Mimic("f1")),
@@ -165,7 +165,7 @@ def test_a_follower_on_the_chain_is_not_called_off_it():
     assert contract["locked"] == "f2 0 m (follows f1), off the chain, at 0: f1"
 
 
-def test_what_a_reader_left_out_is_passed_on():
+def test_omissions_of_the_reader_are_listed():
     """Tags ignored and notes of the reader are part of the contract."""
     contract = arm(ignored=("visual (3)",), notes=("a note",)).contract
     assert contract["ignored"] == ["visual (3)"]
@@ -173,7 +173,7 @@ def test_what_a_reader_left_out_is_passed_on():
 
 
 def test_values_are_grouped_by_size():
-    """Equal values are told once, zeros not at all, and large groups by their count."""
+    """Equal values are listed once, zeros not at all, and large groups by their count."""
     assert group_by_value({"a": 0.0}) == ""
     assert group_by_value({"a": 1.0, "b": 2.0, "c": 1.0}) == "1 on a and c, b 2"
     assert group_by_value({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}) == "1 on a, b and c"
@@ -182,6 +182,6 @@ def test_values_are_grouped_by_size():
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-300, 9.80665, -2.0, 0.1 + 0.2, 1e22])
-def test_figures_bring_the_number_back(value):
-    """A printed figure reads back as the same number."""
+def test_printed_numbers_round_trip(value):
+    """A printed number reads back as the same number."""
     assert float(repr_number(value)) == value

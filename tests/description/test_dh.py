@@ -1,4 +1,4 @@
-"""A DH table places its links where the product of its matrices does, in both conventions."""
+"""A DH table gives the link poses of the product of its matrices, in both conventions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 def turn(axis: str, angle: float) -> Matrix:
-    """A turn about x or z as a 4 by 4 matrix."""
+    """Rotation about x or z as a 4 by 4 matrix."""
     T, (c, s) = np.eye(4), (cos(angle), sin(angle))
     i, j = {"x": (1, 2), "z": (0, 1)}[axis]
     T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
@@ -139,8 +139,8 @@ def test_mass_is_given_in_the_frame_of_the_row(convention: str) -> None:
     assert links["l1"] == Inertia(2.0, (0.1, 0.2, 0.3), rotary)
 
 
-def test_only_a_turning_joint_off_its_axis_needs_a_hinge() -> None:
-    """A massless frame is added for `a` of a standard turning row and for nothing else."""
+def test_only_a_revolute_joint_off_its_axis_needs_a_hinge() -> None:
+    """A massless frame is added for `a` of a standard revolute row and for nothing else."""
     rows = [
         Row("revolute", 0.0, 1.0, 0.5, 0.2),
         Row("revolute", 0.4, 1.0, 0.5, 0.2),

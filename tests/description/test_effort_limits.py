@@ -44,7 +44,7 @@ def printed(*words: str) -> str:
 
 
 def test_a_symmetric_range_is_one_number(here):
-    """`[-4, 4]` and `4` are the same arm, stored in the same figures."""
+    """`[-4, 4]` and `4` are the same arm, with the same stored parameters."""
     one, two = written("4"), written("[-4, 4]")
     assert one.joints == two.joints
     assert one.figures == two.figures
@@ -52,7 +52,7 @@ def test_a_symmetric_range_is_one_number(here):
 
 
 def test_both_ends_are_kept(here):
-    """Limits, stored figures, `inspect` and pictures have -3 and 4."""
+    """Limits, stored parameters, `inspect` and plots have -3 and 4."""
     arm = written("[-3, 4]")
     assert arm.joints[0].limits.effort_range == (-3.0, 4.0)
     bounds = joint_bounds(arm.figures, "tau", "pivot")
@@ -75,10 +75,10 @@ def test_margins_count_to_the_nearer_end(here):
 def test_simulated_torques_are_cut_at_either_end(here):
     """Ten N·m become 4, minus ten become -3."""
     arm = written("[-3, 4]")
-    for wanted, given in ((10.0, 4.0), (-10.0, -3.0), (3.5, 3.5)):
-        motion = robolin.simulate(arm, [0.0], duration=0.01, tau=[wanted])
+    for requested, given in ((10.0, 4.0), (-10.0, -3.0), (3.5, 3.5)):
+        motion = robolin.simulate(arm, [0.0], duration=0.01, tau=[requested])
         assert (motion.tau == given).all()
-        assert motion.saturated.all() == (wanted != given)
+        assert motion.saturated.all() == (requested != given)
 
 
 def test_mjcf_is_cut_where_mujoco_cuts_it(here):
@@ -87,10 +87,10 @@ def test_mjcf_is_cut_where_mujoco_cuts_it(here):
     Path("arm.xml").write_text(MJCF)
     arm, model = robolin.load("arm.xml"), mujoco.MjModel.from_xml_path("arm.xml")
     data = mujoco.MjData(model)
-    for wanted in (10.0, -10.0, 1.0):
-        data.ctrl[:] = wanted
+    for requested in (10.0, -10.0, 1.0):
+        data.ctrl[:] = requested
         mujoco.mj_forward(model, data)
-        motion = robolin.simulate(arm, [0.0], duration=0.01, tau=[wanted])
+        motion = robolin.simulate(arm, [0.0], duration=0.01, tau=[requested])
         assert motion.tau[0, 0] == data.qfrc_actuator[0]
 
 

@@ -41,7 +41,7 @@ def test_urdf() -> None:
 
 
 def test_xacro(tmp_path: Path) -> None:
-    """What macros expand to is counted as in a URDF file."""
+    """The expansion of macros is counted as in a URDF file."""
     pytest.importorskip("xacro", reason="xacro files need the package xacro")
     path = tmp_path / "r.xacro"
     macro = '<xacro:macro name="m"><strange/><visual/></xacro:macro><xacro:m/></robot>'
@@ -85,7 +85,7 @@ PARTS = [
 
 @pytest.mark.parametrize(("part", "why"), PARTS)
 def test_parts_that_change_the_dynamics_are_warned_about(part: str, why: str) -> None:
-    """Springs, loops and forces that are not read are warnings, so `strict` refuses the file."""
+    """Springs, loops and forces that are not read are warnings, so `strict` rejects the file."""
     text = URDF.format(namespace="").replace("</robot>", f"{part}</robot>")
     (found,) = [each for each in read(text).findings if each.id == "urdf-left-out"]
     assert (found.level, found.place.line) == ("warning", 10)
@@ -231,10 +231,10 @@ VALUES = {
 @pytest.mark.parametrize(
     ("tag", "attribute"), [(tag, name) for tag, values in VALUES.items() for name in values]
 )
-def test_what_is_not_listed_is_used(
+def test_every_attribute_is_used_or_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str, attribute: str
 ) -> None:
-    """An attribute changes the arm, or the contract lists it: one or the other, never neither."""
+    """An attribute changes the arm, or the contract lists it."""
     pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
     # one process for all
     monkeypatch.setattr(
@@ -269,7 +269,7 @@ def test_what_is_not_listed_is_used(
     assert used != (label in changed.contract["ignored"])
 
 
-def test_what_flags_of_mjcf_disable_is_listed(tmp_path: Path) -> None:
+def test_effects_disabled_by_mjcf_flags_are_listed(tmp_path: Path) -> None:
     """Damping, springs and friction that a flag disables are listed with their number."""
     pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
     path = tmp_path / "m.xml"

@@ -1,4 +1,4 @@
-"""From what people type to an arm, or to an error that says what to type instead."""
+"""Load an arm from names, files, texts and options, or report an error with a hint."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def here(tmp_path, monkeypatch):
     ],
 )
 def test_files_are_read_by_extension_or_first_character(here, name, text):
-    """The extension picks the reader; a file without one, a pipe say, tells by its content."""
+    """The extension selects the reader; without one, as for a pipe, the content does."""
     Path(name).write_text(text)
     arm = load(name)
     assert arm.joint_names == ("hinge",)
@@ -103,15 +103,15 @@ def refusing(_size):
     ],
 )
 def test_standard_input_that_cannot_be_read(monkeypatch, stdin, message):
-    """Closed or unreadable standard input is told, not traced."""
+    """Closed or unreadable standard input is an error, not a traceback."""
     monkeypatch.setattr(sys, "stdin", stdin)
     with pytest.raises(FileError, match=message) as caught:
         load("-")
     assert caught.value.where == "<stdin>"
 
 
-def test_places_on_standard_input(monkeypatch):
-    """A line of standard input is told like a line of a file called <stdin>."""
+def test_locations_on_standard_input(monkeypatch):
+    """A line of standard input is named like a line of a file called <stdin>."""
     text = URDF.replace('value="1"', 'value="one"').encode()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
     with pytest.raises(RobolinError) as caught:
@@ -138,7 +138,7 @@ def test_bundled_arms_load_by_bare_name(here, name):
 
 
 @pytest.mark.parametrize("name", bundled_names())
-def test_bundled_arms_say_what_they_are(name):
+def test_bundled_arms_have_headers(name):
     """Every bundled file has a title, a source and a licence in its header."""
     about = bundled_about(bundled_path(name))
     assert about.name == name
@@ -148,7 +148,7 @@ def test_bundled_arms_say_what_they_are(name):
 
 
 def test_headers_may_run_over_lines(tmp_path):
-    """A header line without a key goes on with the one before, in XML and in YAML."""
+    """A header line without a key continues the one before, in XML and in YAML."""
     xml = "<?xml version='1.0'?>\n<!--\n  title: An arm\n    with hand\n  licence: MIT: really\n-->"
     (tmp_path / "a.urdf").write_text(xml + "<robot/><!-- source: not here -->")
     (tmp_path / "a.yaml").write_text("# title: An arm\n#   with hand\nname: x\n# source: no\n")
@@ -159,7 +159,7 @@ def test_headers_may_run_over_lines(tmp_path):
 
 
 def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
-    """Models inside the package are used before those beside it."""
+    """Models inside the package are used before those next to it."""
     inside = tmp_path / "robolin" / "models"
     inside.mkdir(parents=True)
     (inside / "mine.yaml").write_text(YAML)
@@ -193,8 +193,8 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("name", "kind", "message", "hint"), MISSING, ids=range(len(MISSING)))
-def test_what_is_not_there_is_told(here, name, kind, message, hint):
-    """A name that leads to no robot file is an error of the right kind with a way out."""
+def test_a_missing_file_is_reported(here, name, kind, message, hint):
+    """A name without a robot file is an error of the right class with a hint."""
     for present in ("one.urdf", "notes.txt", "xml.yaml"):
         Path(present).write_text(URDF)
     Path("yaml.urdf").write_text("# an arm\n\n---\n" + YAML)
@@ -206,7 +206,7 @@ def test_what_is_not_there_is_told(here, name, kind, message, hint):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
-def test_a_forbidden_file_is_told(here):
+def test_a_forbidden_file_is_reported(here):
     """A file that may not be read is a FileError with the system's reason."""
     Path("a.urdf").write_text(URDF)
     Path("a.urdf").chmod(0)
@@ -215,7 +215,7 @@ def test_a_forbidden_file_is_told(here):
 
 
 def test_an_endless_file_is_refused(here):
-    """A file beyond any robot file's size is refused before it is parsed."""
+    """A file above the size limit is rejected before it is parsed."""
     with open("a.urdf", "wb") as stream:
         stream.truncate(LARGEST_FILE + 1)
     with pytest.raises(FileError, match="larger than 64 MiB"):
@@ -232,7 +232,7 @@ def test_all_errors_of_a_file_are_raised_together(here):
 
 
 def test_warnings_are_noted_or_refused(here):
-    """What validation warns about stands in the contract, and is an error if strict."""
+    """Warnings of validation are in the contract, and errors if strict."""
     Path("a.urdf").write_text(URDF.replace('ixx="0.01"', 'ixx="0.1"'))
     assert load("a.urdf").contract["notes"][-1] == (
         "1 warning by `robolin validate`: triangle-inequality"
@@ -248,7 +248,7 @@ def test_strict_lets_sound_arms_pass():
 
 
 def test_keywords_and_options_are_the_same_arm():
-    """`load` with keywords and `load_with` with the options they stand for agree."""
+    """`load` with keywords and `load_with` with the equivalent options agree."""
     options = ModelOptions(tip="panda_link5", payload=(Payload("panda_link5", 1.0),))
     assert load("panda", tip="panda_link5", payload=("panda_link5", 1.0)) == load_with(
         "panda", options
@@ -277,12 +277,12 @@ KEYWORDS = [
 
 @pytest.mark.parametrize(("keywords", "options"), KEYWORDS)
 def test_keywords_stand_for_options(keywords, options):
-    """Numbers, sequences and arrays are taken for what they mean."""
+    """Numbers, sequences and arrays are accepted."""
     assert model_options(keywords) == options
 
 
-def test_no_flags_stand_for_the_options_by_default():
-    """An arm that is asked about without flags is the one they describe."""
+def test_no_flags_give_the_default_options():
+    """An arm loaded without flags has the default options."""
     assert options_from_texts({}) == ModelOptions()
 
 
@@ -342,16 +342,16 @@ BAD_KEYWORDS = [
 
 
 @pytest.mark.parametrize(("keywords", "message"), BAD_KEYWORDS)
-def test_bad_keywords_are_told(keywords, message):
-    """A keyword of the wrong shape is wrong usage, told with the value."""
+def test_bad_keywords_are_reported(keywords, message):
+    """A keyword of the wrong shape is a usage error that names the value."""
     with pytest.raises(UsageError) as caught:
         load("panda", **keywords)
     assert message in str(caught.value)
     assert caught.value.hint
 
 
-def test_unknown_keywords_are_told_together(here):
-    """A misspelt option never leaves its default in place silently."""
+def test_unknown_keywords_are_reported_together(here):
+    """A misspelt option is an error, never ignored."""
     Path("a.urdf").write_text(URDF)
     with pytest.raises(RobolinError) as caught:
         load("a.urdf", gravty=0, lokc={})
@@ -389,12 +389,12 @@ def test_a_text_itself_is_an_arm(here):
             again = load(source)
             assert again.digest == arm.digest
             assert again.joint_names == arm.joint_names
-            # nothing leads back to it, and nothing pretends to
+            # the source is not stored, and cannot be loaded again
             assert again.loaded_with is None
     assert load(YAML).joint_names
 
 
-def test_what_is_wrong_with_a_text_is_told_by_line():
+def test_errors_of_a_text_name_the_line():
     """Errors in a text without a file name its line."""
     with pytest.raises(RobolinError, match="<text>:4"):
         load(URDF.replace('value="1"', 'value="one"'))

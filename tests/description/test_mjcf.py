@@ -46,9 +46,9 @@ ARM = """<mujoco model="odd">
 
 
 def compared(path: Path, arm: robolin.Arm, states: int = 4) -> None:
-    """Torques and mass matrix of the arm beside MuJoCo's, in the coordinates of the arm."""
+    """Compare torques and mass matrix with MuJoCo's, in the coordinates of the arm."""
     model = mujoco.MjModel.from_xml_path(str(path))
-    # what an arm has no place for, and says so
+    # effects that robolin does not model, and reports
     model.body_gravcomp[:] = 0.0
     model.opt.density, model.opt.viscosity = 0.0, 0.0
     bits = mujoco.mjtDisableBit
@@ -61,7 +61,7 @@ def compared(path: Path, arm: robolin.Arm, states: int = 4) -> None:
         tau, M = follow.T @ data.qfrc_inverse, np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
         M = follow.T @ M @ follow
-        # 1e-10 is what is promised; both are right to about 1e-15 of the largest entry
+        # the documented tolerance is 1e-10; both are accurate to about 1e-15 of the largest entry
         found = robolin.inverse(arm, q, qd, qdd)
         assert np.abs(found - tau).max() <= 1e-12 * max(np.abs(tau).max(), 1e-9)
         assert np.abs(robolin.mass_matrix(arm, q) - M).max() <= 1e-12 * np.abs(M).max()
@@ -88,7 +88,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled_here(here, monkeypatch):
-    """MuJoCo compiles models in this process, where its own process is not what a test is about."""
+    """Compile models in this process, for tests that are not about the worker process."""
 
     def run_here(module, request, bounds):
         return json.loads(json.dumps(import_module(module).reply(request)))
@@ -96,8 +96,8 @@ def compiled_here(here, monkeypatch):
     monkeypatch.setattr(mjcf_reader, "run_in_separate_process", run_here)
 
 
-def test_an_odd_model_is_the_arm_mujoco_makes_of_it(here):
-    """Joints off the body's frame, several on a body, counted from ref, and a follower."""
+def test_an_unusual_model_is_the_arm_of_mujoco(here):
+    """Joints off the body's frame, several on a body, positions from ref, and a mimic joint."""
     Path("odd.xml").write_text(ARM)
     arm = robolin.load("odd.xml")
     assert arm.joint_names == ("lift", "pan", "tilt", "wrist", "left")
@@ -109,7 +109,7 @@ def test_an_odd_model_is_the_arm_mujoco_makes_of_it(here):
 
 
 def test_a_body_is_the_frame_mujoco_gives_it(compiled_here):
-    """The frame named after a body is where MuJoCo has the body, wherever its joint turns."""
+    """The frame named after a body has MuJoCo's pose of the body, wherever its joint axis is."""
     Path("odd.xml").write_text(ARM)
     arm, model = robolin.load("odd.xml"), mujoco.MjModel.from_xml_path("odd.xml")
     data, q = mujoco.MjData(model), np.array([0.1, 0.4, -0.7, 1.2, 0.05])
@@ -121,8 +121,8 @@ def test_a_body_is_the_frame_mujoco_gives_it(compiled_here):
         assert np.abs(place - data.body(name).xpos).max() < 1e-14
 
 
-def test_what_a_model_switches_off_is_off(compiled_here):
-    """Flags that disable gravity, damping and equalities take them out of the arm."""
+def test_disabled_effects_are_not_applied(compiled_here):
+    """Flags that disable gravity, damping and equalities remove them from the arm."""
     flags = '<flag gravity="disable" damper="disable" equality="disable" frictionloss="disable"/>'
     Path("odd.xml").write_text(ARM.replace('-9"/>', f'-9">{flags}</option>'))
     arm = robolin.load("odd.xml")
@@ -143,7 +143,7 @@ FOUR_BAR = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 
 
 def test_a_connect_closes_a_loop(here):
-    """A four-bar moves as the parallelogram it is: its rocker turns with its crank."""
+    """A four-bar moves as a parallelogram: its rocker rotates with its crank."""
     Path("bars.xml").write_text(FOUR_BAR)
     arm = robolin.load("bars.xml")
     state = robolin.close(arm, [0.4, 0.0, 0.0], [1.0, 0.0, 0.0], hold="drive")
@@ -158,7 +158,8 @@ def test_a_free_joint_is_a_floating_base(here):
     arm, model = robolin.load("free.xml"), mujoco.MjModel.from_xml_path("free.xml")
     data, M = mujoco.MjData(model), np.zeros((model.nv, model.nv))
     q = np.array([0.0] * 6 + [0.2, -0.3, 0.5, 0.4, 0.03])
-    # MuJoCo moves it along the world's axes and turns it about its own, robolin both in its own
+    # MuJoCo translates along the world's axes and rotates about the body's; robolin uses the body's
+    # for both
     follow = np.zeros((12, 11))
     follow[3:6, 0:3] = np.eye(3)
     follow[6:11, 6:] = np.eye(5)
@@ -185,10 +186,11 @@ LIMBS = """<mujoco><compiler angle="radian"/><option gravity="1 -2 -9"/><worldbo
 
 
 def test_balls_and_free_joints_are_those_of_mujoco(compiled_here):
-    """Torques and 𝓜 where joints have several freedoms, on and off their bodies' frames.
+    """Torques and 𝓜 of multi-DoF joints, on and off their bodies' frames.
 
-    MuJoCo turns a ball about the axes of its body, as robolin does, and moves a free body along
-    those of the world.  Both sides are sums of a few hundred products: 1e-12 of the largest entry.
+    MuJoCo rotates a ball about the axes of its body, as robolin does, and translates a free body
+    along those of the world. Both sides are sums of a few hundred products: 1e-12 of the largest
+    entry.
     """
     Path("limbs.xml").write_text(LIMBS)
     arm, model = robolin.load("limbs.xml"), mujoco.MjModel.from_xml_path("limbs.xml")
@@ -203,7 +205,7 @@ def test_balls_and_free_joints_are_those_of_mujoco(compiled_here):
         limbs = [q[6], *quaternion(q[7:10]), *quaternion(q[10:13]), q[13]]
         data.qpos[:] = [*place, *turn, *limbs]
 
-        # the rate of a velocity along the world's axes has what its own axes turn by besides
+        # the rate of a velocity in world axes also contains the rotation of the body axes
         mujoco.mju_quat2Mat(world, turn)
         along = np.eye(arm.n)[[3, 4, 5, 0, 1, 2, *range(6, 14)]]
         along[:3, 3:6] = world.reshape(3, 3)
@@ -234,8 +236,8 @@ WRONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "finding"), WRONG, ids=range(len(WRONG)))
-def test_what_an_arm_has_no_place_for_is_refused_by_name(compiled_here, old, new, finding):
-    """Welds, followers on curves and infinite figures are errors that name the culprit."""
+def test_unsupported_elements_are_rejected_by_name(compiled_here, old, new, finding):
+    """Welds, mimic joints on curves and infinite parameters are errors that name the element."""
     assert old in ARM
     Path("a.mjcf").write_text(ARM.replace(old, new))
     found = [each for each in read("a.mjcf").findings if each.level == "error"]
@@ -256,8 +258,8 @@ LEFT_OUT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "what"), LEFT_OUT, ids=range(len(LEFT_OUT)))
-def test_what_is_left_out_is_warned_about(compiled_here, old, new, what):
-    """Compensated weight and drag act in MuJoCo alone, which `validate` says."""
+def test_omitted_effects_are_warned_about(compiled_here, old, new, what):
+    """Gravity compensation and drag act in MuJoCo only, which `validate` reports."""
     Path("a.xml").write_text(ARM.replace(old, new))
     (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
     assert what in found.message
@@ -266,7 +268,7 @@ def test_what_is_left_out_is_warned_about(compiled_here, old, new, what):
 
 
 def test_warnings_of_mujoco_are_findings(here):
-    """What MuJoCo says of a model is listed; it would write it into a file beside the user's."""
+    """Warnings of MuJoCo are listed; MuJoCo itself would write a log file into the folder."""
     lit = '<worldbody><light pos="0 0 nan"/>'
     Path("a.xml").write_text(ARM.replace("<worldbody>", lit))
     (found,) = [each.message for each in read("a.xml").findings if each.id == "mjcf-warning"]
@@ -274,8 +276,8 @@ def test_warnings_of_mujoco_are_findings(here):
     assert [path.name for path in Path().iterdir()] == ["a.xml"]
 
 
-def test_what_acts_from_outside_is_noted(compiled_here):
-    """Actuators and contacts are listed, and keep nobody from loading the model strictly."""
+def test_external_effects_are_noted(compiled_here):
+    """Actuators and contacts are listed, and the model still loads with strict."""
     servos = '<actuator><position joint="wrist" kp="9"/></actuator></mujoco>'
     Path("a.xml").write_text(ARM.replace("</mujoco>", servos))
     noted = [each.message for each in read("a.xml").findings if each.level == "note"]
@@ -308,7 +310,7 @@ def test_armature_and_damping_of_actuators_act_on_joints(compiled_here):
     not hasattr(mujoco.MjModel, "actuator_armature"), reason="needs MuJoCo 4 or newer"
 )
 def test_armature_of_an_actuator_on_a_tendon_is_warned_about(compiled_here):
-    """A tendon has no place in an arm, nor has the armature of what pulls it."""
+    """Tendons are not supported, nor is the armature of their actuators."""
     tendon = '<tendon><fixed name="t"><joint joint="wrist" coef="3"/></fixed></tendon>'
     pull = '<actuator><motor name="pull" tendon="t" armature=".5"/></actuator></mujoco>'
     Path("a.xml").write_text(ARM.replace("</mujoco>", tendon + pull))
@@ -317,7 +319,7 @@ def test_armature_of_an_actuator_on_a_tendon_is_warned_about(compiled_here):
 
 
 def test_errors_of_every_class_in_mujoco_are_reported(here):
-    """What MuJoCo raises over a model, of whatever class, is an error of the file."""
+    """Exceptions of every class in MuJoCo are errors of the file."""
     Path("a.xml").write_text(ARM.replace("<worldbody>", "<asset><model/></asset><worldbody>", 1))
     with pytest.raises(RobolinError, match="MuJoCo refuses it"):
         robolin.load("a.xml")
@@ -336,8 +338,8 @@ REFUSED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_no_model_is_refused(here, text, message):
-    """Broken models, and models that reach out of their folder, are errors that say so."""
+def test_invalid_models_are_rejected(here, text, message):
+    """Broken models, and models that refer to files outside their folder, are errors."""
     Path("a.xml").write_text(text)
     with pytest.raises(RobolinError, match=message):
         robolin.load("a.xml")
@@ -345,7 +347,7 @@ def test_what_is_no_model_is_refused(here, text, message):
 
 @pytest.mark.slow
 def test_included_files_are_part_of_the_model(compiled_here):
-    """A change in an included file is another digest, and findings name the included file."""
+    """A change in an included file changes the hash, and findings name the included file."""
     Path("parts").mkdir()
     joint = '<joint name="j" type="hinge"/>'
     body = f'<mujoco><body name="b" gravcomp="1">{joint}<geom size=".1"/></body></mujoco>'
@@ -378,7 +380,7 @@ def public_models() -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.skipif(not public_models(), reason="needs the models of gymnasium or dm_control")
 def test_public_models_agree_with_mujoco():
-    """Every public model at hand is refused by name, or has MuJoCo's torques and mass matrix."""
+    """Every available public model is rejected by name, or has MuJoCo's torques and mass matrix."""
     agreed = 0
     for path in public_models():
         try:

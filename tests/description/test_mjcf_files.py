@@ -1,4 +1,4 @@
-"""MuJoCo opens no file outside a model's package, and every file it opens is in the digest."""
+"""MuJoCo opens no file outside a model's package, and every file it opens is in the hash."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def skin() -> bytes:
 TETRAHEDRON = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 CONTENT = {"obj": TETRAHEDRON, "png": png(), "skn": skin()}
 
-# elements that name files: where they stand, and the name inside
+# elements that name files: their parent element, and the attributes
 ASSETS = {
     "mesh": '<mesh name="{n}" file="{f}.obj"/>',
     "hfield": '<hfield name="{n}" file="{f}.png" size="1 1 1 1"/>',
@@ -102,8 +102,8 @@ def schema() -> Iterator[tuple[tuple[str, ...], list[str]]]:
 def test_the_schema_of_mujoco_names_no_other_files() -> None:
     """Every attribute of the installed MuJoCo that names a file starts with `file`.
 
-    MuJoCo opens a file for an attribute if it complains about that file when it is missing; each
-    attribute of the schema is tried.  Folders are named by <compiler> alone.
+    MuJoCo opens a file for an attribute if it reports that file as missing; each attribute of the
+    schema is tried. Only <compiler> names folders.
     """
     opening: set[tuple[str, str]] = set()
     for path, attributes in schema():
@@ -118,11 +118,11 @@ def test_the_schema_of_mujoco_names_no_other_files() -> None:
     named = {(path[-1], each) for path, attributes in schema() for each in attributes}
     assert {pair for pair in named if "file" in pair[1]} == opening
     folders = {("compiler", f"{kind}dir") for kind in ("mesh", "texture", "asset")}
-    # the direction of a light is no folder
+    # the direction of a light is not a folder
     assert {pair for pair in named if pair[1].endswith("dir")} - {("light", "dir")} == folders
 
 
-# what MuJoCo needs before it looks at a file
+# attributes that MuJoCo requires before it opens a file
 NEEDED = {
     "flexcomp": {"type": "mesh"},
     "hfield": {"size": "1 1 1 1"},
@@ -133,7 +133,7 @@ ENDINGS = {"texture": "png", "hfield": "png", "skin": "skn", "model": "xml"}
 
 
 def opens(path: tuple[str, ...], attributes: list[str], attribute: str) -> bool:
-    """Whether MuJoCo looks for a file of the name that an attribute has."""
+    """Return whether MuJoCo searches for a file with the name in an attribute."""
     name = f"nowhere.{ENDINGS.get(path[-1], 'obj')}"
     values = {**NEEDED.get(path[-1], {}), attribute: name}
     if "name" in attributes:
@@ -199,8 +199,8 @@ def test_a_model_consists_of_the_files_that_mujoco_needs(
             path.write_bytes(content)
 
 
-def test_every_file_is_in_the_digest(tmp_path: Path) -> None:
-    """A change of any file that an element, an include or an attached model names is seen."""
+def test_every_file_is_in_the_hash(tmp_path: Path) -> None:
+    """A change of any file that an element, an include or an attached model names is detected."""
     assets = "".join(asset(kind, f"n{k}", f"f{k}") for k, kind in enumerate(ASSETS))
     for k in range(len(ASSETS)):
         for ending, content in CONTENT.items():
@@ -234,7 +234,7 @@ def test_every_file_is_in_the_digest(tmp_path: Path) -> None:
 
 
 def outside() -> Iterator[tuple[str, str]]:
-    """Models that name a file outside their package, in every way that MuJoCo knows."""
+    """Models that name a file outside their package, in every way that MuJoCo supports."""
     for kind in ASSETS:
         for name in ("../secret", "/SECRET", "sub/../../secret", "..\\\\secret", "link/secret"):
             yield f"{kind} {name}", model(asset(kind, "n", name.replace("\\\\", "\\")))
@@ -269,7 +269,7 @@ OUTSIDE = dict(outside())
 
 @pytest.mark.parametrize("text", OUTSIDE.values(), ids=OUTSIDE.keys())
 def test_no_file_outside_the_package_is_opened(tmp_path: Path, text: str) -> None:
-    """Names that lead out of the package are refused, whichever element has them."""
+    """Paths that lead out of the package are rejected, in every element."""
     for ending, content in CONTENT.items():
         write(tmp_path / f"secret.{ending}", content)
     write(tmp_path / "secret.xml", model())
@@ -287,15 +287,15 @@ def test_no_file_outside_the_package_is_opened(tmp_path: Path, text: str) -> Non
 
 @pytest.mark.parametrize("name", ["http://example.org/x", "github:x", "file:///etc/x", "a:/x"])
 def test_no_address_is_opened(tmp_path: Path, name: str) -> None:
-    """A name with a scheme, which a provider of MuJoCo might load from elsewhere, is refused."""
+    """A name with a URL scheme, which a resource provider of MuJoCo might load, is rejected."""
     main = write(tmp_path / "m.xml", model(asset("mesh", "n", name)))
     with pytest.raises(RobolinError, match="is not a path"):
         listed(main)
 
 
 @pytest.mark.parametrize("marker", ["package.xml", ".git"])
-def test_the_whole_package_may_be_read(tmp_path: Path, marker: str) -> None:
-    """Files beside the folder of a model are read where a package or repository has both."""
+def test_all_of_a_package_may_be_read(tmp_path: Path, marker: str) -> None:
+    """Files next to the folder of a model are read if both are in a package or repository."""
     write(tmp_path / "meshes/x.obj", TETRAHEDRON)
     main = write(tmp_path / "mjcf/m.xml", model(asset("mesh", "n", "../meshes/x")))
     with pytest.raises(RobolinError, match="outside the model's package"):
@@ -315,7 +315,7 @@ def test_other_formats_are_not_read_as_mjcf(tmp_path: Path) -> None:
 
 
 def test_endless_files_are_refused(tmp_path: Path) -> None:
-    """Models that attach themselves and files that are none are errors, not endless work."""
+    """Models that attach themselves and devices are errors, not endless loops."""
     main = write(tmp_path / "m.xml", model('<model name="c" file="m.xml"/>'))
     with pytest.raises(RobolinError, match="attached more than"):
         listed(main)

@@ -1,4 +1,4 @@
-"""What `inspect` shows is the arm, whole and in numbers that add up."""
+"""`inspect` shows the complete arm, with numbers that add up."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def test_the_tree_shows_every_link_once():
     ]
 
 
-def test_locked_joints_are_told_from_fixed_ones():
-    """A joint that could move but does not here says so in the tree."""
+def test_locked_joints_are_distinguished_from_fixed_ones():
+    """A joint that could move but is locked is marked in the tree."""
     lines = tree_lines(HAND, build(HAND, ModelOptions(lock={"turn": 0.5})))
     assert lines[1] == "└─ hand 1.5 kg  (turn: revolute, rigid here)"
 
 
 def test_the_joint_table_is_in_public_order():
-    """Moving joints, followers too, stand base to tip with unit axes and their own figures."""
+    """Moving joints, also mimic joints, are listed base to tip with unit axes and parameters."""
     rows = inspection(Reading(HAND, []), build(HAND))["joints"]
     assert [(row["name"], row["number"]) for row in rows] == [("turn", 3), ("f1", 2), ("f2", 1)]
     turn, _, follower = rows
@@ -68,7 +68,7 @@ def test_masses_add_up(seed):
 
 
 def test_payload_counts_as_moving_mass():
-    """A payload is part of what moves."""
+    """A payload is part of the moving mass."""
     plain = inspection(read("panda"), load("panda"))["mass"]
     loaded = inspection(read("panda"), load("panda", payload=("panda_hand", 2.0)))["mass"]
     assert loaded["moving"] == pytest.approx(plain["moving"] + 2.0, rel=1e-14)

@@ -1,4 +1,4 @@
-"""A process that gave up its rights reads what it may, and the system refuses it all else."""
+"""A process that gave up its rights reads permitted files, and the system rejects all else."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ print(json.dumps([held, open(inside).read(), found]))
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
 @pytest.mark.parametrize("guard", ATTEMPTS)
 def test_the_system_refuses_what_was_given_up(tmp_path, guard):
-    """Landlock leaves reading below one folder; seccomp denies sockets and other processes."""
+    """Landlock permits reading below one folder; seccomp denies sockets and other processes."""
     for name in ("packages", "private"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)

@@ -1,6 +1,6 @@
-"""Xacro files of public arms, from the package rtb-data, are the URDFs published of them.
+"""Xacro files of public arms, from the package rtb-data, expand to their published URDFs.
 
-Those of the KUKA arms are in the same package, that of the xArm 6 is in pybullet.
+The URDFs of the KUKA arms are in the same package, that of the xArm 6 is in pybullet.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ pytestmark = [
 
 # the folder, and the name of both files in it
 PAIRS = [("lbr_iiwa", "lbr_iiwa_14_r820"), ("kr16", "kr16_2"), ("kr120", "kr120r2500pro")]
-# published without masses: torques say nothing about them
+# published without masses: their torques cannot be compared
 WEIGHTLESS = ("kuka_lbr_iiwa_14_r820",)
 
 
@@ -75,7 +75,7 @@ def test_a_xacro_is_the_urdf_published_with_it(folder, name):
 
 @pytest.mark.skipif(not XARM.is_dir(), reason="needs the URDF of the xArm 6 in pybullet")
 def test_an_xarm_6_is_the_one_that_another_package_publishes():
-    """Its expansion is the URDF that pybullet has, which somebody else expanded."""
+    """Its expansion equals the URDF in pybullet, which was expanded independently."""
     file = RTB / "armer_xarm/data/xacro/robots/xarm6/xarm6.xacro"
     require_same(robolin.load(file), robolin.load(XARM / "xarm6_robot.urdf"), "link6")
 

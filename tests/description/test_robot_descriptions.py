@@ -1,4 +1,4 @@
-"""Arms of the package robot_descriptions by name, with a stand-in for what it fetches."""
+"""Arms of the package robot_descriptions by name, with a fake download."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_a_robot_by_name_tells_where_it_is_from(package, capsys):
         ("robot_descriptions:far", "no route to host", "network"),
     ],
 )
-def test_what_cannot_be_had_is_told(package, name, message, hint):
-    """A robot that is not known, or cannot be fetched, is an error that says which."""
+def test_unavailable_robots_are_reported(package, name, message, hint):
+    """A robot that is unknown, or cannot be downloaded, is an error that names it."""
     with pytest.raises(RobolinError, match=message) as caught:
         robolin.load(name)
     assert hint in caught.value.hint

@@ -1,4 +1,4 @@
-"""Joint springs in robot files: YAML and MJCF, the contract, and what is refused."""
+"""Joint springs in robot files: YAML and MJCF, the contract, and unsupported ones."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_rest_without_a_spring_is_ignored_aloud() -> None:
 
 @pytest.mark.parametrize("kind", ["floating", "planar", "spherical"])
 def test_multi_dof_springs_are_refused(kind: str) -> None:
-    """A spring in a joint with several positions is refused, unless all springs are left out."""
+    """A spring in a joint with several positions is an error, unless all springs are omitted."""
     text = SWING.replace("type: revolute", f"type: {kind}").replace("    rest: 30deg\n", "")
     with pytest.raises(RobolinError, match=f"joint 'pivot' is {kind} and has a spring") as refused:
         robolin.load(text)
@@ -183,7 +183,7 @@ def test_poles_against_mujoco(model: tuple[Arm, object]) -> None:
 
 @pytest.mark.slow
 def test_mjcf_ball_springs_are_refused(tmp_path: Path) -> None:
-    """MuJoCo's spring of a ball joint is refused by name; without springs the model loads."""
+    """MuJoCo's spring of a ball joint is rejected by name; without springs the model loads."""
     pytest.importorskip("mujoco")
     path = tmp_path / "ball.xml"
     path.write_text(

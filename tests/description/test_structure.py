@@ -1,4 +1,4 @@
-"""Trees are told from everything else, and followers find their leader."""
+"""Trees are distinguished from other graphs, and mimic joints find their leader."""
 
 from __future__ import annotations
 
@@ -69,15 +69,17 @@ def test_one_joint_turned_over_is_never_a_tree() -> None:
         ("revolute", "a:x", False),
     ],
 )
-def test_a_freedom_has_its_name_alone(kind: EntryKind, name: str, clash: bool) -> None:
-    """A joint may not be called what a freedom of another is called, and only then."""
+def test_joint_names_differ_from_degrees_of_freedom(
+    kind: EntryKind, name: str, clash: bool
+) -> None:
+    """Only the name of another joint's DoF is not allowed for a joint."""
     several, other = joint("a", "a", "b", kind=kind), joint(name, "b", "c")
 
     assert ids("abc", several, other) == ["duplicate-joint"] * clash
 
 
-def test_no_links_is_said_at_the_robot() -> None:
-    """A robot without links is refused at the place given for the whole."""
+def test_no_links_is_reported_at_the_robot() -> None:
+    """A robot without links is rejected at the location of the robot."""
     root, (finding,) = check_structure([], [], HERE)
 
     assert root is None
@@ -99,8 +101,8 @@ def test_no_links_is_said_at_the_robot() -> None:
         ([], [("b", "a"), ("b", "c")]),
     ],
 )
-def test_what_is_no_tree(expected: list[str], joints: list[tuple[str, str]]) -> None:
-    """Each way to fail has its own id, and one mistake is reported once."""
+def test_graphs_that_are_not_trees(expected: list[str], joints: list[tuple[str, str]]) -> None:
+    """Each defect has its own id, and one mistake is reported once."""
     assert ids("abc", *(joint(f"j{i}", *ends) for i, ends in enumerate(joints))) == expected
 
 
@@ -116,7 +118,7 @@ def test_the_loop_is_named_from_parent_to_child() -> None:
 
 
 def test_several_roots_are_all_named_at_the_second() -> None:
-    """The finding stands where the second root is written and names each of them."""
+    """The finding is at the line of the second root and names each of them."""
     links = [link("a", 2), link("b", 3), link("c", 4)]
     _, (finding,) = check_structure(links, [joint("j", "a", "b")], HERE)
 
@@ -125,7 +127,7 @@ def test_several_roots_are_all_named_at_the_second() -> None:
 
 
 def test_empty_names_are_left_to_the_reader() -> None:
-    """A name the reader has complained about brings no second complaint and no conclusion."""
+    """A name that the reader has reported has no second finding."""
     assert ids("ab", joint("", "a", "")) == []
     assert ids("ab", joint("", "a", "b"), joint("", "a", "")) == []
     assert ids("ab", joint("j", "a", "b", Mimic(""))) == []
@@ -143,8 +145,8 @@ def test_empty_names_are_left_to_the_reader() -> None:
         (["mimic-cycle"], ["j", "k", "i"]),
     ],
 )
-def test_whom_a_joint_may_mimic(expected: list[str], mimics: list[str]) -> None:
-    """Chains are fine; strangers, oneself and circles are not, and a circle is told once."""
+def test_allowed_leaders_of_mimic_joints(expected: list[str], mimics: list[str]) -> None:
+    """Chains are allowed; unknown joints, the joint itself and cycles are not."""
     joints = [
         joint(name, parent, child, Mimic(leader) if leader else None)
         for name, (parent, child), leader in zip("ijk", pairwise("abcd"), mimics, strict=False)
@@ -160,8 +162,8 @@ def test_a_leader_has_one_position(kind: EntryKind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["floating", "planar", "spherical"])
-def test_a_body_is_not_followed_freedom_by_freedom(kind: EntryKind) -> None:
-    """The freedom of a body is known as that: it is told why, and a misspelt one is unknown."""
+def test_a_single_degree_of_freedom_of_a_body_has_no_mimic_joint(kind: EntryKind) -> None:
+    """Mimicking one DoF of a floating body is an error with its own message."""
     leader = joint("i", "a", "b", kind=kind)
     links = [link(name) for name in "abc"]
     follower = joint("j", "b", "c", Mimic("i:rz"))
@@ -174,13 +176,13 @@ def test_a_body_is_not_followed_freedom_by_freedom(kind: EntryKind) -> None:
 
 @pytest.mark.parametrize("kind", ["floating", "planar"])
 def test_a_follower_has_one_position(kind: EntryKind) -> None:
-    """A joint with several freedoms cannot follow another."""
+    """A multi-DoF joint cannot mimic another."""
     follower = joint("j", "b", "c", Mimic("i"), kind=kind)
     assert ids("abc", joint("i", "a", "b"), follower) == ["mimic-fixed"]
 
 
-def test_composed_mimic_is_the_chain_of_rules_one_after_the_other() -> None:
-    """Along a shuffled chain the composed rule gives the value that step by step gives."""
+def test_composed_mimic_equals_the_chain_of_rules() -> None:
+    """Along a shuffled chain the composed rule gives the value of the rules step by step."""
     rng = random.Random(2)
     rules = {f"j{i}": Mimic(f"j{i + 1}", rng.uniform(-2, 2), rng.uniform(-1, 1)) for i in range(8)}
     joints = [joint(name, "a", "b", rule) for name, rule in rules.items()] + [joint("j8", "a", "b")]
@@ -198,7 +200,7 @@ def test_composed_mimic_is_the_chain_of_rules_one_after_the_other() -> None:
 
 
 def long_chain(size: int, name: type[str]) -> tuple[list[LinkEntry], list[JointEntry]]:
-    """Links one behind the other, every joint following the one before it."""
+    """Links in a row, every joint mimicking the one before it."""
     links = [link(name(f"l{i}")) for i in range(size)]
     names = [name(f"j{i}") for i in range(size)]
     joints = [
@@ -217,7 +219,7 @@ def test_chains_may_be_long() -> None:
 
 
 def test_long_chains_take_work_in_proportion_to_their_length() -> None:
-    """Lines run and names looked at grow with the number of links, not with its square."""
+    """Lines run and names compared grow with the number of links, not with its square."""
 
     def work(size: int) -> tuple[int, int]:
         chain = long_chain(size, CountedName)
@@ -226,12 +228,12 @@ def test_long_chains_take_work_in_proportion_to_their_length() -> None:
         return lines, CountedName.comparisons
 
     shorter, longer = work(500), work(1000)
-    # a tenth is left for what dictionaries do when they grow
+    # a margin of a tenth for dictionaries that grow
     assert all(twice < 2.1 * once for once, twice in zip(shorter, longer, strict=True))
 
 
 def test_suggestions_are_the_closest_name_or_all_of_them() -> None:
-    """A near miss is named, a far one gets the list, and a long list is cut."""
+    """A near miss is named, otherwise the list is shown, and a long list is cut."""
     assert did_you_mean("forarm", ["base", "forearm"]) == "did you mean 'forearm'?"
     assert did_you_mean("x", ["base", "forearm"]) == "known here: 'base', 'forearm'"
     assert did_you_mean("x", [f"link{i}" for i in range(20)]).endswith("'link7' and 12 more")

@@ -93,7 +93,7 @@ def test_a_rotor_without_a_motor_is_warned_about(text: str, why: str) -> None:
 
 
 def test_several_rotors_add_up() -> None:
-    """Two rotors on one joint turn with it, so their reflected inertias are added."""
+    """The reflected inertias of two rotors on one joint are added."""
     text = pendulum(transmission(RATIO + ROTOR) + transmission(ROTOR))
     arm = robolin.load(text)
     assert robolin.mass_matrix(arm, [0.4]) == pytest.approx(ABOUT_JOINT + 30.3, rel=1e-15)
@@ -165,10 +165,8 @@ def test_a_misspelt_rotor_is_warned_about(written: str, meant: str) -> None:
     ("gear", "note"),
     [(RATIO, "drake:gear_ratio is applied instead: 10 on 'j'"), ("", "not applied: 10 on 'j'")],
 )
-def test_a_reduction_beside_a_gear_ratio_says_that_the_gear_is_applied(
-    gear: str, note: str
-) -> None:
-    """A mechanicalReduction changes nothing; the note says whether drake:gear_ratio does."""
+def test_a_reduction_next_to_a_gear_ratio_is_noted(gear: str, note: str) -> None:
+    """A mechanicalReduction has no effect; the note states whether drake:gear_ratio has."""
     reduction = "<mechanicalReduction>10</mechanicalReduction>"
     arm = robolin.load(pendulum(transmission(reduction + gear + ROTOR)))
     assert f"mechanicalReduction noted, {note}" in arm.contract["notes"]

@@ -1,4 +1,4 @@
-"""What a good URDF file says is what the description says."""
+"""A valid URDF file is read into the same description."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNIT = 'ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="3"'
 
 
 def read(text: str | bytes) -> Description:
-    """The description of a text that has nothing wrong with it."""
+    """Read a text that must have no findings."""
     data = text if isinstance(text, bytes) else text.encode()
     reading = read_urdf(data, "arm.urdf")
     assert reading.description is not None, reading.findings
@@ -45,8 +45,8 @@ def only_inertia(text: str) -> Inertia | None:
     return entry.inertia
 
 
-def test_a_whole_joint_is_read_as_written() -> None:
-    """Every part of a joint arrives, with the line it stands on; the axis keeps its length."""
+def test_all_parts_of_a_joint_are_read() -> None:
+    """Every part of a joint is read, with its line; the axis keeps its length."""
     text = joint(
         '<origin xyz="1 -2 .5" rpy="0 0 0"/>\n<axis xyz="0 0 2"/>\n'
         '<limit lower="-1" upper="+1.5" velocity="2." effort="1e1"/>\n'
@@ -65,7 +65,7 @@ def test_a_whole_joint_is_read_as_written() -> None:
     assert entry.at("mimic") == entry.place == SourceLocation("arm.urdf", 4)
 
 
-def test_what_a_joint_leaves_out_has_its_documented_default() -> None:
+def test_omitted_parts_of_a_joint_have_defaults() -> None:
     """The axis is x, the pose the identity, limits unknown, damping and friction none."""
     entry = only_joint(joint(""))
 
@@ -92,11 +92,10 @@ def test_mimic_is_read_with_its_defaults() -> None:
     "kind", ["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
 )
 def test_every_kind_of_joint_is_kept(kind: str) -> None:
-    """The reader keeps the joint's type."""
     assert only_joint(joint('<axis xyz="0 1 0"/>', kind)).kind == kind
 
 
-def test_axis_of_a_joint_that_has_none_is_not_read() -> None:
+def test_the_axis_of_a_fixed_joint_is_ignored() -> None:
     """A zero axis, limits and dynamics on a fixed joint are listed as ignored."""
     description = read(joint('<axis xyz="0 0 0"/><dynamics damping="3"/>', "fixed"))
 
@@ -104,7 +103,7 @@ def test_axis_of_a_joint_that_has_none_is_not_read() -> None:
     assert description.ignored == ("axis of a fixed joint (1)", "dynamics of a fixed joint (1)")
 
 
-def test_a_floating_joint_has_losses_but_no_axis() -> None:
+def test_a_floating_joint_has_damping_but_no_axis() -> None:
     """A zero axis on a floating joint is listed as ignored, its damping is kept."""
     description = read(joint('<axis xyz="0 0 0"/><dynamics damping="3"/>', "floating"))
 
@@ -134,15 +133,15 @@ def test_a_link_without_inertial_has_no_inertia() -> None:
     )
 
 
-def test_negative_masses_are_read_for_others_to_judge() -> None:
-    """The reader keeps physics as written, possible or not."""
+def test_negative_masses_are_read() -> None:
+    """The reader keeps physically impossible values; validation reports them."""
     body = only_inertia(inertial('<mass value="-1"/>'))
     assert body is not None
     assert body.mass == -1.0
 
 
-def test_the_inertial_frame_is_turned_into_link_axes() -> None:
-    """A quarter turn about z exchanges Ixx and Iyy, exactly to rounding."""
+def test_the_inertial_frame_is_rotated_to_link_axes() -> None:
+    """A quarter turn about z exchanges Ixx and Iyy, to round-off."""
     quarter = f'<mass value="1"/><inertia {UNIT}/><origin rpy="0 0 {math.pi / 2!r}"/>'
     body = only_inertia(inertial(quarter))
 
@@ -151,15 +150,15 @@ def test_the_inertial_frame_is_turned_into_link_axes() -> None:
 
 
 def test_an_untouched_inertia_keeps_its_bits() -> None:
-    """Without a turn the six numbers are the ones in the file."""
+    """Without a rotation the six numbers are those in the file."""
     awkward = f'<mass value="0.1"/><inertia {UNIT.replace("1", "0.1").replace("3", "1e-7")}/>'
     body = only_inertia(inertial(awkward + '<origin rpy="0 0 0"/>'))
     assert body is not None
     assert body.rotary == (0.1, 0.0, 0.0, 2.0, 0.0, 1e-7)
 
 
-def test_what_is_ignored_is_counted() -> None:
-    """Tags and attributes nobody reads are listed with their number, alphabetically."""
+def test_ignored_elements_are_counted() -> None:
+    """Unused tags and attributes are listed with their number, alphabetically."""
     description = read(
         robot(
             '<link name="a" type="laser"><visual/><visual/><collision/><contact/></link>',
@@ -186,13 +185,13 @@ def test_what_is_ignored_is_counted() -> None:
 
 
 def test_meshes_are_never_opened_and_package_addresses_are_silent() -> None:
-    """A mesh that does not exist is no problem."""
+    """A missing mesh is not an error."""
     mesh = '<geometry><mesh filename="package://nowhere/x.stl"/></geometry>'
     assert read(robot(f'<link name="a"><visual>{mesh}</visual></link>')).ignored == ("visual (1)",)
 
 
 def test_transmissions_are_noted_in_both_styles() -> None:
-    """Reduction and interface are told, and that they are not applied; nonsense is no error."""
+    """Reduction and interface are noted as not applied; malformed ones are not errors."""
     new = (
         '<transmission name="t"><joint name="j"><hardwareInterface>hardware_interface/Effort'
         "</hardwareInterface></joint><actuator><hardwareInterface>Effort</hardwareInterface>"
@@ -225,7 +224,7 @@ def test_transmissions_are_noted_in_both_styles() -> None:
         ),
     ],
 )
-def test_transmissions_are_told_once(reductions: list[str], notes: tuple[str, ...]) -> None:
+def test_transmissions_are_noted_once(reductions: list[str], notes: tuple[str, ...]) -> None:
     """Reductions are noted together, equal ones once, and those of 1 not at all."""
     parts = [
         f'<transmission name="t{i}"><joint name="j{i}"/><actuator name="m">'
@@ -242,7 +241,7 @@ def test_transmissions_are_told_once(reductions: list[str], notes: tuple[str, ..
 
 
 def test_the_description_knows_where_it_is_from() -> None:
-    """Name, root, source and the digest of the very bytes are kept."""
+    """Name, root, source and the hash of the bytes are stored."""
     text = robot(B, A, between("j", "a", "b"))
     description = read(text)
 
@@ -261,7 +260,7 @@ def test_declared_encodings_and_byte_order_marks_are_read(encoding: str) -> None
 
 
 def test_a_xacro_name_space_alone_is_normal() -> None:
-    """What xacro leaves behind, and xacro where nobody reads, is neither an error nor listed."""
+    """A xacro namespace, and xacro in unused elements, is neither an error nor listed."""
     head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
     description = read(robot(A, "<gazebo><xacro:x/>$(find y)</gazebo>", head=head))
     assert description.ignored == ("gazebo (1)",)

@@ -89,8 +89,8 @@ def flat(reading: Reading) -> tuple[list[Any], list[float]]:
     return words, numbers
 
 
-def test_the_object_says_what_the_file_says(loaded: Any) -> None:
-    """Two parsers that share no code agree on every name and, to rounding, on every number."""
+def test_the_object_agrees_with_the_file(loaded: Any) -> None:
+    """Two parsers that share no code agree on every name and, to round-off, on every number."""
     ours, theirs = flat(read_urdf(TEXT.encode(), "arm.urdf")), flat(read_urdfpy(loaded))
 
     assert ours[0] == theirs[0]
@@ -128,8 +128,8 @@ def test_the_invented_kilogram_is_named(loaded: Any) -> None:
     assert "urchin object 'arm'" in str(finding.place)
 
 
-def test_the_same_object_has_the_same_digest(loaded: Any) -> None:
-    """The digest depends on what was read and on nothing else."""
+def test_the_same_object_has_the_same_hash(loaded: Any) -> None:
+    """The hash depends only on the data read."""
     first, second = read_urdfpy(loaded).description, read_urdfpy(loaded).description
     assert first is not None
     assert second is not None
@@ -160,8 +160,8 @@ def test_an_object_may_lack_an_inertial() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, "panda.urdf", SimpleNamespace(name="r", links=[3])])
-def test_other_objects_are_refused_politely(wrong: object) -> None:
-    """What is no loaded robot is a RobolinError with a hint, not an AttributeError."""
+def test_other_objects_are_rejected(wrong: object) -> None:
+    """An object that is not a loaded robot is a RobolinError with a hint, not an AttributeError."""
     with pytest.raises(RobolinError, match="not a robot") as caught:
         read_urdfpy(wrong)
     assert "urchin.URDF.load" in caught.value.hint

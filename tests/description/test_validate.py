@@ -1,4 +1,4 @@
-"""Findings: what is told about a description, at which level, at which line."""
+"""Findings of validation: id, level and line for each defect of a description."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rotary(xx, yy, zz, xy=0.0, xz=0.0, yz=0.0):
 
 
 def one_link(inertia=BOX, **more):
-    """A link on one joint; the link's inertia stands at line 11, the joint at 101."""
+    """A link on one joint; the link's inertia is at line 11, the joint at 101."""
     return describe([joint("j1", "base", "arm", **more)], {"arm": inertia})
 
 
@@ -48,8 +48,8 @@ def found(description, what=None):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_principal_moments_are_eigenvalues(seed):
-    """Jacobi's turns give the eigenvalues of any symmetric matrix to rounding of the largest."""
+def test_principal_inertias_are_eigenvalues(seed):
+    """Jacobi rotations give the eigenvalues of any symmetric matrix to round-off of the largest."""
     rng = random.Random(seed)
     scale = 10.0 ** rng.randint(-12, 6)
     xx, xy, xz, yy, yz, zz = entries = tuple(scale * rng.uniform(-1, 1) for _ in range(6))
@@ -57,8 +57,8 @@ def test_principal_moments_are_eigenvalues(seed):
     np.testing.assert_allclose(principal_inertias(entries), expected, rtol=0, atol=4e-15 * scale)
 
 
-def test_small_moments_keep_their_digits():
-    """A rod's vanishing moment is not drowned by the large ones when the figures are clean."""
+def test_small_inertias_keep_their_digits():
+    """A rod's vanishing inertia keeps its digits next to large ones if the input is exact."""
     assert principal_inertias(rotary(1e-12, 1.0, 1.0)) == (1e-12, 1.0, 1.0)
     assert principal_inertias(rotary(0.0, 0.0, 0.0)) == (0.0, 0.0, 0.0)
 
@@ -74,8 +74,8 @@ def test_every_cloud_of_points_is_possible(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_six_printed_figures_are_enough(seed):
-    """A thin plate printed with seven figures passes, whatever way it is turned."""
+def test_six_printed_digits_are_enough(seed):
+    """A thin plate printed with seven digits passes in any orientation."""
     rng = random.Random(seed)
     points = [(m, (x, y, 0.0)) for m, (x, y, _) in cloud(rng)]
     R = np.linalg.qr(np.reshape([rng.gauss(0, 1) for _ in range(9)], (3, 3)))[0]
@@ -83,7 +83,7 @@ def test_six_printed_figures_are_enough(seed):
     assert possible_inertia(tuple(float(f"{entry:.7g}") for entry in turned.rotary))
 
 
-def test_shortfall_is_what_is_missing():
+def test_triangle_shortfall():
     """The triangle's shortfall is c - a - b, and none where the sum reaches c."""
     assert triangle_shortfall((1.0, 2.0, 4.0)) == 1.0
     assert triangle_shortfall((1.0, 2.0, 3.0)) == 0.0
@@ -269,7 +269,7 @@ FINDINGS = [
     ("what", "description", "line", "message", "hint"), FINDINGS, ids=[row[0] for row in FINDINGS]
 )
 def test_findings(what, description, line, message, hint):
-    """A defect is told once, at its level, at its line, with the figures and a way out."""
+    """A defect is reported once, at its level and line, with the values and a hint."""
     (one,) = found(description, what)
     assert one.level == VALIDATION_IDS[what][0]
     assert one.place.line == line
@@ -283,7 +283,7 @@ def test_every_id_has_a_test():
 
 
 def test_ids_are_unique_kebab_case_sentences():
-    """Ids are kebab-case, mean one thing, and have one sentence each."""
+    """Ids are kebab-case, unique, and have one sentence each."""
     assert not set(VALIDATION_IDS) & set(READING_IDS)
     for what, (_, meaning) in VALIDATION_IDS.items():
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", what)
@@ -309,8 +309,7 @@ SOUND = [
 
 
 @pytest.mark.parametrize("description", [row[1] for row in SOUND], ids=[row[0] for row in SOUND])
-def test_sound_descriptions_are_silent(description):
-    """What is normal is not talked about."""
+def test_valid_descriptions_have_no_findings(description):
     assert found(description) == []
 
 
@@ -331,8 +330,8 @@ def test_the_joint_named_is_the_one_whose_mass_matrix_entry_vanishes():
     assert [f.place.line for f in found(description, "no-inertia-at-joint")] == [102]
 
 
-def test_a_broken_file_is_not_judged_further():
-    """Without a description only the reader's own findings are told."""
+def test_a_broken_file_is_not_validated():
+    """Without a description only the reader's own findings are reported."""
     error = Finding("cycle", "error", SourceLocation("a.urdf", 3), "closed")
     assert validate(Reading(None, [error])) == [error]
 
@@ -346,8 +345,8 @@ def test_findings_come_by_line():
     assert 50 in lines
 
 
-def test_what_is_only_warned_about_still_loads():
-    """Every description in the table whose findings are no errors becomes an arm, or says why."""
+def test_descriptions_with_warnings_load():
+    """Every description in the table without errors loads as an arm, or fails with a reason."""
     refused = {"nothing-moves", "multi-dof-spring"}
     for what, description, *_ in FINDINGS:
         if what not in refused:

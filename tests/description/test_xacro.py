@@ -1,4 +1,4 @@
-"""Xacro files are expanded apart from everything else, and read as the URDF they stand for."""
+"""Xacro files are expanded in a process of their own, and read as URDF."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BODY = """
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """Two packages side by side; the arm of one includes a macro of the other."""
+    """Two packages in one folder; the arm of one includes a macro of the other."""
     for name in ("parts", "robot"):
         (tmp_path / name / "urdf").mkdir(parents=True)
         manifest = f"<package><name>{name}</name></package>"
@@ -77,7 +77,7 @@ def by_hand(mass: float, prefix: str = "") -> str:
 
 @pytest.mark.parametrize("options", [{}, {"mass": 3.5, "prefix": "left_"}])
 def test_an_expansion_is_the_arm_written_out(workspace, options):
-    """A xacro arm with includes, macros and arguments is the arm that stands for it in URDF."""
+    """A xacro arm with includes, macros and arguments equals the arm written in URDF."""
     mass, prefix = options.get("mass", 2.0), options.get("prefix", "")
     Path("plain.urdf").write_text(by_hand(mass, prefix))
     arm = robolin.load("arm.urdf.xacro", xacro_args=options)
@@ -87,8 +87,8 @@ def test_an_expansion_is_the_arm_written_out(workspace, options):
     assert np.array_equal(robolin.inverse(arm, q, qd, qdd), robolin.inverse(plain, q, qd, qdd))
 
 
-def test_the_result_does_not_tell_where_the_file_lay(workspace):
-    """Two copies of the same packages in other folders have the same digest."""
+def test_the_result_does_not_depend_on_the_folder(workspace):
+    """Two copies of the same packages in other folders have the same hash."""
     text = Path("arm.urdf.xacro").read_text()
     mesh = '<visual><geometry><mesh filename="file://$(find parts)/m.stl"/></geometry></visual>'
     text = text.replace('<link name="base"/>', f'<link name="base">{mesh}</link>')
@@ -102,7 +102,7 @@ def test_the_result_does_not_tell_where_the_file_lay(workspace):
 
 
 def test_findings_name_the_file_and_the_line_of_its_expansion(workspace):
-    """A finding in what a xacro file stands for says so, since its line is no line of the file."""
+    """A finding in an expansion says so, since its line number is not that of the xacro file."""
     text = Path("arm.urdf.xacro").read_text().replace('xyz="0 0 0.4"', 'xyz="0 0 much"')
     Path("bad.xacro").write_text(text)
     (found,) = [each for each in read("bad.xacro").findings if each.level == "error"]
@@ -138,8 +138,8 @@ WRONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_with_a_xacro_file_is_told(workspace, text, message):
-    """A xacro file that cannot be expanded, or reaches out of its packages, is refused by name."""
+def test_invalid_xacro_files_are_reported(workspace, text, message):
+    """A xacro file that cannot be expanded, or reads outside its packages, is rejected by name."""
     write(text)
     with pytest.raises(RobolinError) as caught:
         robolin.load("a.xacro")
@@ -147,8 +147,8 @@ def test_what_is_wrong_with_a_xacro_file_is_told(workspace, text, message):
     assert caught.value.where.startswith(("a.xacro", "missing.xacro"))
 
 
-def test_what_would_be_silently_without_effect_is_refused(workspace):
-    """An argument nobody asks for, one that is not NAME:=VALUE, and options of plain files."""
+def test_options_without_effect_are_rejected(workspace):
+    """Unused arguments, malformed ones, and xacro options for plain files are errors."""
     with pytest.raises(UsageError, match="never asks for: 'mas'") as caught:
         robolin.load("arm.urdf.xacro", xacro_args={"mas": 3})
     assert caught.value.hint == "did you mean 'mass'?"
@@ -196,7 +196,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_package_is_found_by_a_name_and_not_by_a_path(workspace, monkeypatch, name):
-    """A path in place of a package's name does not leave the folders in which ROS searches."""
+    """A path in place of a package name does not leave the folders in which ROS searches."""
     prefix = workspace / "far"
     (prefix / "share/a/b").mkdir(parents=True)
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
@@ -214,7 +214,7 @@ def test_packages_behind_links_are_read(workspace):
     assert robolin.load("arm.urdf.xacro").n == 2
 
 
-def test_arguments_know_what_was_asked_for():
+def test_used_arguments_are_recognized():
     """An argument counts as used once the file declares it or reads it."""
     given = Arguments({"a": "1", "b": "2", "c": "3"})
     assert "a" in given

@@ -1,4 +1,4 @@
-"""Xacro expressions are evaluated from an allow-list: Python's values, and no way out of it."""
+"""Xacro expressions are evaluated from an allow-list of Python, without a way out of it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_mistakes_are_those_of_python(expression):
         assert str(ours.value) == str(python.value)
 
 
-# ways out of Python's own evaluator that are published, and some of our own
+# published escapes from Python's own evaluator, and some of our own
 ESCAPES = [
     # frames
     "(x for x in [1]).gi_frame",
@@ -192,7 +192,7 @@ ESCAPES = [
 
 @pytest.mark.parametrize("expression", ESCAPES, ids=range(len(ESCAPES)))
 def test_no_expression_reaches_the_interpreter(expression):
-    """Published escapes from Python's evaluator are refused before anything of them is run."""
+    """Published escapes from Python's evaluator are rejected before any of them runs."""
     with pytest.raises((ForbiddenError, NameError, TypeError, SyntaxError)) as caught:
         evaluate(expression)
     if isinstance(caught.value, TypeError):
@@ -216,13 +216,13 @@ LARGE = [
 
 @pytest.mark.parametrize("expression", LARGE)
 def test_no_value_grows_without_bound(expression):
-    """A value that would fill the memory is refused before it is computed."""
+    """A value that would fill the memory is rejected before it is computed."""
     with pytest.raises(ForbiddenError, match=f"beyond {MAX_ITEMS} items or {MAX_BITS} bits"):
         evaluate(expression)
 
 
 def test_every_function_is_known():
-    """What an expression can name is data, a function of `math`, or one on the list."""
+    """Names in an expression are data, functions of `math`, or functions on the list."""
     symbols = xacro.create_global_symbols()
     functions = {id(value) for value in safe_symbols(symbols, xacro.NameSpace, _XACRO_FUNCTIONS)}
     tables = [symbols, *(v for v in symbols.values() if isinstance(v, xacro.NameSpace))]
@@ -258,13 +258,13 @@ FILES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", FILES)
-def test_no_file_runs_a_program(tmp_path, monkeypatch, how):
-    """Expressions wherever xacro evaluates them start nothing and write nothing."""
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_runs_a_program(tmp_path, monkeypatch, name):
+    """Expressions start no process and write no file, wherever xacro evaluates them."""
     monkeypatch.chdir(tmp_path)
     Path("bad.yaml").write_text("!!python/object/apply:os.system ['touch escaped']")
     Path("units.yaml").write_text(f'!degrees "{WALK}"')
-    Path("a.xacro").write_text(f"{HEAD}{FILES[how]}</robot>")
+    Path("a.xacro").write_text(f"{HEAD}{FILES[name]}</robot>")
     with pytest.raises(RobolinError):
         robolin.load("a.xacro")
     assert not Path("escaped").exists()
@@ -297,8 +297,8 @@ def test_an_expression_nested_too_deeply_is_called_that(expression: str) -> None
         evaluate(expression)
 
 
-def test_deep_expressions_and_circles_of_macros_are_told_apart(tmp_path: Path) -> None:
-    """A file with a deep expression is not said to have macros that call each other."""
+def test_deep_expressions_and_macro_cycles_are_distinguished(tmp_path: Path) -> None:
+    """The error for a deep expression does not mention macros that call each other."""
     file = tmp_path / "arm.xacro"
     file.write_text(f'{HEAD}<link name="a${{{"-" * 3000}1}}"/></robot>')
     with pytest.raises(RobolinError, match="nested too deeply"):
@@ -344,13 +344,13 @@ def test_a_list_that_contains_itself_is_checked_once() -> None:
     ],
 )
 def test_an_unknown_name_says_why(expression: str, message: str) -> None:
-    """A function of Python that is not offered, a misspelt name, and a name like no other."""
+    """A Python function that is not available, a misspelt name, and an unknown name."""
     with pytest.raises(NameError, match=message):
         evaluate(expression)
 
 
 def test_a_misspelt_property_is_suggested(tmp_path: Path) -> None:
-    """Names are suggested where nothing can be imported any more, from every scope."""
+    """Names from every scope are suggested, even where imports are blocked."""
     file = tmp_path / "arm.xacro"
     mass = '<xacro:property name="link_mass" value="2"/>'
     macro = '<xacro:macro name="m" params="size"><a b="${link_mas * size}"/></xacro:macro>'

@@ -55,7 +55,7 @@ print(json.dumps([found, open(inside).read(), sorted(os.listdir(os.path.dirname(
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What became of each attempt, in one process; the robot's own file is read as before."""
+    """Results of all attempts in one process; the robot's own file stays readable."""
     folder = tmp_path_factory.mktemp("guard")
     for name in ("robot", "private"):
         (folder / name).mkdir()

@@ -55,8 +55,8 @@ def described(text: str) -> Description:
     return reading.description
 
 
-def test_every_key_arrives() -> None:
-    """Limits, losses, armature, mimic, gravity and source are what the file says."""
+def test_every_key_is_read() -> None:
+    """Limits, damping, armature, mimic, gravity and source are those of the file."""
     arm = described(FULL)
     turret, slide, mount = arm.joints
 
@@ -70,8 +70,8 @@ def test_every_key_arrives() -> None:
     assert (mount.kind, mount.pose.translation) == ("fixed", (0.0, 0.0, 1.0))
 
 
-def test_places_point_at_the_parts_of_a_joint() -> None:
-    """What is said later about an axis, a limit or a loss can name its own line."""
+def test_findings_name_the_line_of_each_key() -> None:
+    """A later finding about an axis, a limit or damping can name its own line."""
     turret, slide, _ = described(FULL).joints
 
     parts = ("parent", "child", "axis", "limit", "dynamics", "friction", "armature")
@@ -80,12 +80,12 @@ def test_places_point_at_the_parts_of_a_joint() -> None:
 
 
 def test_armature_is_the_rotor_seen_through_the_gear() -> None:
-    """The armature is the square of the gear ratio, whatever its sign, times the rotor inertia."""
+    """The armature is the square of the gear ratio, of either sign, times the rotor inertia."""
     assert described(FULL).joints[1].armature == pytest.approx(100 * 2e-3, rel=1e-15)
 
 
-def test_origin_turns_about_fixed_axes() -> None:
-    """rpy is a turn about x, then y, then z of the parent, and xyz is not turned by it."""
+def test_origin_rotates_about_fixed_axes() -> None:
+    """rpy rotates about x, then y, then z of the parent, and does not rotate xyz."""
     pose = described(FULL).joints[0].pose
     c, s = cos(pi / 2), sin(pi / 2)
 
@@ -95,7 +95,7 @@ def test_origin_turns_about_fixed_axes() -> None:
 
 
 def test_inertia_is_kept_in_our_order() -> None:
-    """Moments are found by their names and stored as xx xy xz yy yz zz."""
+    """Inertias are read by name and stored as xx xy xz yy yz zz."""
     links = {link.name: link for link in described(FULL).links}
 
     assert links["upper"].inertia == Inertia(
@@ -115,7 +115,7 @@ def test_base_and_end_frames_need_no_listing() -> None:
     assert set(links) == {"ground", "flange", "upper", "lower"}
 
 
-def test_gravity_is_left_open_where_the_file_is_silent() -> None:
+def test_gravity_is_unset_without_its_key() -> None:
     """Without `gravity:` the description has none of its own."""
     assert described(edited(VALID, "gravity: [0, 0, -9.81]\n", "")).gravity is None
 

@@ -1,4 +1,4 @@
-"""Loops in YAML arms: what they may say, what is refused where, and what options make of them."""
+"""Loops in YAML arms: valid keys, errors with their lines, and the effect of options."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MAPPING = GOOD.partition("loops:")[0] + "loops: {name: pin}\n"
 TWICE = GOOD + "  - {name: pin, kind: rigid, first: tip, second: base}\n"
 NO_SECOND = GOOD.partition("    second")[0]
 
-# what is wrong, the file, the finding's id and line, and what it says
+# defect, the file, the finding's id and line, and its words
 BAD = [
     BadFile(*row)
     for row in (
@@ -69,7 +69,7 @@ def load(tmp_path: Path, text: str, **options: object) -> robolin.Arm:
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
 def test_bad_loops_are_refused_at_their_line(bad: BadFile) -> None:
-    """The first error has the expected id, line and words, and a hint; there is no description."""
+    """The first error has the expected id, line, words and a hint; no description is returned."""
     reading = read_yaml(bad.data, "bad.yaml")
 
     assert reading.description is None
@@ -86,7 +86,7 @@ def test_a_misspelt_link_is_guessed() -> None:
 
 
 def test_loops_are_placed_on_moving_links(tmp_path: Path) -> None:
-    """An end on a fixed joint's child is on the link that carries it, offset and all."""
+    """An end on a fixed joint's child is moved to the link that carries it, with its offset."""
     (pin,) = load(tmp_path, GOOD).loops
 
     assert (pin.name, pin.kind) == ("pin", "point")
@@ -107,13 +107,13 @@ def test_the_contract_tells_of_loops(tmp_path: Path) -> None:
 
 
 def test_locking_keeps_loops_that_still_move(tmp_path: Path) -> None:
-    """A locked joint leaves the closure to the others."""
+    """A locked joint leaves the loop closure to the others."""
     (pin,) = load(tmp_path, GOOD, lock={"c": 0.0}).loops
     assert pin.second.link == 3
 
 
-def test_a_loop_locked_shut_is_dropped_with_a_word(tmp_path: Path) -> None:
-    """When all its joints stand where it is closed, there is nothing left to keep."""
+def test_a_loop_without_moving_joints_is_dropped_with_a_note(tmp_path: Path) -> None:
+    """If all joints are locked where the loop is closed, the constraint is redundant."""
     text = GOOD.replace("loops:", "  - {name: four, mass: 1}\nloops:").replace(
         "links:",
         "  - {name: d, type: revolute, parent: base, child: four, axis: [0, 0, 1]}\nlinks:",
@@ -127,7 +127,7 @@ def test_a_loop_locked_shut_is_dropped_with_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [{"tip": "two"}, {"base": "one"}])
 def test_a_loop_cut_by_base_or_tip_is_refused(tmp_path: Path, option: dict[str, str]) -> None:
-    """A chain that leaves out joints of a loop needs the loop opened."""
+    """A chain that omits joints of a loop requires that the loop is opened."""
     with pytest.raises(robolin.UsageError, match="contains") as caught:
         load(tmp_path, GOOD, **option)
     assert "--open-loops" in caught.value.hint
@@ -135,7 +135,7 @@ def test_a_loop_cut_by_base_or_tip_is_refused(tmp_path: Path, option: dict[str, 
 
 
 def test_floating_arms_with_loops_are_refused() -> None:
-    """Closures are for joints with one freedom."""
+    """Loop closures support only single-DoF joints."""
     with pytest.raises(robolin.RobolinError, match="closed loops"):
         robolin.load("four-bar", floating_base=True)
 

@@ -1,4 +1,4 @@
-"""The schema of YAML arms accepts what the reader accepts."""
+"""The schema of YAML arms accepts the same files as the reader."""
 
 from __future__ import annotations
 

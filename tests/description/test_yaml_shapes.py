@@ -27,7 +27,7 @@ def inertia(text: str):
 
 
 def by_sampling(inside, bounds, mass):
-    """The moments of a uniform solid, from a fine grid of points in it."""
+    """Inertias of a uniform solid, from a fine grid of points in it."""
     steps = [(np.arange(80) + 0.5) / 80 * 2 * b - b for b in bounds]
     points = np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, 3)
     points = points[inside(points)]
@@ -47,8 +47,8 @@ SOLIDS = [
 
 
 @pytest.mark.parametrize(("text", "inside", "bounds"), SOLIDS, ids=["box", "cylinder", "sphere"])
-def test_a_shape_has_the_moments_of_its_points(text, inside, bounds):
-    """Moments of a solid are those of a grid of points in it, to the width of the grid."""
+def test_a_shape_has_the_inertia_of_its_points(text, inside, bounds):
+    """Inertias of a solid equal those of a grid of points in it, to the width of the grid."""
     found = inertia(f"mass: 3, com: [1, 2, 3], {text}")
     assert (found.mass, found.com) == (3.0, (1.0, 2.0, 3.0))
     expected = by_sampling(inside, bounds, 3.0)
@@ -58,8 +58,8 @@ def test_a_shape_has_the_moments_of_its_points(text, inside, bounds):
     assert np.abs(full - expected).max() < 0.005 * np.abs(expected).max()
 
 
-def test_a_rod_is_a_thin_cylinder_and_can_lie():
-    """A rod of length L has m L²/12 across itself and nothing along itself, however it lies."""
+def test_a_rod_is_a_thin_cylinder_in_any_direction():
+    """A rod of length L has inertia m L²/12 across its axis and none along it."""
     assert inertia("mass: 3, shape: {rod: 2}").rotary == (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
     lying = inertia("mass: 3, shape: {rod: 2, rpy: [0, 90deg, 0]}").rotary
     assert lying == pytest.approx((0.0, 0.0, 0.0, 1.0, 0.0, 1.0), abs=1e-15)
@@ -94,15 +94,15 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "finding"), WRONG, ids=range(len(WRONG)))
-def test_a_shape_that_makes_no_sense_is_told(text, finding):
-    """Two shapes, none, a size that is none, a mass told twice: each is an error."""
+def test_invalid_shapes_are_reported(text, finding):
+    """Two shapes, none, an invalid size, a mass given twice: each is an error."""
     assert finding in [found.id for found in read(ARM % text).findings]
     with pytest.raises(RobolinError):
         robolin.load(ARM % text)
 
 
-def test_angles_are_written_as_people_think_them():
-    """Turns and limits of turning joints may be in degrees or parts of π, lengths may not."""
+def test_units_of_angles():
+    """Rotations and limits of revolute joints may be in degrees or multiples of π, not lengths."""
     text = ARM.replace("axis:", "limits: {velocity: 180deg}, origin: {rpy: [pi, 0, 90deg]}, axis:")
     (joint,) = read(text % "mass: 1").description.joints
     assert joint.limits.velocity == pi

@@ -60,8 +60,8 @@ def arm() -> Arm:
     return robolin.load(yaml().encode())
 
 
-def test_files_say_the_same(arm: Arm) -> None:
-    """URDF and YAML make one arm, with a freedom by name for each; a ball is spherical."""
+def test_urdf_and_yaml_agree(arm: Arm) -> None:
+    """URDF and YAML give one arm with one name per DoF; a ball is spherical."""
     others = [robolin.load(urdf(ball).encode()) for ball in ("spherical", "ball")]
     assert arm.joint_names == NAMES
     for other in others:
@@ -111,19 +111,19 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("old, new, said", WRONG, ids=[row[2] for row in WRONG])
-def test_what_makes_no_sense_is_told(old: str, new: str, said: str) -> None:
-    """Axes that are one, missing or zero, limits of two kinds and mimicking pairs are found."""
+@pytest.mark.parametrize("old, new, message", WRONG, ids=[row[2] for row in WRONG])
+def test_invalid_joints_are_reported(old: str, new: str, message: str) -> None:
+    """Parallel, missing or zero axes, limits of two kinds and mimicking pairs are findings."""
     text = yaml()
     assert old in text
     findings = read_yaml(text.replace(old, new, 1).encode(), "pairs.yaml").findings
-    told = [f"{finding.message} {finding.hint}" for finding in findings]
-    assert any(said in each for each in told), told
+    messages = [f"{finding.message} {finding.hint}" for finding in findings]
+    assert any(message in each for each in messages), messages
 
 
 @pytest.mark.parametrize("given", ["", ", axis2: [1, 0]"])
-def test_an_axis_that_cannot_be_read_is_told_once(given: str) -> None:
-    """Nothing is concluded from an axis in the place of a missing or malformed one."""
+def test_an_unreadable_axis_is_reported_once(given: str) -> None:
+    """A missing or malformed axis has no further findings."""
     written = yaml().replace("axis: [1, 0, 2], axis2: [0, 1, 1]", f"axis: [1, 0, 0]{given}", 1)
     (finding,) = read_yaml(written.encode(), "pairs.yaml").findings
 
@@ -140,8 +140,8 @@ def test_a_second_axis_left_out_of_urdf_is_named() -> None:
     assert "0 1 0 where a file leaves it out" in finding.hint
 
 
-def test_options_name_freedoms_of_pairs_one_by_one() -> None:
-    """A pair is two joints to lock, and whoever names it as one is told which."""
+def test_options_name_each_degree_of_freedom_of_a_pair() -> None:
+    """A pair is locked as two joints; the error for its own name lists them."""
     with pytest.raises(robolin.RobolinError, match="'u' has several freedoms") as caught:
         robolin.load(yaml().encode(), lock={"u": 0.1})
     assert caught.value.hint == "name them one by one: 'u:axis', 'u:axis2'"
@@ -158,9 +158,9 @@ def following(joints: list[str], links: list[str]) -> Arm:
 
 
 def test_pairs_lead_and_follow() -> None:
-    """One freedom of a pair can be followed, and a pair by one of its kind, freedom by freedom.
+    """A joint can mimic one DoF of a pair, and a pair another pair of its kind.
 
-    The judge is the arm whose four joints are written one by one; the same sums: 1e-13.
+    The reference is the arm whose four joints are written one by one; the same sums: 1e-13.
     """
     ratio = "ratio: -0.5, offset: 0.2"
     axes = "type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]"
@@ -202,9 +202,9 @@ PAIRS_TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("written", "said"), PAIRS_TOLD, ids=range(len(PAIRS_TOLD)))
-def test_what_cannot_be_followed_is_told(written: str, said: str) -> None:
-    """Freedoms that do not fit, and an offset of two units, are errors that say so."""
+@pytest.mark.parametrize(("written", "message"), PAIRS_TOLD, ids=range(len(PAIRS_TOLD)))
+def test_invalid_mimic_joints_are_reported(written: str, message: str) -> None:
+    """Joints of different kinds, and an offset of two units, are errors."""
     joints = [
         "name: u, parent: ground, child: a, type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]",
         "name: c, parent: a, child: b, type: cylindrical, axis: [1, 0, 0]",
@@ -212,4 +212,4 @@ def test_what_cannot_be_followed_is_told(written: str, said: str) -> None:
     ]
     with pytest.raises(robolin.RobolinError) as caught:
         following(joints, ["a", "b", "d"])
-    assert said in str(caught.value)
+    assert message in str(caught.value)
