@@ -22,8 +22,9 @@ from robolin.io.table_file import (
     row_location,
 )
 from robolin.queries.answer import emit_warning
-from robolin.queries.query_context import MessageCallback, Settings, run_query, silent
+from robolin.queries.query_context import MessageCallback, Settings, run_request, silent
 from robolin.queries.question import Question
+from robolin.queries.request import request_about
 from robolin.queries.states import States
 
 # name of the table in messages
@@ -91,7 +92,7 @@ def compute(
     table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
     settings = Settings(jobs, notify=notify if rows else silent, table=table)
     parts: list[list[NamedColumns]] = []
-    with run_query(arm, query, states, settings) as answer:
+    with run_request(request_about(arm, query, states), settings, arm) as answer:
         if isinstance(answer, Result):
             raise UsageError("gives no rows here", where=query.verb, hint="ask robolin.answer")
         parts = [_by_name(part) for part in answer.parts]

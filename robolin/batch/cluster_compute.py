@@ -19,7 +19,7 @@ from robolin.io.locations import parse_location
 from robolin.queries.answer import emit_warning
 from robolin.queries.query_context import MessageCallback, Settings, require_counts
 from robolin.queries.question import Question
-from robolin.queries.request import ARM_OPTION, ArmSource, checked_request
+from robolin.queries.request import ArmSource, checked_request, source_of
 from robolin.queries.states import States
 
 
@@ -124,5 +124,4 @@ def _source_of(arm: Arm | str | os.PathLike[str]) -> ArmSource:
     if arm.loaded_with is None:
         message = "workers cannot load this arm: it was not made by robolin.load alone"
         raise UsageError(message, hint="give a robot file, or what robolin.load makes of one")
-    texts = dict(arm.loaded_with)
-    return ArmSource(texts.pop(ARM_OPTION), texts)
+    return source_of(arm)

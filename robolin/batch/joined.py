@@ -27,7 +27,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.io.locations import FileLocation, local_copy
 from robolin.io.paths import base_name
 from robolin.io.stored import open_stored
-from robolin.queries.query_context import Settings, run_query
+from robolin.queries.query_context import Settings, run_request
 from robolin.queries.request import Request
 from robolin.queries.state_parsing import rules_of_file, with_trajectory
 
@@ -85,7 +85,7 @@ def answered_recordings(
 @contextmanager
 def _answered(inquiry: Request, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
     states = with_trajectory(inquiry.states, path, inquiry.states.rows)
-    with run_query(arm, inquiry.question, states, settings) as answer:
+    with run_request(replace(inquiry, states=states), settings, arm) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"

@@ -15,7 +15,7 @@ from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, local_target, parse_location, size_of
 from robolin.io.stored import require_holdable
 from robolin.io.table_file import FileIndex
-from robolin.queries.query_context import MessageCallback, Settings, run_query
+from robolin.queries.query_context import MessageCallback, Settings, run_request
 from robolin.queries.question import Question
 from robolin.queries.request import ArmSource, Request
 from robolin.queries.state_parsing import with_trajectory
@@ -148,7 +148,8 @@ def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
     form, known = format_named(target.name), _known(job.source, job.states)
     require_unchanged(job.source, arm.joint_names)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
-    with run_query(arm, job.question, job.states, settings) as answer:
+    request = Request(job.loads, job.question, job.states)
+    with run_request(request, settings, arm) as answer:
         if isinstance(answer, Result):
             require_holdable(answer, form)
             answer = stream_of_one_part(answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,8 +14,8 @@ from robolin.core.results.result import Array, Result, ResultStream
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import KINEMATIC
+from robolin.evaluation.dispatch import Batch, evaluate_arm
+from robolin.evaluation.evaluate import FEW_STATES, KINEMATIC, RunOptions
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
     METHOD_NOT_SELECTABLE,
@@ -23,6 +23,7 @@ from robolin.evaluation.prescribed_joints import (
     prescribed_line,
     require_prescribed_inputs,
 )
+from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.joint_range import massless_warning
 from robolin.queries.joint_values import accelerations_text
 from robolin.queries.loop_answer import (
@@ -39,14 +40,13 @@ from robolin.queries.loop_answer import (
 from robolin.queries.named_arrays import algorithm_arrays, operating_point_arrays
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.state_monitor import StateMonitor
+from robolin.queries.runner import located_error, run_function
 from robolin.queries.values import (
     Run,
     StateInputs,
     TorqueDefault,
     Values,
     complete_operating_point,
-    resolve_single,
 )
 
 
@@ -139,14 +139,21 @@ def _method(question: Question) -> Method:
     return cast(Method, question.text("method") or "auto")
 
 
-@dataclass(frozen=True)
-class AlgorithmQuery:
-    """The algorithms that evaluate a question, and the default torque.
+# results of 4 MB are still in the processor's cache when they are written; smaller parts
+# do not help, because passing on a part takes a millisecond or two
+_NUMBERS_PER_PART = 1 << 19
 
+
+@dataclass
+class AlgorithmQuery:
+    """The algorithms that evaluate a question, as a function of states.
+
+    torque:     a torque that is not given is zero, or holds the arm
     divides:    the result divides by the mass matrix, so its condition number matters
     named:      converts the algorithm's values to named arrays where its axes are not enough
     joined:     `named` needs the outputs of all algorithms together
     prescribed: 1 for every coordinate (n,) with prescribed acceleration, 0 for the others
+    found:      contract entries that the evaluation adds
     """
 
     names: tuple[str, ...]
@@ -157,6 +164,11 @@ class AlgorithmQuery:
     joined: bool = False
     loops: LoopOptions = NO_LOOPS
     prescribed: Floats | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+    # largest condition number of the mass matrix so far, for --verbose
+    _worst: float = 0.0
+    # typed accelerations of prescribed joints
+    _qdd: Floats | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -168,6 +180,103 @@ class AlgorithmQuery:
             names = {**names, "tau": None}
             names.pop("qdd", None)
         return tuple(name for name in names if name not in changes)
+
+    def start(self, context: QueryContext, given: Values) -> Values:
+        """Reject accelerations of free joints and torques of prescribed ones."""
+        arm, self._qdd = context.arm, given.get("qdd")
+        if self.prescribed is not None:
+            inputs = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
+            require_prescribed_inputs(arm, self.prescribed, *inputs)
+        return given
+
+    def state(self, context: QueryContext, inputs: StateInputs, given: Values) -> tuple[Array, ...]:
+        """Evaluate one state; a state without a result raises an error."""
+        arm, options = context.arm, self._run_options()
+
+        def run(algorithm: str, values: Values) -> Values:
+            return evaluate_arm(arm, algorithm, values, **options)
+
+        if self._reports_condition(context):
+            worst = condition(run("mass-matrix", {**given, **inputs.values(arm, given, run)}))
+            context.note(f"cond(M) = {worst:.3g}")
+        arrays, values = self._arrays(arm, inputs, given, run)
+        if context.verb.linear:
+            point = complete_operating_point(values, run)
+            self.found["operating point"] = {name: point[name].tolist() for name in point}
+        return arrays
+
+    def rows(
+        self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None
+    ) -> tuple[tuple[Array, ...], int]:
+        """Evaluate all rows together, then look for rows without a result."""
+        arm = context.arm
+        batch = Batch(arm, {**self._run_options(), "jobs": jobs})
+        arrays, values = self._arrays(arm, inputs, chunk.columns, batch.run)
+        if context.verb.linear:
+            point = complete_operating_point(values, batch.run)
+            existing = [array.name for array in arrays]
+            arrays += tuple(operating_point_arrays(arm, point, (chunk.rows,), existing))
+        bad = _bad_rows(batch, chunk, arrays) if context.skips_bad_rows else []
+        if not context.skips_bad_rows:
+            _require_answers(batch, chunk)
+        if self._reports_condition(context):
+            worst = condition(batch.run("mass-matrix", chunk.columns))
+            self._worst = max(self._worst, worst)
+        return tuple(_with_nan(array, bad) for array in arrays), len(bad)
+
+    def rows_per_chunk(self, context: QueryContext, numbers: float) -> int:
+        """Rows whose results stay in the cache."""
+        return max(FEW_STATES, int(_NUMBERS_PER_PART / (numbers or _NUMBERS_PER_PART)))
+
+    def notes(self) -> list[str]:
+        """Condition number of the mass matrix over all rows, for --verbose."""
+        return [f"cond(M) = {self._worst:.3g} in the worst row"] if self._worst else []
+
+    def lines(self, context: QueryContext, inputs: StateInputs, rows: int | None) -> dict[str, Any]:
+        """Contract entries of the algorithms and of prescribed joints."""
+        arm, lines = context.arm, {}
+        if self.prescribed is not None:
+            values = None if self._qdd is None else self._qdd.tolist()
+            by_row = rows is not None and "qdd" in inputs.given
+            origin = "of every row" if by_row else accelerations_text(arm, self.prescribed, values)
+            lines["prescribed"] = prescribed_line(arm, self.prescribed, origin)
+        return {**lines, **_algorithm_lines(self, arm)}
+
+    def _run_options(self) -> RunOptions:
+        return {"method": self.method, "loop_method": self.loops.method}
+
+    def _reports_condition(self, context: QueryContext) -> bool:
+        return context.settings.verbose and self.divides and not context.arm.loops
+
+    def _arrays(
+        self, arm: Arm, inputs: StateInputs, given: Values, run: Run
+    ) -> tuple[tuple[Array, ...], Values]:
+        """Compute the requested arrays; return them with all values used."""
+        if arm.loops:
+            given = closed_state(arm, self.loops, given)
+        values = inputs.values(arm, given, run)
+        if arm.loops:
+            values |= closed_changes(arm, self.loops, values)
+        if self.prescribed is not None:
+            values["prescribed"] = self.prescribed
+        arrays: dict[str, Array] = {}
+        earlier: Values = {}
+        for algorithm in self.names:
+            if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
+                values["qdd"] = run("forward", values)["qdd"]
+            computed = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
+            values |= {name: computed[name] for name in ("qdd", "tau") if name in computed}
+            if self.joined:
+                computed = earlier = {**earlier, **computed}
+                if algorithm != self.names[-1]:
+                    continue
+            own = self.named
+            named = own(arm, computed) if own else algorithm_arrays(arm, algorithm, computed)
+            arrays |= {array.name: array for array in named}
+            if arm.loops and algorithm not in KINEMATIC:
+                loop_arrays = closed_arrays(arm, self.loops, values, computed)
+                arrays |= {array.name: array for array in loop_arrays}
+        return tuple(arrays.values()), values
 
 
 def answer_by_algorithms(
@@ -181,102 +290,35 @@ def answer_by_algorithms(
     if context.arm.loops or LOOP_FLAGS & context.question.asks.keys():
         algorithms = replace(algorithms, loops=loop_options(context.question))
         algorithms.loops.require_useful(context.arm)
-    if context.states.trajectory is None and not context.states.arrays:
-        return _answer_state(context, algorithms)
-    from robolin.queries.trajectory_runner import answer_rows
-
-    return answer_rows(context, algorithms)
+    return run_function(context, algorithms)
 
 
-def _answer_state(context: QueryContext, algorithms: AlgorithmQuery) -> Result:
-    arm, needs = context.arm, algorithms.needs
-    motion, given = resolve_single(arm, context.question, context.states, needs, algorithms.torque)
-    if algorithms.prescribed is not None:
-        prescribed_inputs = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
-        require_prescribed_inputs(arm, algorithms.prescribed, *prescribed_inputs)
-
-    monitor = StateMonitor(context, algorithms.divides)
-    monitor.update(given.get("q", np.zeros(arm.n)))
-    monitor.report()
-
-    def run(algorithm: str, values: Values) -> Values:
-        method = algorithms.loops.method
-        return evaluate_arm(arm, algorithm, values, method=algorithms.method, loop_method=method)
-
-    if context.settings.verbose and algorithms.divides and not arm.loops:
-        worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
-        context.note(f"cond(M) = {worst:.3g}")
-    arrays, values = arrays_of(algorithms, arm, motion, given, run)
-    lines = contract_lines(algorithms, arm, motion, qdd=given.get("qdd"))
-    if context.verb.linear:
-        point = complete_operating_point(values, run)
-        lines["operating point"] = {name: point[name].tolist() for name in point}
-    result = context.result(arrays, lines)
-    if context.settings.watch:
-        context.settings.watch(closed_state(arm, algorithms.loops, given), result)
-    return result
+def _bad_rows(batch: Batch, chunk: Chunk, arrays: tuple[Array, ...]) -> list[int]:
+    """Rows without a result: gaps of the file, and rows whose evaluation failed."""
+    bad = set() if chunk.gaps is None else set(np.flatnonzero(chunk.gaps).tolist())
+    for row in batch.suspects:
+        # checking a row again is slow, and unnecessary if its results are not finite
+        finite = all(np.isfinite(array.values[row]).all() for array in arrays)
+        if row not in bad and (not finite or batch.complaint(row)):
+            bad.add(row)
+    return sorted(bad)
 
 
-def arrays_of(
-    algorithms: AlgorithmQuery, arm: Arm, motion: StateInputs, given: Values, run: Run
-) -> tuple[tuple[Array, ...], Values]:
-    """Compute the requested arrays from the given values; return them with all values used."""
-    if arm.loops:
-        given = closed_state(arm, algorithms.loops, given)
-    values = motion.values(arm, given, run)
-    if arm.loops:
-        values |= closed_changes(arm, algorithms.loops, values)
-    if algorithms.prescribed is not None:
-        values["prescribed"] = algorithms.prescribed
-    arrays: dict[str, Array] = {}
-    earlier: Values = {}
-    for algorithm in algorithms.names:
-        if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
-            values["qdd"] = run("forward", values)["qdd"]
-        computed = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
-        values |= {name: computed[name] for name in ("qdd", "tau") if name in computed}
-        if algorithms.joined:
-            computed = earlier = {**earlier, **computed}
-            if algorithm != algorithms.names[-1]:
-                continue
-        own = algorithms.named
-        named = own(arm, computed) if own else algorithm_arrays(arm, algorithm, computed)
-        arrays |= {array.name: array for array in named}
-        if arm.loops and algorithm not in KINEMATIC:
-            loop_arrays = closed_arrays(arm, algorithms.loops, values, computed)
-            arrays |= {array.name: array for array in loop_arrays}
-    return tuple(arrays.values()), values
+def _with_nan(array: Array, rows: list[int]) -> Array:
+    """Return a copy of the array with NaN in these rows."""
+    if not rows:
+        return array
+    values = np.array(array.values)
+    values[rows] = np.nan
+    return replace(array, values=values)
 
 
-def arrays_and_operating_point(
-    algorithms: AlgorithmQuery, arm: Arm, motion: StateInputs, given: Values, run: Run
-) -> tuple[Array, ...]:
-    """Compute the requested arrays of some rows and each row's operating point."""
-    arrays, values = arrays_of(algorithms, arm, motion, given, run)
-    rows, existing = given["q"].shape[:-1], [array.name for array in arrays]
-    return (
-        *arrays,
-        *operating_point_arrays(arm, complete_operating_point(values, run), rows, existing),
-    )
-
-
-def contract_lines(
-    algorithms: AlgorithmQuery,
-    arm: Arm,
-    motion: StateInputs,
-    rows: int | None = None,
-    qdd: Floats | None = None,
-) -> dict[str, Any]:
-    """Contract entries of the query; `qdd` are typed accelerations of prescribed joints."""
-    lines: dict[str, Any] = motion.contract_lines(rows)
-    if arm.loops:
-        lines |= algorithms.loops.contract_lines
-    if (prescribed := algorithms.prescribed) is not None:
-        values = None if qdd is None else qdd.tolist()
-        by_row = rows is not None and "qdd" in motion.given
-        origin = "of every row" if by_row else accelerations_text(arm, prescribed, values)
-        lines["prescribed"] = prescribed_line(arm, prescribed, origin)
-    return {**lines, **_algorithm_lines(algorithms, arm)}
+def _require_answers(batch: Batch, chunk: Chunk) -> None:
+    """Raise for the first row without a result, with its location in the file."""
+    for row in batch.suspects:
+        error = batch.complaint(row)
+        if error is not None:
+            raise located_error(error, chunk.location(row))
 
 
 def condition(computed: Values) -> float:

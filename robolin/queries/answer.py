@@ -13,9 +13,10 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
 from robolin.core.results.sound_arrays import require_finite
-from robolin.errors import RobolinWarning, UsageError
-from robolin.queries.query_context import MessageCallback, ResultCallback, Settings, run_query
+from robolin.errors import RobolinWarning
+from robolin.queries.query_context import MessageCallback, ResultCallback, Settings, run_request
 from robolin.queries.question import Question
+from robolin.queries.request import request_about
 from robolin.queries.states import States
 
 # modules between the user's call and warnings.warn
@@ -118,25 +119,11 @@ def answer_stream(
         (2, 2)
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
-    query, given = coerce_query_and_states(question, states)
-    with run_query(arm, query, given, settings) as output:
+    with run_request(request_about(arm, question, states), settings, arm) as output:
         if isinstance(output, Result):
             require_finite(output)
             output = stream_of_one_part(output)
         yield output
-
-
-def coerce_query_and_states(
-    question: Question | str, states: States | None
-) -> tuple[Question, States]:
-    """Convert a command name to a `Question` and None to `States()`."""
-    query = Question(question) if isinstance(question, str) else question
-    given = States() if states is None else states
-    for what, value, kind in (("question", query, Question), ("states", given, States)):
-        if not isinstance(value, kind):
-            hint = "robolin.answer(arm, Question(…), States(…))"
-            raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
-    return query, given
 
 
 def concat_parts(stream: ResultStream) -> Result:

@@ -15,25 +15,23 @@ from robolin.core.number_parsing import FlagText, number, parse_named_numbers
 from robolin.core.results.result import Result, ResultStream
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk, from_first_row
-from robolin.queries.linear_model_arrays import (
+from robolin.queries.linear_model_answer import (
+    LinearModelSpec,
     LinearModelTask,
     ModelArrays,
+    answer_models,
+    first_row_error,
     model_array,
     model_lines,
     model_point_arrays,
-)
-from robolin.queries.linear_model_runner import LinearModelRunner, answer_models
-from robolin.queries.linear_model_spec import (
-    MODEL_STATE,
-    LinearModelSpec,
     spec_from_question,
     validate_model_options,
 )
 from robolin.queries.poles_answer import pole_lines
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.runner import Runner
 from robolin.queries.states import States
-from robolin.queries.trajectory_runner import open_batch
 
 if TYPE_CHECKING:
     from robolin.control.regulator import Regulator
@@ -50,12 +48,11 @@ def answer_lqr(context: QueryContext) -> Result | ResultStream:
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         regulator = _regulator(context, spec, values)
         model = regulator.model
-        if not task.lines:
-            task.lines.update(model_lines(model))
+        task.found.update(model_lines(model))
         if model.batch:
             return (*_arrays(regulator), *model_point_arrays(model))
         summary = _closed_lines(regulator)
-        task.lines.update(summary)
+        task.found.update(summary)
         context.settings.notify("summary", f"closed loop: {summary['closed loop']}")
         weights = (
             model_array(model, "Q", regulator.Q),
@@ -133,16 +130,18 @@ SAMPLE_TIME_TOLERANCE = 1e-6
 def answer_time_varying(context: QueryContext, spec: LinearModelSpec) -> ResultStream:
     """Compute gains and cost matrices of every row, backwards from the last one."""
     context.emit_arm_notes()
-    motion, source = open_batch(context, MODEL_STATE, "hold")
     task = LinearModelTask(spec, lambda values: model_point_arrays(spec.model(values)))
-    return BackwardPass(context, task, motion, source).stream()
+    return BackwardPass(context, task).stream()
 
 
-class BackwardPass(LinearModelRunner):
+class BackwardPass(Runner):
     """Rows whose results depend on all later rows: models wait in a temporary file."""
 
-    # the time of the first row
-    _first: Any = None
+    def __init__(self, context: QueryContext, task: LinearModelTask) -> None:
+        super().__init__(context, task)
+        self._task = task
+        # the time of the first row
+        self._first: Any = None
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
         from robolin.control.time_varying import tvlqr_blocks
@@ -151,9 +150,9 @@ class BackwardPass(LinearModelRunner):
         models = self._models(points)
         first = next(models, None)
         if first is None:
-            raise RobolinError("the motion has no rows", where=self._motion.file)
+            raise RobolinError("the motion has no rows", where=self._inputs.file)
         question = self._context.question
-        self._task.lines.update(model_lines(first))
+        self._task.found.update(model_lines(first))
         blocks = tvlqr_blocks(
             _prepend(first, models),
             state_weights(question) or None,
@@ -167,13 +166,10 @@ class BackwardPass(LinearModelRunner):
         """Yield the models of the rows in order; append their operating points to `points`."""
         before = None
         for chunk in self.chunks():
+            self.check_states(chunk)
             before = self._require_even(chunk, before)
-            try:
-                model = self._task.spec.model(chunk.columns, self._context.settings.jobs)
-            except UsageError:
-                raise
-            except RobolinError:
-                raise self._first_row_error(chunk) from None
+            with first_row_error(chunk, self._task.arrays):
+                model = self._task.spec.model(chunk.columns, self._settings.jobs)
             if model.basis is not None:
                 raise UsageError(
                     "a motion with closed loops changes its coordinates from row to row",
@@ -193,7 +189,7 @@ class BackwardPass(LinearModelRunner):
             return None
         self._first = chunk.time[0] if self._first is None else self._first
         since = from_first_row(chunk.time, self._source.time_unit, self._first)
-        times = seconds_of(since, self._motion.file)
+        times = seconds_of(since, self._inputs.file)
         steps = np.diff(times if before is None else np.concatenate([[before], times]))
         uneven = np.abs(steps - dt) > SAMPLE_TIME_TOLERANCE * dt
         if uneven.any():

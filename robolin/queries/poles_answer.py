@@ -9,15 +9,16 @@ import numpy as np
 
 from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
-from robolin.queries.linear_model_arrays import (
+from robolin.queries.linear_model_answer import (
     LinearModelTask,
     ModelArrays,
+    answer_models,
     model_array,
     model_lines,
     model_point_arrays,
+    spec_from_question,
+    validate_model_options,
 )
-from robolin.queries.linear_model_runner import answer_models
-from robolin.queries.linear_model_spec import spec_from_question, validate_model_options
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
@@ -40,11 +41,10 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
         model = spec.model(values, context.settings.jobs)
         poles = model.poles()
         reached, seen = model.controllability(), model.observability()
-        if not task.lines:
-            task.lines.update(model_lines(model))
+        task.found.update(model_lines(model))
         if not model.batch:
             summary = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
-            task.lines.update(summary)
+            task.found.update(summary)
             context.settings.notify("summary", summary["stability"])
         both = (_reach_arrays(poles, each) for each in (reached, seen))
         distances, dimensions = zip(*both, strict=True)

@@ -1,8 +1,8 @@
-"""A question about states of a loaded arm, with the settings and callbacks of its evaluation."""
+"""A request while it runs: its arm, its settings and callbacks, and the files it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm
+from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.paths import base_name
@@ -18,15 +18,14 @@ from robolin.io.table_file import FileIndex, TableFile
 from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
 from robolin.queries.option_specs import Verb
 from robolin.queries.question import Question
-from robolin.queries.request import Request, provenance_options, validate_options
-from robolin.queries.states import States
-from robolin.queries.values import Values
+from robolin.queries.request import Request, validate_options
+from robolin.queries.states import NAN, States
 from robolin.queries.verbs import VERBS
 
 # kind ('note', 'warning' or 'summary') and text; the contract also contains summaries
 MessageCallback = Callable[[str, str], None]
 # state of a part of the result, and the part
-ResultCallback = Callable[[Values, Result], None]
+ResultCallback = Callable[[Mapping[str, Floats], Result], None]
 
 
 class Progress(Protocol):
@@ -83,34 +82,39 @@ DEFAULT_SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class QueryContext:
-    """A question about states of an arm while it is evaluated.
+    """A request while it is evaluated on its arm.
 
     opened: open files that the result is read from
     at_end: callbacks to run after the last part of the result
     """
 
     arm: Arm
-    question: Question
-    states: States
+    request: Request
     settings: Settings
     opened: ExitStack = field(default_factory=ExitStack)
     at_end: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def question(self) -> Question:
+        return self.request.question
+
+    @property
+    def states(self) -> States:
+        return self.request.states
 
     @property
     def verb(self) -> Verb:
         return VERBS[self.question.verb]
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Options that the result records: enough to repeat the query."""
-        return provenance_options(self.arm.loaded_with, self.question, self.states)
+    def strict(self) -> bool:
+        """True if warnings about the model and its states are errors."""
+        return bool(self.request.source.texts.get("strict"))
 
     @property
-    def files(self) -> dict[str, str]:
-        """Input files by option."""
-        loaded = self.arm.loaded_with or {}
-        arm = {"arm": loaded["arm"]} if "arm" in loaded else {}
-        return {**arm, **self.states.files, **self.question.files}
+    def skips_bad_rows(self) -> bool:
+        """True if rows without a result become NaN."""
+        return self.states.on_bad_row == NAN
 
     @property
     def rules(self) -> ReadOptions:
@@ -119,6 +123,11 @@ class QueryContext:
         return read_options_from(
             self.arm, self.states.recording if of_states else self.question.asks
         )
+
+    def require_one_stdin(self, *paths: str | None) -> None:
+        """Reject standard input as a trajectory if the arm was read from it."""
+        if self.arm.source == "-" and "-" in paths:
+            raise UsageError("the arm is read from standard input already", where="--trajectory -")
 
     def note(self, *texts: str) -> None:
         """Emit notes."""
@@ -136,7 +145,7 @@ class QueryContext:
 
     def warn_or_raise(self, *texts: str) -> None:
         """Emit warnings; under --strict raise them as errors."""
-        if (self.arm.loaded_with or {}).get("strict"):
+        if self.strict:
             hint = "correct it, or leave out --strict"
             raise_all([RobolinError(text, hint=hint) for text in texts])
         self.warn(*texts)
@@ -154,11 +163,11 @@ class QueryContext:
             arrays=arrays,
             joints=self.arm.joint_names,
             contract={**self.arm.contract, **contract},
-            options=self.options,
+            options=self.request.options,
             inputs={**arm_inputs(self.arm), **(inputs or {})},
             time=time,
             model=self.arm.figures,
-            files=self.files,
+            files=self.request.files,
         )
 
 
@@ -166,25 +175,18 @@ class QueryContext:
 def run_request(
     request: Request, settings: Settings, arm: Arm | None = None
 ) -> Iterator[Result | ResultStream]:
-    """Evaluate a request; `arm` avoids loading the arm again."""
+    """Evaluate a request while its input files are open; then run the final callbacks.
+
+    arm: the arm of the request, if it is loaded already
+    """
     if request.swept is not None:
         from robolin.queries.sweep import run_sweep
 
         yield run_sweep(request, settings)
         return
     arm = arm or request.source.arm()
-    with run_query(arm, request.question, request.states, settings) as answer:
-        yield answer
-
-
-@contextmanager
-def run_query(
-    arm: Arm, question: Question, states: States, settings: Settings
-) -> Iterator[Result | ResultStream]:
-    """Evaluate a question while its input files are open; then run the final callbacks."""
-    require_arm(arm)
-    validate_options(question, states, arm.source)
-    context = QueryContext(arm, question, states, settings)
+    validate_options(request.question, request.states, arm.source)
+    context = QueryContext(arm, request, settings)
     module, _, function = context.verb.answers.partition(":")
     with context.opened:
         yield getattr(import_module(module), function)(context)

@@ -18,9 +18,9 @@ from robolin.core.units import unit_of, units_along
 from robolin.errors import UsageError
 from robolin.io.trajectories.read import read_trajectory
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.batch_source import ArrayRows
 from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
+from robolin.queries.runner import ArrayRows
 from robolin.queries.state_parsing import reject_samples
 from robolin.queries.states import States
 from robolin.queries.values import Values, resolve_single
@@ -130,7 +130,7 @@ def sampled_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
         return _read_states(context, states.trajectory, needs)
     if states.arrays:
         return _array_states(context, needs)
-    motion, given = resolve_single(arm, context.question, states, needs, "zero")
+    motion, given = resolve_single(context, needs, "zero")
     values = motion.values(arm, given, lambda verb, values: {})
     lines = motion.contract_lines()
     return SampledStates({name: values[name] for name in needs}, lines["state"])
@@ -152,8 +152,7 @@ def _random_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
 
 def _read_states(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
     arm = context.arm
-    if path == "-" and arm.source == "-":
-        raise UsageError("the arm is read from standard input already", where="--trajectory -")
+    context.require_one_stdin(path)
     if context.states.carry:
         hint = "columns go along where every row is answered by itself"
         raise UsageError("has no effect here", where="--carry", hint=hint)

@@ -31,7 +31,10 @@ ARM_OPTION = "arm"
 
 @dataclass(frozen=True)
 class ArmSource:
-    """Source of an arm: a path, '-' or a bundled name, and model options as text."""
+    """Source of an arm: a path, '-' or a bundled name, and model options as text.
+
+    path: '' for an arm that was built in memory
+    """
 
     path: str
     texts: Mapping[str, Any] = field(default_factory=dict)
@@ -75,7 +78,7 @@ def _require_prismatic_in_metres(description: Description, texts: Mapping[str, A
 
 @dataclass(frozen=True)
 class Request:
-    """A question about states of an arm source, complete enough to be repeated.
+    """A question about states of an arm: all that determines the result, as plain data.
 
     swept: the model option with several values, for a sweep
     """
@@ -95,24 +98,34 @@ class Request:
     @property
     def files(self) -> dict[str, str]:
         """Input files by option; the arm may also be a bundled name or '-'."""
-        return {ARM_OPTION: self.source.path, **self.states.files, **self.question.files}
+        arm = {ARM_OPTION: self.source.path} if self.source.path else {}
+        return {**arm, **self.states.files, **self.question.files}
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options that the result records."""
-        return provenance_options(
-            {ARM_OPTION: self.source.path, **self.source.texts}, self.question, self.states
-        )
+        """Options that the result records, enough to repeat it: files by their base name."""
+        arm = {ARM_OPTION: PurePath(self.source.path).name} if self.source.path else {}
+        return {**arm, **self.source.texts, **self.question.options, **self.states.options}
 
 
-def provenance_options(
-    loaded_with: Mapping[str, Any] | None, question: Question, states: States
-) -> dict[str, Any]:
-    """Return the options that repeat a query: files by their base name."""
-    arm = dict(loaded_with or {})
-    if ARM_OPTION in arm:
-        arm[ARM_OPTION] = PurePath(arm[ARM_OPTION]).name
-    return {**arm, **question.options, **states.options}
+def request_about(arm: Arm, question: Question | str, states: States | None = None) -> Request:
+    """Create a request about a loaded arm; a command name is a question without options."""
+    from robolin.core.array_checks import require_arm
+
+    query = Question(question) if isinstance(question, str) else question
+    given = States() if states is None else states
+    for what, value, kind in (("question", query, Question), ("states", given, States)):
+        if not isinstance(value, kind):
+            hint = "robolin.answer(arm, Question(…), States(…))"
+            raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
+    require_arm(arm)
+    return Request(source_of(arm), query, given)
+
+
+def source_of(arm: Arm) -> ArmSource:
+    """Source of a loaded arm; its path is '' if the arm cannot be loaded again."""
+    texts = dict(arm.loaded_with or {})
+    return ArmSource(texts.pop(ARM_OPTION, ""), texts)
 
 
 def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:

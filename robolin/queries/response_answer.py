@@ -11,15 +11,17 @@ from robolin.core.arrays import Floats
 from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Array, Result
 from robolin.errors import UsageError
-from robolin.queries.linear_model_arrays import (
+from robolin.queries.linear_model_answer import (
     LinearModelTask,
     ModelArrays,
+    answer_models,
     model_array,
     model_lines,
     model_point_arrays,
+    seconds,
+    spec_from_question,
+    validate_model_options,
 )
-from robolin.queries.linear_model_runner import answer_models
-from robolin.queries.linear_model_spec import seconds, spec_from_question, validate_model_options
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
@@ -38,7 +40,7 @@ def answer_response(context: QueryContext) -> Result:
     task = LinearModelTask(spec, lambda values: arrays(spec.model(values, context.settings.jobs)))
 
     def arrays(model: StateSpace) -> ModelArrays:
-        task.lines.update(model_lines(model))
+        task.found.update(model_lines(model))
         if "frequencies" in context.question.asks:
             own = _by_frequency(context.question, model)
         else:

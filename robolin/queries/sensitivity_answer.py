@@ -45,8 +45,7 @@ def answer_sensitivity(context: QueryContext) -> Result:
     arm, path = context.arm, context.states.trajectory
     assert path is not None, "validated: --trajectory is set"
     others = (context.question.text(name) for name in ("perturb-torque", "cost-slopes"))
-    if arm.source == "-" and "-" in (path, *others):
-        raise UsageError("the arm is read from standard input already", where="--trajectory -")
+    context.require_one_stdin(path, *others)
     motion = _motion(context, path)
     _report_state_warnings(context, motion, display_name(path))
     inputs = {display_name(path): motion.digest}

@@ -43,7 +43,7 @@ class StateMonitor:
         self._ranges.update(q)
         if self._divides:
             self._condition.update(q, location)
-        if (self._context.arm.loaded_with or {}).get("strict"):
+        if self._context.strict:
             # raise before any result of these states is passed on
             first = location(0)
             where = f"{first}: " if first else ""

@@ -8,16 +8,17 @@ from robolin.core.arrays import Floats
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
-from robolin.queries.linear_model_arrays import (
+from robolin.queries.linear_model_answer import (
     LinearModelTask,
     ModelArrays,
+    answer_models,
     matrix_arrays,
     model_lines,
     model_point_arrays,
+    spec_from_question,
     units_line,
+    validate_model_options,
 )
-from robolin.queries.linear_model_runner import answer_models
-from robolin.queries.linear_model_spec import spec_from_question, validate_model_options
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.states import States
@@ -33,10 +34,9 @@ def answer_state_space(context: QueryContext) -> Result | ResultStream:
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = spec.model(values, context.settings.jobs)
-        if not task.lines:
-            names = (*model.states, *model.inputs, *model.outputs)
-            task.lines.update(model_lines(model))
-            task.lines["units by name"] = units_line(model, names)
+        names = (*model.states, *model.inputs, *model.outputs)
+        task.found.update(model_lines(model))
+        task.found["units by name"] = units_line(model, names)
         chosen = (array for array in matrix_arrays(model) if array.name in only)
         return (*chosen, *model_point_arrays(model))
 

@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm
 from robolin.core.number_parsing import FlagText, parse_number, text_of
 from robolin.core.results.result import Array, Result
 from robolin.core.results.sound_arrays import require_finite
 from robolin.core.results.swept_verbs import SWEEP
 from robolin.core.units import FIGURES, joint_units
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.queries.answer import coerce_query_and_states, concat_parts, emit_warning
+from robolin.queries.answer import concat_parts, emit_warning
 from robolin.queries.option_specs import MODEL_OPTIONS, Verb
-from robolin.queries.query_context import MessageCallback, Settings, run_query
+from robolin.queries.query_context import MessageCallback, Settings, run_request
 from robolin.queries.question import Question
-from robolin.queries.request import ARM_OPTION, ArmSource, Request, checked_request, model_texts
+from robolin.queries.request import (
+    ArmSource,
+    Request,
+    checked_request,
+    model_texts,
+    request_about,
+    source_of,
+)
 from robolin.queries.states import States
 from robolin.queries.verbs import VERBS
-
-if TYPE_CHECKING:
-    from robolin.queries.states import States
-
 
 # an option with several values, or its text on the command line
 SweptPayload = tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike] | str
@@ -87,11 +89,11 @@ def sweep(
                [39.2, 14.7],
                [58.9, 24.5]]))
     """
-    require_arm(arm)
-    query, given = coerce_query_and_states(question, states)
+    request = request_about(arm, question, states)
+    query = request.question
     values = dict(zip(SWEPT, (payload, armature, lock, friction_velocity), strict=True))
     source = ArmSource(*_loaded_with(arm, VERBS[query.verb], values))
-    request = checked_request(source, query, given, f"{SWEEP} {query.verb}")
+    request = checked_request(source, query, request.states, f"{SWEEP} {query.verb}")
     return run_sweep(request, Settings(jobs, notify=notify), arm.digest)
 
 
@@ -114,7 +116,8 @@ def run_sweep(request: Request, settings: Settings, digest: str | None = None) -
                 raise RobolinError(
                     "has changed since the arm was loaded", where=arm.source, hint=hint
                 )
-            results.append(_evaluate_one(arm, request, settings, notes[i]))
+            variant = replace(request, source=source, swept=None)
+            results.append(_evaluate_one(variant, settings, arm, notes[i]))
             _require_same_labels(results[0], results[i])
         except RobolinError as error:
             raise_all([with_swept_value(request.swept, i, part) for part in error.parts])
@@ -125,11 +128,11 @@ def run_sweep(request: Request, settings: Settings, digest: str | None = None) -
 
 
 def _evaluate_one(
-    arm: Arm, request: Request, settings: Settings, notes: list[tuple[str, str]]
+    request: Request, settings: Settings, arm: Arm, notes: list[tuple[str, str]]
 ) -> Result:
     """Evaluate one of the values; append its messages to `notes`."""
     collecting = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
-    with run_query(arm, request.question, request.states, collecting) as output:
+    with run_request(request, collecting, arm) as output:
         result = output if isinstance(output, Result) else concat_parts(output)
     require_finite(result)
     return result
@@ -187,9 +190,9 @@ def _common(contracts: Sequence[Mapping[str, object]]) -> dict[str, object]:
 
 def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Path of the arm, and its model options with the swept ones added."""
-    loaded = dict(arm.loaded_with or {ARM_OPTION: "-"})
-    path = loaded.pop(ARM_OPTION)
-    if path == "-":
+    source = source_of(arm)
+    path, loaded = source.path, dict(source.texts)
+    if path in ("", "-"):
         hint = "load it from a file, or by the name of a bundled one"
         raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
     for label, value in values.items():

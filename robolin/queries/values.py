@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import join_and, pluralize
 from robolin.errors import UsageError
 from robolin.queries.joint_values import parse_per_joint
-from robolin.queries.question import Question
 from robolin.queries.request import require_only
 from robolin.queries.state_parsing import (
     ANGULAR,
@@ -23,7 +22,9 @@ from robolin.queries.state_parsing import (
     parse_state_quantity,
 )
 from robolin.queries.states import HOLD_TORQUE, States
-from robolin.queries.verbs import VERBS
+
+if TYPE_CHECKING:
+    from robolin.queries.query_context import QueryContext
 
 Values = Mapping[str, Floats]
 TorqueDefault = Literal["zero", "hold"]
@@ -124,47 +125,42 @@ def possible_quantities(needs: Sequence[str], torque: TorqueDefault) -> tuple[st
 
 
 def resolve_single(
-    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueDefault
+    context: QueryContext, needs: Sequence[str], torque: TorqueDefault
 ) -> tuple[StateInputs, dict[str, Floats]]:
     """Resolve one state; return its inputs and the given values, each of shape (n,)."""
+    arm, states = context.arm, context.states
     require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque to be computed does not count as given
-    names = [name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE)]
+    names = tuple(name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE))
     given = {name: np.array(parse_state_quantity(states, arm, name)) for name in names}
-    from_quaternion = tuple(joints_by_quaternion(states, arm))
-    changes = _changes(arm, question)
-    return StateInputs(
-        tuple(needs), tuple(names), hold, changes, from_quaternion=from_quaternion
-    ), given
+    quaternions, changes = tuple(joints_by_quaternion(states, arm)), _changes(context)
+    return StateInputs(tuple(needs), names, hold, changes, from_quaternion=quaternions), given
 
 
 def resolve_batch(
-    arm: Arm,
-    question: Question,
+    context: QueryContext,
     needs: Sequence[str],
     torque: TorqueDefault,
     columns: Sequence[str],
     file: str,
-    derived: Sequence[str] = (),
+    derived: Sequence[str],
 ) -> StateInputs:
     """Resolve the inputs of a trajectory's columns or of arrays with rows."""
     decided = "tau" in columns and "qdd" not in needs
     given = tuple(name for name in columns if name != "qdd" or not decided)
     hold = "tau" in needs and torque == "hold"
     derivatives = tuple(name for name in derived if name in given)
-    return StateInputs(
-        tuple(needs), given, hold, _changes(arm, question), file, derived=derivatives
-    )
+    return StateInputs(tuple(needs), given, hold, _changes(context), file, derived=derivatives)
 
 
-def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
-    texts = question.texts("perturb")
+def _changes(context: QueryContext) -> dict[str, Floats]:
+    texts = context.question.texts("perturb")
     if not texts:
         return {}
-    keys = VERBS[question.verb].perturb
-    return {name: np.array(change) for name, change in perturbations(arm, texts, keys).items()}
+    changes = perturbations(context.arm, texts, context.verb.perturb)
+    return {name: np.array(change) for name, change in changes.items()}
 
 
 def complete_operating_point(values: Values, run: Run) -> Values:

@@ -15,7 +15,8 @@ from robolin.checking.outcome import CheckOutcome, compared_lines, github, junit
 from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored
-from robolin.queries.query_context import Settings, run_query
+from robolin.queries.query_context import Settings, run_request
+from robolin.queries.request import request_about
 
 JOINTS = ("shoulder", "elbow")
 EXACT = Tolerances({})
@@ -380,7 +381,7 @@ def test_an_inverse_of_the_former_algorithm_is_the_same(tmp_path: Path) -> None:
     """A stored 𝓜⁻¹ is compared with the algorithm that computed it; other changes still differ."""
     path, arm = tmp_path / "inverse.npz", robolin.load("panda")
     question, states = robolin.Question("mass-matrix", inverse=True), robolin.States(q=[0.3] * 7)
-    with run_query(arm, question, states, Settings(former=True)) as former:
+    with run_request(request_about(arm, question, states), Settings(former=True), arm) as former:
         assert isinstance(former, Result)
         robolin.record(former, path)
     now = robolin.answer(arm, question, states)

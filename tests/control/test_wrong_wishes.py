@@ -241,7 +241,7 @@ def test_many_rows_without_an_answer_are_found_in_few_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rows that a passive joint cannot hold are told apart at once, not one by one."""
-    from robolin.queries.linear_model_spec import LinearModelSpec
+    from robolin.queries.linear_model_answer import LinearModelSpec
 
     looks = []
     ask = LinearModelSpec.model

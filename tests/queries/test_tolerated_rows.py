@@ -11,8 +11,8 @@ import pytest
 
 from robolin.core.results.result import Array
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.linear_model_arrays import LinearModelTask, ModelArrays, Values
-from robolin.queries.linear_model_runner import solve_valid_rows
+from robolin.queries.linear_model_answer import LinearModelTask, ModelArrays, solve_valid_rows
+from robolin.queries.values import Values
 
 ROWS = 7
 
