@@ -35,13 +35,62 @@ EntryKind = Literal[
     "revolute",
     "continuous",
     "prismatic",
-    "fixed",
     "floating",
     "planar",
     "spherical",
+    "fixed",
     "universal",
     "cylindrical",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class JointPart:
+    """One of the two single-DoF joints of a joint pair."""
+
+    coordinate: str
+    rotary: bool
+    axis: str = "axis"
+
+
+@dataclass(frozen=True, slots=True)
+class JointType:
+    """Properties of a joint type that readers and checks use.
+
+    rotary: positions, limits and offsets are angles
+    axes:   keys of its axes in a file
+    parts:  for a joint pair, its two joints from the inner one outward
+    motion: motion of a joint without an axis
+    """
+
+    rotary: bool = False
+    axes: tuple[str, ...] = ("axis",)
+    parts: tuple[JointPart, ...] = ()
+    motion: str = ""
+
+    @property
+    def two_units(self) -> bool:
+        """True for a joint with one coordinate in m and one in rad."""
+        return len({part.rotary for part in self.parts}) > 1
+
+
+JOINT_TYPES: dict[EntryKind, JointType] = {
+    "revolute": JointType(rotary=True),
+    "continuous": JointType(rotary=True),
+    "prismatic": JointType(),
+    "floating": JointType(axes=(), motion="moves along and about all axes"),
+    "planar": JointType(),
+    "spherical": JointType(axes=(), motion="turns about all axes"),
+    "fixed": JointType(axes=(), motion="does not move"),
+    "universal": JointType(
+        rotary=True,
+        axes=("axis", "axis2"),
+        parts=(JointPart("axis", rotary=True), JointPart("axis2", rotary=True, axis="axis2")),
+    ),
+    "cylindrical": JointType(
+        parts=(JointPart("slide", rotary=False), JointPart("turn", rotary=True))
+    ),
+}
 
 MOST_OF_A_KIND = 200
 # kinds of ignored elements that are listed; a file with more is not written by hand
@@ -107,7 +156,7 @@ UNREAD: Vector3 = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class JointEntry:
-    """A joint as written; `axis`, and `axis2` of a universal one, may have any length."""
+    """A joint as written; `axis` and `axis2` may have any length."""
 
     name: str
     kind: EntryKind

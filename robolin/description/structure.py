@@ -11,7 +11,15 @@ from dataclasses import replace
 from robolin.core.arm import HERE, Limits, Vector3
 from robolin.core.rotations import unit, without_direction
 from robolin.core.text import did_you_mean, quote_list
-from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry, SourceLocation
+from robolin.description.model import (
+    JOINT_TYPES,
+    EntryKind,
+    Finding,
+    JointEntry,
+    JointPart,
+    LinkEntry,
+    SourceLocation,
+)
 from robolin.description.tree import coordinate_names, group_kind
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
@@ -202,7 +210,7 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
 def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
     by_name = {joint.name: joint for joint in joints if joint.name}
     # mimic rules may name single coordinates of a universal or cylindrical joint
-    pairs = [joint for joint in by_name.values() if joint.kind in PAIR_PARTS]
+    pairs = [joint for joint in by_name.values() if JOINT_TYPES[joint.kind].parts]
     by_name |= {part.name: part for joint in pairs for part in split_pair(joint)}
     for joint in joints:
         if joint.mimic and joint.mimic.leader:
@@ -224,7 +232,7 @@ def _leader_findings(
 ) -> Iterator[Finding]:
     """Errors in the leader of a mimic joint."""
     place = joint.at("mimic")
-    if joint.kind not in ONE_NUMBER and joint.kind not in PAIR_PARTS:
+    if joint.kind not in ONE_NUMBER and not JOINT_TYPES[joint.kind].parts:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader}'"
         hint = "only a revolute, continuous or prismatic joint can follow another"
         yield Finding("mimic-fixed", "error", place, message, hint)
@@ -240,10 +248,10 @@ def _leader_findings(
         others = [name for name in by_name if name != joint.name]
         hint = did_you_mean(leader, others) or "there is no other joint to follow"
         yield Finding("mimic-unknown", "error", place, message, hint)
-    elif joint.kind in PAIR_PARTS:
+    elif JOINT_TYPES[joint.kind].parts:
         yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
-        parts = quote_list([f"{leader}:{part}" for part in PAIR_PARTS.get(kind, ())])
+        parts = quote_list([f"{leader}:{part.coordinate}" for part in JOINT_TYPES[kind].parts])
         why = f"a {kind} joint: there is no single position to follow"
         yield _nothing_to_follow(joint, why, f"mimic one of {parts}" if parts else "")
 
@@ -270,31 +278,25 @@ def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader.name}', which is not"
         hint = f"a {joint.kind} joint can follow another one of its kind, freedom by freedom"
         yield Finding("mimic-fixed", "error", place, message, hint)
-    elif joint.kind == "cylindrical" and joint.mimic and joint.mimic.offset:
+    elif JOINT_TYPES[joint.kind].two_units and joint.mimic and joint.mimic.offset:
         message = f"joint '{joint.name}' slides and turns, and one offset cannot be in m and in rad"
         yield Finding("mimic-fixed", "error", place, message, "leave the offset out")
 
-
-# the two coordinates of each type, from the inner joint outward
-PAIR_PARTS: Mapping[str, tuple[str, str]] = {
-    "universal": ("axis", "axis2"),
-    "cylindrical": ("slide", "turn"),
-}
 
 # squared sine of the angle between two axes below which they count as parallel
 PARALLEL = 1e-12
 
 
 def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
-    """Universal joints with parallel axes, whose two coordinates would be redundant."""
+    """Pairs of revolute joints with parallel axes, whose two coordinates would be redundant."""
     for joint in joints:
-        if joint.kind == "universal":
+        if JOINT_TYPES[joint.kind].parts and JOINT_TYPES[joint.kind].rotary:
             if without_direction(joint.axis) or without_direction(joint.axis2):
                 continue
             a, b = unit(joint.axis), unit(joint.axis2)
             if 1.0 - _dot(a, b) ** 2 <= PARALLEL:
                 message = f"joint '{joint.name}': axis2 is along axis"
-                hint = "a universal joint turns about two axes across each other"
+                hint = f"a {joint.kind} joint turns about two axes across each other"
                 if "axis2" not in joint.places:
                     hint += "; give axis2, which is 0 1 0 where a file leaves it out"
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)
@@ -304,7 +306,7 @@ def split_joint_pairs(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], li
     """The virtual links, and all joints with universal and cylindrical ones split in two."""
     frames, every = [], []
     for joint in joints:
-        if joint.kind not in PAIR_PARTS:
+        if not JOINT_TYPES[joint.kind].parts:
             every.append(joint)
             continue
         middle = f"{joint.child}@{joint.name}"
@@ -318,21 +320,26 @@ def split_joint_pairs(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], li
 
 
 def split_pair(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
-    """Split a universal or cylindrical joint in two; each part mimics its counterpart, if any."""
-    first, second = (_named(joint, part) for part in PAIR_PARTS[joint.kind])
-    turning: EntryKind = "continuous" if joint.limits.lower is None else "revolute"
-    if joint.kind == "universal":
-        return replace(first, kind=turning), replace(second, kind=turning, axis=joint.axis2)
-    # one number cannot limit both metres and radians
-    slide, turn = (replace(part, limits=Limits()) for part in (first, second))
-    return replace(slide, kind="prismatic"), replace(turn, kind="continuous")
+    """Split a joint pair in two; each part mimics its counterpart, if any."""
+    first, second = JOINT_TYPES[joint.kind].parts
+    return _part(joint, first), _part(joint, second)
 
 
-def _named(joint: JointEntry, part: str) -> JointEntry:
+def _part(joint: JointEntry, part: JointPart) -> JointEntry:
     mimic = joint.mimic
     if mimic is not None:
-        mimic = replace(mimic, leader=f"{mimic.leader}:{part}")
-    return replace(joint, name=f"{joint.name}:{part}", mimic=mimic)
+        mimic = replace(mimic, leader=f"{mimic.leader}:{part.coordinate}")
+    # one number cannot limit both metres and radians
+    limits = Limits() if JOINT_TYPES[joint.kind].two_units else joint.limits
+    turning: EntryKind = "continuous" if limits.lower is None else "revolute"
+    return replace(
+        joint,
+        name=f"{joint.name}:{part.coordinate}",
+        kind=turning if part.rotary else "prismatic",
+        axis=joint.axis2 if part.axis == "axis2" else joint.axis,
+        limits=limits,
+        mimic=mimic,
+    )
 
 
 def _dot(a: Vector3, b: Vector3) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import cos, hypot, sin
+from typing import cast
 
 from robolin.core.arm import (
     GROUP_FREEDOMS,
@@ -107,8 +108,7 @@ def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
 
 def group_kind(joint: JointEntry) -> GroupKind | None:
     """The type of a multi-DoF joint, None for a single-DoF joint."""
-    kind = joint.kind
-    return kind if kind == "floating" or kind == "planar" or kind == "spherical" else None
+    return cast(GroupKind, joint.kind) if joint.kind in GROUP_FREEDOMS else None
 
 
 def coordinate_names(joint: JointEntry) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import chain
-from typing import get_args
 
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.core.rotations import rotation_from_rpy, turned_rotary, without_direction
 from robolin.core.text import did_you_mean
 from robolin.description.model import (
+    JOINT_TYPES,
     UNREAD,
     Description,
     EntryKind,
@@ -27,12 +27,7 @@ from robolin.description.model import (
     limit_findings,
     sorted_counts,
 )
-from robolin.description.structure import (
-    PAIR_PARTS,
-    check_structure,
-    parallel_axes,
-    split_joint_pairs,
-)
+from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
 from robolin.description.urdf.transmissions import read_transmissions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
@@ -47,14 +42,6 @@ from robolin.description.urdf.urdf_fields import (
 )
 from robolin.description.xml_tree import Element, parse_xml
 
-URDF_KINDS: dict[str, EntryKind] = {
-    **{kind: kind for kind in get_args(EntryKind)},
-    "ball": "spherical",
-}
-# elements without meaning for a joint type
-USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
-USELESS["spherical"] = USELESS["floating"]
-USELESS["cylindrical"] = ("limit",)
 # names in a description for children of <inertial>
 BODY_PARTS = {"origin": "com"}
 JOINT_PARTS = ("parent", "child", "origin", "axis", "axis2", "limit", "dynamics", "mimic")
@@ -107,7 +94,7 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
     root, findings = check_structure(links, joints, notes.at(robot))
     notes.findings += findings
     frames: list[LinkEntry] = []
-    if any(joint.kind in PAIR_PARTS for joint in joints):
+    if any(JOINT_TYPES[joint.kind].parts for joint in joints):
         notes.findings += parallel_axes(joints)
         frames, joints = split_joint_pairs(joints)
     return Description(
@@ -217,8 +204,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
     kind = _kind(element, owner, notes)
     parts = children(element, owner, JOINT_PARTS, notes)
     places: dict[str, SourceLocation] = {tag: notes.at(part) for tag, part in parts.items()}
-    useless = USELESS.get(kind, ()) if kind == "universal" else (*USELESS.get(kind, ()), "axis2")
-    for tag in [tag for tag in useless if tag in parts]:
+    for tag in [tag for tag in _useless(kind) if tag in parts]:
         notes.ignore(f"{tag} of a {kind} joint")
         del parts[tag]
     if element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
@@ -245,13 +231,23 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
 def _kind(element: Element, owner: str, notes: Notes) -> EntryKind:
     """The joint's type; after an error, revolute, which avoids further findings."""
     text = element.attributes.get("type")
+    kinds: dict[str, EntryKind] = {**{kind: kind for kind in JOINT_TYPES}, "ball": "spherical"}
     if text is None:
-        hint = "one of " + ", ".join(URDF_KINDS)
+        hint = "one of " + ", ".join(kinds)
         notes.error("missing-attribute", element, f"{owner} has no type", hint)
-    elif text not in URDF_KINDS:
+    elif text not in kinds:
         message = f"{owner} has an unknown type {shown(text)}"
-        notes.error("unknown-joint-type", element, message, did_you_mean(text.lower(), URDF_KINDS))
-    return URDF_KINDS.get(text or "", "revolute")
+        notes.error("unknown-joint-type", element, message, did_you_mean(text.lower(), kinds))
+    return kinds.get(text or "", "revolute")
+
+
+def _useless(kind: EntryKind) -> tuple[str, ...]:
+    """Elements without meaning for a joint type."""
+    if kind == "fixed":
+        return ("axis", "limit", "dynamics", "mimic", "axis2")
+    joint_type = JOINT_TYPES[kind]
+    axes = (key for key in ("axis", "axis2") if key not in joint_type.axes)
+    return (*(("limit",) if joint_type.two_units else ()), *axes)
 
 
 def _end(end: str, parts: dict[str, Element], joint: Element, owner: str, notes: Notes) -> str:

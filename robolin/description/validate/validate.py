@@ -15,6 +15,7 @@ from robolin.description.building.contract import repr_number
 from robolin.description.building.selection import spring_of_several
 from robolin.description.finding_ids import finding
 from robolin.description.model import (
+    JOINT_TYPES,
     Description,
     Finding,
     JointEntry,
@@ -77,7 +78,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
     if joint.kind == "fixed":
         return
     length = hypot(*joint.axis)
-    if joint.kind not in ("floating", "spherical") and abs(length - 1.0) > AXIS_TOLERANCE:
+    if JOINT_TYPES[joint.kind].axes and abs(length - 1.0) > AXIS_TOLERANCE:
         message = f"joint '{joint.name}': the axis has length {length:.6g}"
         hint = f"it is used as {', '.join(f'{x / length:.6g}' for x in joint.axis)}; write it so"
         yield finding("axis-not-unit", joint.at("axis"), message, hint)

@@ -28,6 +28,7 @@ from robolin.core.arm import Inertia, Vector3
 from robolin.core.rotations import without_direction
 from robolin.core.text import closest_match
 from robolin.description.model import (
+    JOINT_TYPES,
     UNREAD,
     Description,
     EntryKind,
@@ -42,9 +43,7 @@ from robolin.description.structure import check_structure, parallel_axes, split_
 from robolin.description.yaml.dh import DH_KEYS, read_table
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number, shaped_inertia
 from robolin.description.yaml.yaml_joint import (
-    JOINT_KINDS,
     MOTION_KEYS,
-    TWO_FREEDOM_KINDS,
     YamlJoints,
     check_loops,
     pose_of,
@@ -125,24 +124,24 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
 def _joint(fields: Fields) -> JointEntry:
     """Name, type, links, origin and axis of a joint."""
     fields.need("name", "type", "parent", "child")
-    kind = fields.choice("type", (*JOINT_KINDS, *TWO_FREEDOM_KINDS), "unknown-joint-type")
+    written = fields.choice("type", tuple(JOINT_TYPES), "unknown-joint-type")
+    kind = cast(EntryKind, written or "revolute")
+    axes = JOINT_TYPES[kind].axes
     return JointEntry(
         name=fields.text("name"),
-        kind=cast(EntryKind, kind or "revolute"),
+        kind=kind,
         parent=fields.text("parent"),
         child=fields.text("child"),
         place=fields.node.place,
         pose=pose_of(fields),
-        axis=_axis(fields, kind),
-        axis2=_axis(fields, kind, "axis2") if kind == "universal" else (0.0, 1.0, 0.0),
+        axis=_axis(fields, written) if "axis" in axes else (1.0, 0.0, 0.0),
+        axis2=_axis(fields, written, "axis2") if "axis2" in axes else (0.0, 1.0, 0.0),
         places={key: fields.place(key) for key in ("parent", "child", "axis", "axis2", "origin")},
     )
 
 
 def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
-    """The axis; required for moving joints, and checked unless the joint type has none."""
-    if kind in ("fixed", "floating", "spherical"):
-        return (1.0, 0.0, 0.0)
+    """An axis, which the joint type requires."""
     if kind:
         fields.need(key, hint=f"the direction it turns about or slides along: {key}: [0, 0, 1]")
     axis = fields.vector(key, default=UNREAD)

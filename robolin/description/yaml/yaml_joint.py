@@ -11,6 +11,8 @@ from robolin.core.arm import HERE, NO_TURN, Limits, LoopKind, Mimic, Pose, effor
 from robolin.core.rotations import rotation_from_rpy
 from robolin.core.text import did_you_mean
 from robolin.description.model import (
+    JOINT_TYPES,
+    EntryKind,
     Finding,
     JointEntry,
     LinkEntry,
@@ -20,9 +22,6 @@ from robolin.description.model import (
 )
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
 
-JOINT_KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
-TWO_FREEDOM_KINDS = ("universal", "cylindrical")
-TURNING_KINDS = ("revolute", "continuous", "universal")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
@@ -57,13 +56,14 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
     if joint.kind == "fixed":
         _ignore_keys(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
         return joint
-    if joint.kind == "floating":
-        _ignore_keys(fields, ("axis",), "a floating joint moves along and about all axes", written)
-    if joint.kind == "spherical":
-        _ignore_keys(fields, ("axis",), "a spherical joint turns about all axes", written)
-    if joint.kind != "universal":
-        _ignore_keys(fields, ("axis2",), "only a universal joint has a second axis", written)
-    if joint.kind == "cylindrical":
+    joint_type = JOINT_TYPES[joint.kind]
+    if not joint_type.axes:
+        _ignore_keys(fields, ("axis",), f"a {joint.kind} joint {joint_type.motion}", written)
+    if "axis2" not in joint_type.axes:
+        kinds = [kind for kind, other in JOINT_TYPES.items() if "axis2" in other.axes]
+        why = f"only a {' or '.join(kinds)} joint has a second axis"
+        _ignore_keys(fields, ("axis2",), why, written)
+    if joint_type.two_units:
         why = "one number cannot limit both metres and radians"
         _ignore_keys(fields, ("limits",), why, written)
     if fields.has("mimic"):
@@ -75,7 +75,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         damping=fields.number("damping"),
         **_friction(fields),
         armature=_armature(fields),
-        mimic=_mimic(fields, joint.kind in TURNING_KINDS),
+        mimic=_mimic(fields, joint_type.rotary),
         actuated=fields.has("mimic") or fields.truth("actuated", True),
         stiffness=fields.number("stiffness"),
         rest=_rest(fields, joint.kind, written),
@@ -83,11 +83,11 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
     )
 
 
-def _limits(fields: Fields, kind: str, written: YamlJoints) -> Limits:
+def _limits(fields: Fields, kind: EntryKind, written: YamlJoints) -> Limits:
     limits = fields.fields("limits", LIMIT_KEYS)
     if limits is None:
         return Limits()
-    turns = kind in TURNING_KINDS
+    turns = JOINT_TYPES[kind].rotary
     lower, upper, velocity = (limits.maybe_number(key, angle=turns) for key in LIMIT_KEYS[:3])
     effort, effort_lower = _effort(limits)
     if kind == "continuous":
@@ -150,13 +150,13 @@ def _armature(fields: Fields) -> float:
     return felt
 
 
-def _rest(fields: Fields, kind: str, written: YamlJoints) -> float:
+def _rest(fields: Fields, kind: EntryKind, written: YamlJoints) -> float:
     """The rest position of the spring."""
-    rest = fields.number("rest", angle=kind in TURNING_KINDS)
+    rest = fields.number("rest", angle=JOINT_TYPES[kind].rotary)
     if not fields.has("stiffness"):
         _ignore_keys(fields, ("rest",), "a joint without stiffness has no spring", written)
         return 0.0
-    if rest and kind == "cylindrical":
+    if rest and JOINT_TYPES[kind].two_units:
         message = f"{fields.what} slides and turns, and one rest position cannot be in m and in rad"
         hint = "leave out rest, or write the joint as a prismatic and a revolute one"
         fields.error("rest-of-two-units", fields.place("rest"), message, hint)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from robolin.description.model import JOINT_TYPES
 from robolin.description.yaml.dh import CONVENTIONS, DH_KEYS, DH_KINDS, ROW_KEYS, TOOL_KEYS
 from robolin.description.yaml.yaml_arm import ARM_KEYS, JOINT_KEYS, LINK_KEYS, MOMENT_KEYS
 from robolin.description.yaml.yaml_fields import CYLINDER_KEYS, SHAPE_KEYS
 from robolin.description.yaml.yaml_joint import (
     END_KEYS,
     FRICTION_KEYS,
-    JOINT_KINDS,
     LIMIT_KEYS,
     LOOP_KEYS,
     LOOP_KINDS,
     MIMIC_KEYS,
     ORIGIN_KEYS,
-    TWO_FREEDOM_KINDS,
 )
 
 Schema = dict[str, Any]
@@ -74,7 +73,7 @@ def yaml_schema() -> Schema:
         "origin": origin,
     }
     kinds, row_kinds = (
-        {"type": {"enum": [*JOINT_KINDS, *TWO_FREEDOM_KINDS]}},
+        {"type": {"enum": [*JOINT_TYPES]}},
         {"type": {"enum": [*DH_KINDS]}},
     )
     joint = _mapping(JOINT_KEYS, ("name", "type", "parent", "child"), {**motion, **kinds})
