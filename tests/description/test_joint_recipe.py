@@ -9,8 +9,8 @@ import pytest
 
 import robolin
 from robolin.description.model import JOINT_TYPES, JointPart, JointType
-from tests.cli.command import run_ok
 from tests.cli.command import robolin as command_line
+from tests.cli.command import run_ok
 
 # the entry in robolin/description/model.py: translation along `axis`, then rotation about `axis2`
 PIN_SLOT = JointType(
