@@ -1,6 +1,6 @@
 """Table of file formats: the capabilities of each, and the functions that implement them.
 
-A new format is a folder with its functions and one entry here.  Functions are named by module,
+A new format is a module with its functions and one entry here.  Functions are named by module,
 so that the table can be read without importing any of them.
 """
 

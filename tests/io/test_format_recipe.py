@@ -1,4 +1,4 @@
-"""A new file format is one module with its functions and one entry in the table of formats."""
+"""The recipe for a file format in docs/extending.md: one module and one entry in the table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from robolin.io.table_file import (
 from robolin.io.trajectories.read import read_trajectory
 from tests.cli.command import robolin, run_ok
 
-# --- contents of a new folder robolin/io/fmt/
+# --- robolin/io/formats/fmt.py
 
 
 def write_fmt(result: ResultStream, path: str | Path) -> None:
@@ -73,7 +73,7 @@ def fmt_table(source: TableSource) -> TableFile:
     return TableFile(names, blocks, size, lambda: size, digest, lambda _: False)
 
 
-# --- and the entry in the table
+# --- robolin/io/format_table.py
 
 
 @pytest.fixture(autouse=True)
