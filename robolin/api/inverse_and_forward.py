@@ -12,9 +12,8 @@ from robolin.core.choices import LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.dispatch import evaluate_arm
 from robolin.evaluation.evaluate import Engine, RunOptions
-from robolin.evaluation.methods import Method
+from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
 from robolin.evaluation.prescribed_joints import (
-    METHOD_NOT_SELECTABLE,
     JointsNamed,
     prescribed_accelerations,
     prescribed_joints,
@@ -146,7 +145,7 @@ def prescribed_values(
         raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
     if options.get("method", "auto") != "auto" or options.get("loop_method") is not None:
         raise UsageError(
-            "cannot go together with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
+            "cannot be used with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
         )
     require_same_rows({**values, "qdd": qdd})
     driven = prescribed_joints(arm, prescribe)

@@ -26,6 +26,7 @@ from robolin.io.provenance_writer import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS
 from robolin.io.trajectories.row_slice import RowSlice
+from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import Request
 from robolin.queries.state_parsing import require_nan_support, rules_of_file
 from robolin.version import __version__
@@ -140,8 +141,8 @@ def require_divisible(inquiry: Request, division: Division) -> None:
         # a row then depends on its neighbours, which may be in another part
         together = "differentiate"
     if division.part_rows is not None and together:
-        hint = f"--{together} answers for all rows of a recording at once"
-        raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
+        hint = f"--{together} needs all rows of a recording at once"
+        raise conflict("part-rows", EXCLUDES, [together], hint)
     if division.form is not None:
         require_nan_support(inquiry.states, division.form)
 

@@ -31,10 +31,10 @@ from robolin.io.format_table import FORMATS, format_of
 from robolin.io.paths import require_output_is_no_input, require_target, split_part
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored, require_holdable
+from robolin.queries.option_specs import STATES_OPTION
 from robolin.queries.query_context import DEFAULT_SETTINGS, MessageCallback, Settings, run_request
 from robolin.queries.request import ARM_OPTION, Request
 from robolin.queries.state_parsing import require_nan_support
-from robolin.queries.states import STATES_OPTION
 from robolin.queries.verbs import answering_verb
 
 if TYPE_CHECKING:

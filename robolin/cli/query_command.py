@@ -79,7 +79,7 @@ def _require_none(flags: Mapping[str, Any]) -> None:
     for name, value in flags.items():
         if value:
             hint = "ask for one recording, or leave it out"
-            raise UsageError("goes with one recording and one result", where=f"--{name}", hint=hint)
+            raise UsageError("cannot be used with several recordings", where=f"--{name}", hint=hint)
 
 
 def _respond_to_many(ctx: click.Context, many: RecordingSet) -> None:
@@ -101,7 +101,7 @@ def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
     verb, options = verb or ctx.command.name or "", explicit_options(ctx)
     if recording_set(ctx) is not None:
         hint = "name one file"
-        raise UsageError("goes with one recording and one result", where="--trajectory", hint=hint)
+        raise UsageError("several recordings, and one result", where="--trajectory", hint=hint)
     if isinstance(given := options.get("trajectory"), tuple):
         (options["trajectory"],) = given
     inquiry = request_from_options(verb, validated_path(ctx.params["arm"]), options)

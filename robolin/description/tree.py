@@ -159,7 +159,7 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
     floating: the option that requests a floating base, if set
     """
     if floating is not None and kind in GROUP_FREEDOMS and kind != "floating":
-        message = f"{kind!r} cannot go together with {floating}"
+        message = f"{kind!r} cannot be used with {floating}"
         raise UsageError(message, where=option, hint=f"leave out {floating}")
     for known in GROUP_FREEDOMS:
         if kind in (None, known):

@@ -32,6 +32,12 @@ Method = Literal[
 ]
 METHODS: tuple[str, ...] = get_args(Method)
 
+# hint: no method can be selected with prescribed joints
+METHOD_NOT_SELECTABLE = (
+    "where joints move as prescribed, the arm decides: elimination if joints follow others, "
+    "else recursions"
+)
+
 # the four recursions for forward dynamics, by the letters they have in their paper
 METHOD_ALIASES: Mapping[str, str] = {
     "a": "bias-free",

@@ -12,6 +12,7 @@ from robolin.core.arrays import Floats, JointValues
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
+from robolin.evaluation.methods import METHOD_NOT_SELECTABLE
 
 JointsNamed = str | Sequence[str]
 
@@ -21,11 +22,6 @@ PRESCRIBED_VARIANT: Mapping[str, str] = {
     for name, each in ALGORITHMS.items()
     if "prescribed" in each.needs and not each.verb
 }
-# hint: no method can be selected with prescribed joints
-METHOD_NOT_SELECTABLE = (
-    "where joints move as prescribed, the arm decides: elimination if joints follow others, "
-    "else recursions"
-)
 
 
 def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") -> Floats:
@@ -78,7 +74,7 @@ def require_prescribed_of_use(
         raise UsageError(f"changes nothing about {quote_list(verbs)}", where="prescribe", hint=hint)
     if method != "auto":
         raise UsageError(
-            "cannot go together with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
+            "cannot be used with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
         )
 
 

@@ -13,12 +13,10 @@ from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.errors import UsageError
 from robolin.evaluation.dispatch import Batch, evaluate_arm
 from robolin.evaluation.evaluate import FEW_STATES, KINEMATIC, RunOptions
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
-    METHOD_NOT_SELECTABLE,
     prescribed_joints,
     prescribed_line,
     require_prescribed_inputs,
@@ -121,13 +119,6 @@ def _prescribed(context: QueryContext) -> Floats | None:
     text = context.question.text("prescribe")
     if text is None:
         return None
-    for label, hint in (
-        ("method", METHOD_NOT_SELECTABLE),
-        ("perturb", "multiply the matrices by the change"),
-    ):
-        if label in context.question.asks:
-            message = "cannot go together with --prescribe"
-            raise UsageError(message, where=f"--{label}", hint=hint)
     return prescribed_joints(context.arm, text, "--prescribe")
 
 

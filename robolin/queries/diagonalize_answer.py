@@ -11,13 +11,9 @@ from robolin.core.arm import Arm
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.units import unit_of
-from robolin.errors import UsageError
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.query_context import QueryContext
-from robolin.queries.question import Question
 from robolin.queries.regressor_answer import SampledStates, sampled_states
-from robolin.queries.state_parsing import reject_samples
-from robolin.queries.states import States
 
 
 def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
@@ -29,27 +25,6 @@ def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
     if question.asked("unnormalized"):
         name = f"{name}-unnormalized"
     return answer_by_algorithms(context, AlgorithmQuery((name,), divides=True))
-
-
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject options without effect, and an inverse transform without velocities."""
-    if question.asked("curvature"):
-        for name in ("unnormalized", "inverse-transform"):
-            if question.asked(name):
-                message = f"cannot go together with --{name}"
-                hint = "curvature concerns all configurations, not one state's coordinates"
-                raise UsageError(message, where="--curvature", hint=hint)
-        return
-    reject_samples(states, "--curvature")
-    if question.asked("symbols"):
-        raise UsageError("has no effect here", where="--symbols", hint="it goes with --curvature")
-    velocity = "xi" if question.asked("unnormalized") else "nu"
-    if question.asked("inverse-transform") and velocity not in states.values:
-        raise UsageError(
-            f"needs the velocities it starts from: --{velocity}",
-            where="--inverse-transform",
-            hint=f"for example --{velocity} 0.1,0.2 on an arm with two joints",
-        )
 
 
 def answer_curvature(context: QueryContext) -> Result:

@@ -9,13 +9,11 @@ from robolin.api.frame_kinematics import DIRECTIONS, require_mass
 from robolin.core.arm import Arm, with_load_options
 from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream
-from robolin.errors import UsageError
 from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.named_arrays import named_arrays
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.states import States
 from robolin.queries.values import Values
 
 _AXES = {"world": "world", "frame": "the frame's own"}
@@ -40,14 +38,6 @@ def note_frame(context: QueryContext, arm: Arm, named: str | None) -> None:
     """Note the default frame's name, since the columns of a file do not contain it."""
     if not named and arm.tip is not None:
         context.note(f"{arm.name}: the frame is '{arm.tip.name}'")
-
-
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject derivatives in frame axes: only those in world axes are available."""
-    if question.asked("derivatives") and _reference(question) == "frame":
-        hint = "leave out --reference: derivatives are those of vectors in world axes"
-        where = "--derivatives"
-        raise UsageError("cannot go together with --reference frame", where=where, hint=hint)
 
 
 def _reference(question: Question) -> str:

@@ -23,7 +23,6 @@ from robolin.queries.named_arrays import nan_rows, operating_point_arrays
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.runner import located_error, run_function
-from robolin.queries.states import States
 from robolin.queries.values import POINT, StateInputs, TorqueDefault, Values
 
 if TYPE_CHECKING:
@@ -113,27 +112,6 @@ def spec_from_question(arm: Arm, question: Question) -> LinearModelSpec:
         _names(question, "keep") or (),
         loops,
     )
-
-
-def validate_model_options(question: Question, states: States) -> None:
-    """Reject contradictory options of a linear model."""
-    if "actuated" in question.asks and "passive" in question.asks:
-        hint = "name the joints with a motor, or those without one"
-        raise UsageError("cannot go together with --passive", where="--actuated", hint=hint)
-    for name, required in (("keep", "trim"), ("discretize", "dt")):
-        if name in question.asks and required not in question.asks:
-            raise UsageError(
-                "has no effect here", where=f"--{name}", hint=f"it is for --{required}"
-            )
-    if question.asked("trim"):
-        for name in ("qd", "qdd", "tau"):
-            if name in states.values:
-                hint = "an arm in equilibrium is at rest, and its torques are found"
-                raise UsageError(f"cannot go together with --{name}", where="--trim", hint=hint)
-        if states.trajectory is not None or states.arrays:
-            hint = "an equilibrium is sought near one pose, --q"
-            raise UsageError("cannot go together with --trajectory", where="--trim", hint=hint)
-    seconds(question, "dt")
 
 
 def seconds(question: Question, label: str) -> float | None:

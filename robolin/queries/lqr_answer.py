@@ -24,14 +24,13 @@ from robolin.queries.linear_model_answer import (
     model_array,
     model_lines,
     model_point_arrays,
+    seconds,
     spec_from_question,
-    validate_model_options,
 )
 from robolin.queries.poles_answer import pole_lines
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.runner import Runner
-from robolin.queries.states import States
 
 if TYPE_CHECKING:
     from robolin.control.regulator import Regulator
@@ -63,26 +62,13 @@ def answer_lqr(context: QueryContext) -> Result | ResultStream:
     return answer_models(context, task)
 
 
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject contradictory options and weights that are not numbers."""
-    validate_model_options(question, states)
+def validate_values(question: Question) -> None:
+    """Parse the values, so that errors come before the arm is loaded."""
+    seconds(question, "dt")
     require_weights_typed(question)
     if not question.asked("time-varying"):
         # check here, so that a missing SciPy is reported once and not for every row
         require_scipy("linalg", "a Riccati equation")
-        return
-    if states.trajectory is None and not states.arrays:
-        hint = "without it, the regulator is for one state that stays"
-        raise UsageError("needs a --trajectory", where="--time-varying", hint=hint)
-    if "dt" not in question.asks:
-        hint = "for example --dt 0.01, in s"
-        raise UsageError("needs --dt, the time between rows", where="--time-varying", hint=hint)
-    if "integral" in question.asks:
-        hint = "integrals are for gains of each row by itself, without --time-varying"
-        raise UsageError("cannot go together with --integral", where="--time-varying", hint=hint)
-    if states.on_bad_row == "nan":
-        hint = "gains at a row follow from all rows after it"
-        raise UsageError("cannot go together with --on-bad-row", where="--time-varying", hint=hint)
 
 
 def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> ModelArrays:

@@ -1,13 +1,14 @@
 """Option declarations for models, trajectories and linear models; commands combine them.
 
+A declaration includes the conflicts of an option with others; `check_conflicts` reports them.
 Named tuples are created three times faster than dataclasses, which matters for `--help`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from robolin.core.choices import (
     BASE_JOINTS,
@@ -19,7 +20,14 @@ from robolin.core.choices import (
     TIME_UNITS,
     WRENCH_MODELS,
 )
-from robolin.evaluation.methods import COMMON_METHODS
+from robolin.core.text import join_and
+from robolin.errors import UsageError
+from robolin.evaluation.methods import COMMON_METHODS, METHOD_NOT_SELECTABLE
+
+# other options -> hint.  Several options are separated by spaces; 'label=value|value' is an option
+# with one of these values, '!' its opposite; 'OPTIONS if OPTIONS' limits a condition
+Conditions = Mapping[str, str]
+NO_CONDITIONS: Conditions = MappingProxyType({})
 
 
 class OptionSpec(NamedTuple):
@@ -31,6 +39,9 @@ class OptionSpec(NamedTuple):
     required:       the question is invalid without it
     optional_value: the flag may stand without a value, as True in Python
     frame:          the option names the frame of the result
+    requires:       one of these options is required
+    modifies:       without one of these options it has no effect
+    excludes:       none of these options can be used
     """
 
     kind: Literal["switch", "text", "choice", "count", "file"] = "text"
@@ -40,6 +51,71 @@ class OptionSpec(NamedTuple):
     required: bool = False
     optional_value: bool = False
     frame: bool = False
+    requires: Conditions = NO_CONDITIONS
+    modifies: Conditions = NO_CONDITIONS
+    excludes: Conditions = NO_CONDITIONS
+
+
+class Conditional(Protocol):
+    """A declared option with its conflicts: an `OptionSpec`, or a flag."""
+
+    @property
+    def requires(self) -> Conditions: ...
+
+    @property
+    def modifies(self) -> Conditions: ...
+
+    @property
+    def excludes(self) -> Conditions: ...
+
+
+# how messages name what is not a long flag
+_NAMES = {"output": "-o", "arm": "ARM", "stored": "STORED", "words": "VERB"}
+_NAMES["states"] = "arrays of states"
+REQUIRES, MODIFIES, EXCLUDES = "requires", "has no effect without", "cannot be used with"
+
+
+def check_conflicts(specs: Mapping[str, Conditional], options: Mapping[str, Any]) -> None:
+    """Raise the first conflict of these options, in the order of their declarations."""
+    for label, spec in specs.items():
+        if label not in options:
+            continue
+        for kind, conditions in (
+            (REQUIRES, spec.requires),
+            (MODIFIES, spec.modifies),
+            (EXCLUDES, spec.excludes),
+        ):
+            for condition, hint in conditions.items():
+                terms, _, limits = condition.partition(" if ")
+                if not all(_holds(term, options) for term in limits.split()):
+                    continue
+                others = [term for term in terms.split() if term.partition("=")[0] != label]
+                held = [term for term in others if _holds(term, options)]
+                if bool(held) is (kind == EXCLUDES):
+                    own = [term for term in limits.split() if term.startswith(f"{label}=")]
+                    raise conflict(own[0] if own else label, kind, held or others, hint)
+
+
+def conflict(label: str, kind: str, others: Sequence[str], hint: str) -> UsageError:
+    """Return the error for an option that is used without others, or with others."""
+    # arrays of states exist in Python only
+    named = [_named(other) for other in others if other != "states" or kind == EXCLUDES]
+    listed = join_and(named) if kind == EXCLUDES else " or ".join(named)
+    return UsageError(f"{kind} {listed}", where=_named(label), hint=hint)
+
+
+def _named(term: str) -> str:
+    flag = _NAMES.get(term) or (term if term.startswith(("-", "robolin")) else f"--{term}")
+    return flag.replace("=", " ").replace("|", " or ")
+
+
+def _holds(term: str, options: Mapping[str, Any]) -> bool:
+    label, equals, values = term.removeprefix("!").partition("=")
+    value = options.get(label)
+    if isinstance(value, tuple) and len(value) == 1:
+        (value,) = value
+    holds = value in values.split("|") if equals else label in options
+    return holds is not term.startswith("!")
 
 
 SWITCH, TEXT, TEXTS, FILE = (
@@ -49,7 +125,7 @@ SWITCH, TEXT, TEXTS, FILE = (
     OptionSpec("file"),
 )
 METHOD_OPTION, LOOP_METHOD_OPTION = (
-    OptionSpec("choice", COMMON_METHODS),
+    OptionSpec("choice", COMMON_METHODS, excludes={"prescribe": METHOD_NOT_SELECTABLE}),
     OptionSpec("choice", LOOP_METHODS),
 )
 
@@ -68,38 +144,89 @@ MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     "wrench-frame": OptionSpec("choice", WRENCH_MODELS),
     "base-joint": OptionSpec("choice", BASE_JOINTS),
 }
+# quantities of a state
+STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
+ANY_QUANTITY = " ".join(STATE_QUANTITIES)
+# recorded in the options of a result for states given as arrays
+STATES_OPTION = "states"
+MANY_STATES = f"trajectory {STATES_OPTION}"
+ONE_SOURCE = "give the state either by flags or by a file"
+
 # an option whose values may be in a file
 COLUMNS = "columns"
+
+
+def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
+    """Declare how to read a file that one of these options names."""
+    text = OptionSpec(modifies={files: "it describes how to read a file"})
+    return {
+        COLUMNS: text._replace(multiple=True),
+        "time": text,
+        "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
+        "degrees": text._replace(kind="switch", excludes={"radians": "angles are in one of them"}),
+        "radians": text._replace(kind="switch"),
+        "differentiate": text._replace(kind="choice", choices=DIFFERENTIATIONS),
+    }
+
+
 # how to read a trajectory
-READ_OPTIONS: Mapping[str, OptionSpec] = {
-    COLUMNS: TEXTS,
-    "time": TEXT,
-    "time-unit": OptionSpec("choice", TIME_UNITS),
-    "degrees": SWITCH,
-    "radians": SWITCH,
-    "differentiate": OptionSpec("choice", DIFFERENTIATIONS),
-}
+READ_OPTIONS: Mapping[str, OptionSpec] = read_options()
 # the same for commands with one result row per trajectory row
-TRAJECTORY_OPTIONS: Mapping[str, OptionSpec] = {**READ_OPTIONS, "carry": TEXTS}
+TRAJECTORY_OPTIONS: Mapping[str, OptionSpec] = {
+    **READ_OPTIONS,
+    "carry": READ_OPTIONS[COLUMNS]._replace(
+        excludes={"rank curvature": "columns are copied where every row has its own result"}
+    ),
+}
 # row selection
-ROW_OPTIONS: Mapping[str, OptionSpec] = {"rows": TEXT, "stride": OptionSpec("count")}
+_ROWS = OptionSpec(
+    modifies={"trajectory": "it selects rows of a file"},
+    excludes={"differentiate": "derivatives depend on adjacent rows, which would be left out"},
+)
+ROW_OPTIONS: Mapping[str, OptionSpec] = {"rows": _ROWS, "stride": _ROWS._replace(kind="count")}
 TRAJECTORY: Mapping[str, OptionSpec] = {
-    "trajectory": FILE,
-    "on-bad-row": OptionSpec("choice", ON_BAD_ROW),
+    "trajectory": OptionSpec("file", excludes={ANY_QUANTITY: ONE_SOURCE}),
+    "on-bad-row": OptionSpec(
+        "choice",
+        ON_BAD_ROW,
+        requires={f"{MANY_STATES} if on-bad-row=nan": "one state has a result or none"},
+    ),
     **TRAJECTORY_OPTIONS,
     **ROW_OPTIONS,
 }
 SAMPLES: Mapping[str, OptionSpec] = {
-    "samples": OptionSpec("count"),
-    "seed": OptionSpec("count", minimum=0),
+    "samples": OptionSpec(
+        "count", excludes={f"{ANY_QUANTITY} trajectory": "states are either random or given"}
+    ),
+    "seed": OptionSpec("count", minimum=0, modifies={"samples": "for example --samples 100"}),
 }
+
+
+def samples_with(option: str) -> dict[str, OptionSpec]:
+    """Declare random states that only this option of a command uses."""
+    used = {option: "give one state, or a file of states"}
+    return {**SAMPLES, "samples": SAMPLES["samples"]._replace(modifies=used)}
+
 
 # options of a linear model
 LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
-    **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
+    "actuated": OptionSpec(
+        excludes={"passive": "name the joints with a motor, or those without one"}
+    ),
+    **dict.fromkeys(("passive", "outputs"), TEXT),
+    "keep": OptionSpec(modifies={"trim": "it names joints that --trim does not move"}),
+    **dict.fromkeys(("dt", "close"), TEXT),
     "reference": OptionSpec("choice", REFERENCES),
-    "discretize": OptionSpec("choice", DISCRETIZATIONS),
-    "trim": SWITCH,
+    "discretize": OptionSpec(
+        "choice", DISCRETIZATIONS, modifies={"dt": "for example --dt 0.01, in s"}
+    ),
+    "trim": OptionSpec(
+        "switch",
+        excludes={
+            "qd qdd tau": "an arm in equilibrium is at rest, and its torques are computed",
+            MANY_STATES: "an equilibrium is sought near one pose, --q",
+        },
+    ),
 }
 
 _NOTHING: Mapping[str, OptionSpec] = MappingProxyType({})
@@ -117,6 +244,7 @@ class Verb(NamedTuple):
     `states_from`: options for files or samples instead of one state
     `perturb`:     perturbations that the option `perturb` may name
     `asks`:        its other options
+    `one_of`:      options of which one is required, separated by spaces -> hint
     `answers`:     'module:function' that evaluates it; '' for a command without a result
     `needs_all_rows`: options that evaluate all rows of a trajectory together
     `linear`:      the result holds near an operating point, which it includes
@@ -131,6 +259,7 @@ class Verb(NamedTuple):
     states_from: Mapping[str, OptionSpec] = _NOTHING
     perturb: tuple[str, ...] = ()
     asks: Mapping[str, OptionSpec] = _NOTHING
+    one_of: Conditions = NO_CONDITIONS
     answers: str = ""
     needs_all_rows: tuple[str, ...] = ()
     linear: bool = False

@@ -16,12 +16,11 @@ from robolin.queries.linear_model_answer import (
     model_array,
     model_lines,
     model_point_arrays,
+    seconds,
     spec_from_question,
-    validate_model_options,
 )
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.states import States
 
 if TYPE_CHECKING:
     from robolin.control.controllability import Reachability
@@ -53,9 +52,9 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
     return answer_models(context, task)
 
 
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject contradictory options."""
-    validate_model_options(question, states)
+def validate_values(question: Question) -> None:
+    """Parse the values, so that errors come before the arm is loaded."""
+    seconds(question, "dt")
 
 
 def pole_arrays(poles: Poles) -> ModelArrays:

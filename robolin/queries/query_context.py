@@ -124,11 +124,6 @@ class QueryContext:
             self.arm, self.states.recording if of_states else self.question.asks
         )
 
-    def require_one_stdin(self, *paths: str | None) -> None:
-        """Reject standard input as a trajectory if the arm was read from it."""
-        if self.arm.source == "-" and "-" in paths:
-            raise UsageError("the arm is read from standard input already", where="--trajectory -")
-
     def note(self, *texts: str) -> None:
         """Emit notes."""
         for text in texts:

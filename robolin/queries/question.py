@@ -17,7 +17,7 @@ from robolin.core.text import did_you_mean, join_and
 from robolin.errors import UsageError
 from robolin.io.paths import base_name
 from robolin.queries.option_files import column_rules_with_files
-from robolin.queries.option_specs import COLUMNS, TRAJECTORY_OPTIONS, OptionSpec, Verb
+from robolin.queries.option_specs import COLUMNS, OptionSpec, Verb
 from robolin.queries.verbs import VERBS, answering_verb, unknown_verb
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Question:
             label for label, spec in command.asks.items() if spec.required and label not in plain
         ]
         if missing:
-            raise _usage_error(command, f"missing option '--{missing[0]}'")
+            raise usage_error(command, f"missing option '--{missing[0]}'")
         object.__setattr__(self, "verb", verb)
         object.__setattr__(self, "_asks", tuple(sorted(plain.items())))
 
@@ -218,12 +218,12 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
         return None
     if spec.kind == "switch":
         if value is not True:
-            raise _usage_error(verb, f"option '--{label}' does not take a value")
+            raise usage_error(verb, f"option '--{label}' does not take a value")
         return True
     if value is True and spec.optional_value:
         return ""
     if value is True:
-        raise _usage_error(verb, f"option '--{label}' requires an argument")
+        raise usage_error(verb, f"option '--{label}' requires an argument")
     if spec.kind == "count":
         return _count(verb, label, spec, value)
     try:
@@ -234,10 +234,10 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
         text = _path(value) if spec.kind == "file" else text_of(value)
     except TypeError:
         message = f"invalid value for '--{label}': {value!r}"
-        raise _usage_error(verb, message) from None
+        raise usage_error(verb, message) from None
     if spec.kind == "choice" and text not in spec.choices:
         known = ", ".join(f"'{choice}'" for choice in spec.choices)
-        raise _usage_error(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
+        raise usage_error(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
     return text
 
 
@@ -256,10 +256,10 @@ def _count(verb: Verb, label: str, spec: OptionSpec, value: Any) -> int:
         count = int(value) if isinstance(value, str) else value.__index__()
     except (AttributeError, ValueError):
         message = f"invalid value for '--{label}': '{value}' is not a valid integer"
-        raise _usage_error(verb, message) from None
+        raise usage_error(verb, message) from None
     if count < spec.minimum:
         message = f"invalid value for '--{label}': {count} is not in the range x>={spec.minimum}"
-        raise _usage_error(verb, message)
+        raise usage_error(verb, message)
     return int(count)
 
 
@@ -267,25 +267,12 @@ def _path(value: Any) -> str:
     return value if isinstance(value, str) else str(PurePath(value))
 
 
-def _usage_error(verb: Verb, message: str) -> UsageError:
+def usage_error(verb: Verb, message: str) -> UsageError:
+    """Return the error with the command and its help page."""
     if verb.name not in VERBS:
         return UsageError(message)
     where = f"robolin {verb.name}"
     return UsageError(message, where=where, hint=f"`{where} --help` tells more")
-
-
-def validate_read_options(
-    options: Mapping[str, Any], flags: tuple[str, ...], has_file: bool
-) -> None:
-    """Reject read options without a file, and two units for angles."""
-    for name in TRAJECTORY_OPTIONS:
-        if options.get(name) is not None and not has_file:
-            hint = "it says how a file is meant"
-            message = f"has no effect without {' or '.join(flags)}"
-            raise UsageError(message, where=f"--{name}", hint=hint)
-    if options.get("degrees") and options.get("radians"):
-        hint = "angles are in one of them"
-        raise UsageError("cannot go together with --radians", where="--degrees", hint=hint)
 
 
 _FLAG = re.compile(r"--([a-z][a-z-]*)")

@@ -15,14 +15,10 @@ from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.text import pluralize
 from robolin.core.units import unit_of, units_along
-from robolin.errors import UsageError
 from robolin.io.trajectories.read import read_trajectory
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.query_context import QueryContext, display_name
-from robolin.queries.question import Question
 from robolin.queries.runner import ArrayRows
-from robolin.queries.state_parsing import reject_samples
-from robolin.queries.states import States
 from robolin.queries.values import Values, resolve_single
 
 
@@ -41,19 +37,6 @@ def answer_regressor(context: QueryContext) -> Result | ResultStream:
     springs = ("spring-regressor",) if context.arm.has_springs else ()
     names = ("regressor", *springs)
     return answer_by_algorithms(context, AlgorithmQuery(names, named=_columns, joined=True))
-
-
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject two of rank, parameters and geometry together, and states without effect."""
-    selected = [name for name in ("rank", "parameters", "geometry") if question.asked(name)]
-    if len(selected) > 1:
-        raise UsageError(f"cannot go together with --{selected[1]}", where=f"--{selected[0]}")
-    if question.asked("rank"):
-        return
-    reject_samples(states, "--rank")
-    if question.asked("parameters") and (states.values or states.trajectory):
-        hint = "parameters are the same in every state"
-        raise UsageError("goes without a state", where="--parameters", hint=hint)
 
 
 def _rank(context: QueryContext) -> Result:
@@ -124,8 +107,6 @@ def sampled_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
     arm, states = context.arm, context.states
     if states.samples is not None:
         return _random_states(context, needs)
-    if states.seed is not None:
-        raise UsageError("needs --samples", where="--seed")
     if states.trajectory is not None:
         return _read_states(context, states.trajectory, needs)
     if states.arrays:
@@ -138,10 +119,6 @@ def sampled_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
 
 def _random_states(context: QueryContext, needs: Sequence[str]) -> SampledStates:
     states = context.states
-    if states.values or states.trajectory:
-        other = "--trajectory" if states.trajectory else f"--{next(iter(states.values))}"
-        hint = "states are either drawn or given"
-        raise UsageError(f"cannot go together with {other}", where="--samples", hint=hint)
     count, seed = states.samples or 1, states.seed or 0
     quantities = dict(
         zip(("q", "qd", "qdd"), random_motions(context.arm, count, seed), strict=True)
@@ -152,10 +129,6 @@ def _random_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
 
 def _read_states(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
     arm = context.arm
-    context.require_one_stdin(path)
-    if context.states.carry:
-        hint = "columns go along where every row is answered by itself"
-        raise UsageError("has no effect here", where="--carry", hint=hint)
     read_options = (context.rules, context.states.parse_row_slice, context.settings.known)
     rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *read_options)
     file = display_name(path)

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.results.swept_verbs import base_verb
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
-from robolin.queries.option_specs import MODEL_OPTIONS, ROW_OPTIONS, Verb
-from robolin.queries.question import Question, coerce_option
-from robolin.queries.states import States
+from robolin.queries.option_specs import (
+    MODEL_OPTIONS,
+    REQUIRES,
+    STATES_OPTION,
+    Verb,
+    check_conflicts,
+    conflict,
+)
+from robolin.queries.question import Question, coerce_option, usage_error
+from robolin.queries.states import States, given_options
 from robolin.queries.verbs import VERBS, answering_verb
 
 if TYPE_CHECKING:
@@ -160,11 +167,6 @@ def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Re
         for label, value in options.items()
         if label in command.states or label in command.states_from or label in command.state_file
     }
-    for label, spec in command.states_from.items():
-        if spec.required and label not in by_state:
-            where = f"robolin {verb}"
-            hint = f"`{where} --help` tells more"
-            raise UsageError(f"missing option '--{label}'", where=where, hint=hint)
     asks = {label: value for label, value in options.items() if label in command.asks}
     question = Question(verb if verb in VERBS else base_verb(verb), **asks)
     return checked_request(source, question, States(**by_state), verb)
@@ -185,24 +187,29 @@ def checked_request(source: ArmSource, question: Question, states: States, verb:
 
 
 def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject contradictory options, independent of the arm."""
-    verb = VERBS[question.verb]
+    """Reject options that contradict each other or have no effect, independent of the arm."""
+    verb, given = VERBS[question.verb], given_options(states)
     require_only(states, verb.states)
-    given = {
-        "trajectory": states.trajectory,
-        "on-bad-row": states.on_bad_row,
-        "samples": states.samples,
-        "seed": states.seed,
-        **states.recording,
-        **{name: getattr(states, name) for name in ROW_OPTIONS},
-    }
-    for label, value in given.items():
-        if value is not None and label not in verb.states_from:
+    for label in given:
+        if label not in (*verb.states, *verb.states_from, STATES_OPTION):
             raise UsageError("has no effect here", where=f"--{label}", hint="give one state")
+    if states.arrays and "trajectory" not in verb.states_from:
+        message = f"{verb.name} is about one state, not about arrays of them"
+        raise UsageError(message, hint="give one number per joint")
+    for label, spec in verb.states_from.items():
+        if spec.required and label not in given:
+            raise usage_error(verb, f"missing option '--{label}'")
+    options = {**given, **question.asks}
+    check_conflicts(verb.states_from, options)
+    check_conflicts(verb.asks, options)
+    for labels, hint in verb.one_of.items():
+        if options.keys().isdisjoint(labels.split()):
+            raise conflict(f"robolin {verb.name}", REQUIRES, labels.split(), hint)
+    _require_one_stdin({"the arm": arm, **states.files, **question.files})
     module = import_module(verb.answers.partition(":")[0])
-    check = getattr(module, "validate_options", None)
+    check = getattr(module, "validate_values", None)
     if check is not None:
-        check(question, states, arm)
+        check(question)
 
 
 def require_only(states: States, names: Sequence[str]) -> None:
@@ -212,3 +219,10 @@ def require_only(states: States, names: Sequence[str]) -> None:
     for name in states.values:
         if name not in names:
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+
+
+def _require_one_stdin(files: Mapping[str, str]) -> None:
+    piped = [name if name == "the arm" else f"--{name}" for name in files if files[name] == "-"]
+    if len(piped) > 1:
+        message = f"{piped[0]} is read from standard input already"
+        raise UsageError(message, where=f"{piped[1]} -")

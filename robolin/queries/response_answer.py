@@ -10,7 +10,6 @@ import numpy as np
 from robolin.core.arrays import Floats
 from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Array, Result
-from robolin.errors import UsageError
 from robolin.queries.linear_model_answer import (
     LinearModelTask,
     ModelArrays,
@@ -20,11 +19,9 @@ from robolin.queries.linear_model_answer import (
     model_point_arrays,
     seconds,
     spec_from_question,
-    validate_model_options,
 )
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.states import States
 
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
@@ -54,17 +51,9 @@ def answer_response(context: QueryContext) -> Result:
     return replace(result, time=times[0]) if times else result
 
 
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Require exactly one of --frequencies and --duration."""
-    validate_model_options(question, states)
-    if ("frequencies" in question.asks) == ("duration" in question.asks):
-        hint = "--frequencies 0.1:100:200, or --duration 2 for a step"
-        raise UsageError("one of --frequencies and --duration is needed", hint=hint)
-    if states.arrays:
-        raise UsageError("response is about one state, not about arrays of them")
-    for label in ("rows", "impulse"):
-        if label in question.asks and "duration" not in question.asks:
-            raise UsageError("has no effect here", where=f"--{label}", hint="it is for --duration")
+def validate_values(question: Question) -> None:
+    """Parse the values, so that errors come before the arm is loaded."""
+    seconds(question, "dt")
     if "frequencies" in question.asks:
         _frequencies(question)
     seconds(question, "duration")

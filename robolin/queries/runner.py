@@ -300,7 +300,6 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
     # one state needs no reader
     from robolin.io.trajectories.read import open_trajectory, table_trajectory
 
-    context.require_one_stdin(path)
     settings, rows = context.settings, context.states.parse_row_slice
     read_arguments = (context.arm.joint_names, ("q",), names[1:], context.rules, rows)
     if settings.table is not None:

@@ -17,7 +17,7 @@ from robolin.core.results.result import Array, Result
 from robolin.core.threads import threads_for
 from robolin.core.units import unit_of, units_along
 from robolin.description.building.option_texts import payload_of
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
@@ -26,14 +26,7 @@ from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.state_parsing import rules_of_file
-from robolin.queries.states import States
 from robolin.queries.values import POINT, Values, complete_operating_point, perturbations
-
-CHANGE_OPTIONS = ("perturb", "perturb-torque", "parameter", "payload-change")
-ALL_CHANGES_GIVEN = {
-    "matrices": "matrices hold the effect of every change",
-    "cost-slopes": "the gradient holds the effect of every change on the cost",
-}
 
 # n x n matrices computed per row
 _MATRICES = 10
@@ -44,8 +37,6 @@ def answer_sensitivity(context: QueryContext) -> Result:
     context.emit_arm_notes()
     arm, path = context.arm, context.states.trajectory
     assert path is not None, "validated: --trajectory is set"
-    others = (context.question.text(name) for name in ("perturb-torque", "cost-slopes"))
-    context.require_one_stdin(path, *others)
     motion = _motion(context, path)
     _report_state_warnings(context, motion, display_name(path))
     inputs = {display_name(path): motion.digest}
@@ -63,31 +54,10 @@ def answer_sensitivity(context: QueryContext) -> Result:
     return context.result((*arrays, *_along(context, motion)), lines, inputs, motion.time)
 
 
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject contradictory perturbations, or none at all."""
-    if states.trajectory is None:
-        where = "robolin sensitivity"
-        hint = f"`{where} --help` tells more"
-        raise UsageError("missing option '--trajectory'", where=where, hint=hint)
+def validate_values(question: Question) -> None:
+    """Parse the values, so that errors come before the arm is loaded."""
     _payloads(question)
     _parameters(question.texts("parameter"))
-    changed = [name for name in CHANGE_OPTIONS if name in question.asks]
-    everything = [name for name in ALL_CHANGES_GIVEN if name in question.asks]
-    if everything and changed:
-        hint = ALL_CHANGES_GIVEN[everything[0]]
-        raise UsageError("goes without any change", where=f"--{everything[0]}", hint=hint)
-    if len(everything) > 1:
-        hint = "ask for one of them, then for the other"
-        raise UsageError("cannot go together with --matrices", where="--cost-slopes", hint=hint)
-    if not changed and not everything:
-        hint = "--perturb, --perturb-torque, --parameter, --payload-change; or all: --matrices"
-        raise UsageError("nothing is changed", where="robolin sensitivity", hint=hint)
-    if question.asked("geometry") and not question.asked("matrices"):
-        hint = "--parameter JOINT/origin_x=CHANGE changes a figure of the geometry"
-        raise UsageError("goes with --matrices", where="--geometry", hint=hint)
-    for name in ("perturb-torque", "cost-slopes"):
-        if question.text(name) == "-" and states.trajectory == "-":
-            raise UsageError("standard input is the motion already", where=f"--{name} -")
 
 
 def _motion(context: QueryContext, path: str) -> Trajectory:
@@ -210,12 +180,13 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
 
 
 def _contract_lines(context: QueryContext, motion: Trajectory, torques: str) -> dict[str, str]:
-    words = ("state and torques", "torque history", "parameters", "payload")
-    perturbed = [
-        word
-        for name, word in zip(CHANGE_OPTIONS, words, strict=True)
-        if name in context.question.asks
-    ]
+    words = {
+        "perturb": "state and torques",
+        "perturb-torque": "torque history",
+        "parameter": "parameters",
+        "payload-change": "payload",
+    }
+    perturbed = [word for name, word in words.items() if name in context.question.asks]
     source = "efforts" if motion.tau is not None else "accelerations"
     return {
         "motion": f"{motion.rows} rows of {display_name(context.states.trajectory or '')}, "

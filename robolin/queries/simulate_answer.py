@@ -17,11 +17,11 @@ from robolin.core.arrays import Floats
 from robolin.core.choices import Integrator, StateForm
 from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Result
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError
 from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedback
 from robolin.queries.loop_answer import closed_state, loop_options
 from robolin.queries.query_context import QueryContext
-from robolin.queries.question import Question, validate_read_options
+from robolin.queries.question import Question
 from robolin.queries.reference_trajectory import (
     ReferenceTrajectory,
     read_reference,
@@ -36,10 +36,8 @@ from robolin.queries.simulate_torque import (
     control_line,
     disturbance,
     prescription_from_options,
-    require_single_torque_source,
 )
 from robolin.queries.state_monitor import StateMonitor
-from robolin.queries.states import States
 
 # relative tolerance of a file's end time compared with the duration
 DURATION_ROUNDING = 1e-9
@@ -168,25 +166,8 @@ def _note_tracking_error(
         context.note(f"{prescribed.name}: prescribed joints end {away}")
 
 
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject two initial states, two torque sources, and values that are not numbers."""
-    initial = question.text("initial")
-    if initial is not None and (typed := [f"--{name}" for name in states.typed]):
-        hint = "give the state either by flags or by a file"
-        where = f"--initial={initial}"
-        raise UsageError(f"cannot go together with {' and '.join(typed)}", where=where, hint=hint)
-    if states.arrays:
-        hint = "give one state, or a file of them: Question('simulate', initial=…)"
-        raise UsageError("simulate starts from one state, not from arrays", hint=hint)
-    if "offset" in question.asks and (states.typed or initial is not None):
-        hint = "the motion starts there, or so far from where the gains begin"
-        other = f"--{next(iter(states.typed), 'initial')}"
-        raise UsageError(f"cannot go together with {other}", where="--offset", hint=hint)
-    require_single_torque_source(question)
-    files = ("trajectory", "initial", "follow", "prescribe-from")
-    there = any(name in question.asks for name in files)
-    validate_read_options(question.asks, tuple(f"--{name}" for name in files), there)
-    _require_one_stdin(question, arm)
+def validate_values(question: Question) -> None:
+    """Parse the values, so that errors come before the arm is loaded."""
     for label in ("duration", "dt", "rtol", "atol"):
         _number(question, label)
     loop_options(question)
@@ -217,15 +198,6 @@ def _selects_rows(question: Question, schedule: Schedule) -> bool:
     if schedule.fixed:
         return bool(question.count("every"))
     return bool(question.count("rows") or _number(question, "dt"))
-
-
-def _require_one_stdin(question: Question, arm: str) -> None:
-    flags = ("initial", "trajectory", "follow", "prescribe-from")
-    given = {"the arm": arm, **{f"--{name}": question.text(name) for name in flags}}
-    piped = [name for name, path in given.items() if path == "-"]
-    if len(piped) > 1:
-        message = f"{piped[0]} is read from standard input already"
-        raise UsageError(message, where=f"{piped[1]} -")
 
 
 def _torque(context: QueryContext, files: dict[str, str]) -> tuple[AnyTorque, str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from robolin.core.choices import CONTROL_LAWS
 from robolin.core.number_parsing import FlagText, number, parse_number
-from robolin.errors import UsageError
 from robolin.queries.joint_values import accelerations_text, parse_per_joint
 from robolin.queries.question import Question
 from robolin.queries.states import HOLD_TORQUE
@@ -86,10 +84,7 @@ def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | N
     gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
     if control == RATE:
         return RateControl(gain)
-    target = question.text("target")
-    if target is None:
-        hint = "for example --target tool0=0.4,0,0.5,0,90deg,0"
-        raise UsageError("needs a --target", where="--control=pose", hint=hint)
+    target = question.text("target") or ""
     frame, position, rotation = _pose(FlagText("--target", target))
     stiffness = {
         label.replace("-", "_"): _one_or_three(FlagText(f"--{label}", text))
@@ -148,41 +143,6 @@ def control_line(question: Question) -> str:
     stiff = f"{position or '100'} N/m and {orientation or '10'} N·m"
     law = "control 8.2, ε = -c ν + m⁻¹ J* k e"
     return f"{law} with {gain}, k = {stiff}, to {question.text('target')}; {more}"
-
-
-def require_single_torque_source(question: Question) -> None:
-    """Reject two torque sources, and controller options without their controller."""
-    sources = ("tau", "trajectory", "control", "feedback")
-    chosen = [f"--{name}" for name in sources if name in question.asks]
-    if len(chosen) > 1:
-        hint = "the torque comes from one of them"
-        raise UsageError(f"cannot go together with {chosen[1]}", where=chosen[0], hint=hint)
-    for name, others in (("offset", ("feedback", "follow")), ("other-figures", ("feedback",))):
-        if name in question.asks and not set(others) & set(question.asks):
-            hint = f"it is for {' and '.join(f'--{other}' for other in others)}"
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
-    prescription = [name for name in ("qdd", "prescribe-from") if name in question.asks]
-    if prescription and "prescribe" not in question.asks:
-        hint = "--prescribe names the joints that move as it says"
-        raise UsageError(
-            "has no effect without --prescribe", where=f"--{prescription[0]}", hint=hint
-        )
-    if len(prescription) > 1:
-        hint = "accelerations are the same at all times, or those of a file"
-        raise UsageError("cannot go together with --prescribe-from", where="--qdd", hint=hint)
-    if "goal" in question.asks and "follow" in question.asks:
-        hint = "the arm goes to one pose, or along a motion"
-        raise UsageError("cannot go together with --follow", where="--goal", hint=hint)
-    _require_control(question, ("goal", "follow", "kp", "kd"), TRACKING)
-    _require_control(question, ("gain",), (RATE, POSE))
-    _require_control(question, ("target", "position-gain", "orientation-gain"), (POSE,))
-
-
-def _require_control(question: Question, names: Sequence[str], laws: Sequence[str]) -> None:
-    for name in names:
-        if name in question.asks and question.text("control") not in laws:
-            hint = f"it is for --control {' or '.join(laws)}"
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
 
 
 def _one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:

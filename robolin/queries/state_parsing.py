@@ -46,13 +46,6 @@ def with_trajectory(states: States, path: str, rows: str | None) -> States:
     return other
 
 
-def reject_samples(states: States, required: str) -> None:
-    """Reject samples without effect; `required` is the option that they require."""
-    if states.samples is not None or states.seed is not None:
-        name = "--samples" if states.samples is not None else "--seed"
-        raise UsageError("has no effect here", where=name, hint=f"it goes with {required}")
-
-
 def require_nan_support(states: States, form: str) -> None:
     """Reject NaN for failed rows in a format that cannot store NaN."""
     if states.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:

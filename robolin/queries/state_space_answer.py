@@ -15,13 +15,12 @@ from robolin.queries.linear_model_answer import (
     matrix_arrays,
     model_lines,
     model_point_arrays,
+    seconds,
     spec_from_question,
     units_line,
-    validate_model_options,
 )
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.states import States
 
 MODEL_MATRICES = ("A", "B", "C", "D", "drift", "y")
 
@@ -43,9 +42,9 @@ def answer_state_space(context: QueryContext) -> Result | ResultStream:
     return answer_models(context, task)
 
 
-def validate_options(question: Question, states: States, arm: str) -> None:
-    """Reject contradictory options and unknown matrices."""
-    validate_model_options(question, states)
+def validate_values(question: Question) -> None:
+    """Parse the values, so that errors come before the arm is loaded."""
+    seconds(question, "dt")
     _only(question)
 
 

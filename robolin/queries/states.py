@@ -16,9 +16,19 @@ from robolin.errors import RobolinError, UsageError
 from robolin.io.paths import base_name
 from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice, parse_row_slice
 from robolin.queries.option_files import read_state_file
-from robolin.queries.option_specs import ROW_OPTIONS, SAMPLES, TRAJECTORY, TRAJECTORY_OPTIONS, Verb
-from robolin.queries.question import coerce_option, validate_read_options
-from robolin.queries.verbs import VERBS
+from robolin.queries.option_specs import (
+    EXCLUDES,
+    ROW_OPTIONS,
+    SAMPLES,
+    STATE_QUANTITIES,
+    STATES_OPTION,
+    TRAJECTORY,
+    TRAJECTORY_OPTIONS,
+    Verb,
+    check_conflicts,
+    conflict,
+)
+from robolin.queries.question import coerce_option
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -31,14 +41,16 @@ if TYPE_CHECKING:
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
 HOLD_TORQUE, NAN = "hold", "nan"
-STATE_QUANTITIES = tuple(dict.fromkeys(name for verb in VERBS.values() for name in verb.states))
-# recorded in the options of a result for states given as arrays
-STATES_OPTION = "states"
 
 _ANY = Verb("states", "", "")
 
-# options for files and samples
-_OPTIONS = {**TRAJECTORY, **SAMPLES}
+# options for files and samples, in the order of the records
+_OPTIONS = {
+    **{name: TRAJECTORY[name] for name in ("trajectory", "on-bad-row")},
+    **SAMPLES,
+    **TRAJECTORY_OPTIONS,
+    **ROW_OPTIONS,
+}
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -167,31 +179,11 @@ class States:
         return hash((tuple(sorted(self.typed.items())), self.trajectory, self.rows))
 
     def _validate(self) -> None:
-        if self.trajectory is not None and self.values:
-            flags = " and ".join(f"--{name}" for name in self.values)
-            hint = "give the state either by flags or by a file"
-            where = f"--trajectory={self.trajectory}"
-            raise UsageError(f"cannot go together with {flags}", where=where, hint=hint)
-        if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
-            hint = "one state has an answer or none"
-            raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
-        validate_read_options(self.recording, ("--trajectory",), self.trajectory is not None)
-        self._require_rows()
+        check_conflicts(_OPTIONS, given_options(self))
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "give every quantity as an array of shape (rows, n)"
             raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
-
-    def _require_rows(self) -> None:
-        """Reject invalid row selections, and row selections with differentiation."""
-        for name in ROW_OPTIONS:
-            if getattr(self, name) is not None and self.trajectory is None:
-                hint = "it says which rows of a file are meant"
-                raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
-            if getattr(self, name) is not None and self.differentiate is not None:
-                hint = "derivatives depend on the rows beside, which would be left out"
-                message = "cannot go together with --differentiate"
-                raise UsageError(message, where=f"--{name}", hint=hint)
         assert self.parse_row_slice, "raises for invalid rows"
 
     @property
@@ -212,19 +204,12 @@ class States:
     @property
     def options(self) -> dict[str, Any]:
         """Options as a result records them: the file by its base name."""
-        flags: dict[str, Any] = {
-            "on-bad-row": self.on_bad_row,
-            "samples": self.samples,
-            "seed": self.seed,
-            **self.recording,
-            **{name: getattr(self, name) for name in ROW_OPTIONS},
-        }
-        options: dict[str, Any] = {
+        given = given_options(self)
+        return {
             **self.typed,
+            **{name: given[name] for name in given if name not in self.values},
             **{name: base_name(path) for name, path in self.files.items()},
-            **{name: value for name, value in flags.items() if value is not None},
         }
-        return {**options, STATES_OPTION: "arrays"} if self.arrays else options
 
     @property
     def recording(self) -> dict[str, Any]:
@@ -239,14 +224,20 @@ class States:
         return parse_row_slice(self.rows, self.stride)
 
 
+def given_options(states: States) -> dict[str, Any]:
+    """Return all options that were given, by flag; arrays also as the option 'states'."""
+    options = {name: getattr(states, name.replace("-", "_")) for name in _OPTIONS}
+    given = {name: value for name, value in options.items() if value is not None}
+    arrays = {STATES_OPTION: "arrays"} if states.arrays else {}
+    return {**states.values, **given, **arrays}
+
+
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
     """Add the quantities of a state file to those given."""
     state = read_state_file(path, STATE_QUANTITIES)
     for name in state:
         if name in given:
-            message = f"cannot go together with --{name}"
-            hint = f"the file says {name} already"
-            raise UsageError(message, where=f"--state={path}", hint=hint)
+            raise conflict("state", EXCLUDES, [name], f"{path} contains {name} already")
     return {**state, **given}
 
 

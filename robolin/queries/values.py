@@ -13,8 +13,8 @@ from robolin.core.arrays import Floats
 from robolin.core.number_parsing import FlagText
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import join_and, pluralize
-from robolin.errors import UsageError
 from robolin.queries.joint_values import parse_per_joint
+from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import require_only
 from robolin.queries.state_parsing import (
     ANGULAR,
@@ -199,7 +199,7 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
     require_only(states, names)
     if "tau" in states.values and "qdd" in states.values and not both:
         hint = "torques determine accelerations and the other way round: give one of them"
-        raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)
+        raise conflict("tau", EXCLUDES, ["qdd"], hint)
 
 
 def _names(names: Sequence[str]) -> str:

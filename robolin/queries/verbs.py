@@ -15,18 +15,22 @@ from robolin.core.text import suggest
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.queries.option_specs import (
+    ANY_QUANTITY,
     FILE,
     FORWARD_OPTIONS,
     LINEAR_MODEL_OPTIONS,
+    MANY_STATES,
     METHOD_OPTION,
+    ONE_SOURCE,
     READ_OPTIONS,
-    SAMPLES,
     SWITCH,
     TEXT,
     TEXTS,
     TRAJECTORY,
     OptionSpec,
     Verb,
+    read_options,
+    samples_with,
 )
 
 
@@ -34,6 +38,10 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
     adaptive = options.get("integrator", "rk4") != "rk4"
     return adaptive or bool({"rtol", "atol"} & set(options))
 
+
+_ONE_OF_THEM = "ask for one of them, then for the other"
+_CHANGES = "perturb perturb-torque parameter payload-change"
+_ALL_CHANGES = "it contains the effect of every change"
 
 _DYNAMICS = (
     Verb(
@@ -52,7 +60,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         asks={
             **FORWARD_OPTIONS,
-            "method": OptionSpec("choice", COMMON_METHODS + FORWARD_METHODS),
+            "method": METHOD_OPTION._replace(choices=COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
             "tip-acceleration": OptionSpec(optional_value=True, frame=True),
         },
@@ -85,7 +93,13 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={**FORWARD_OPTIONS, "perturb": TEXTS, "method": METHOD_OPTION},
+        asks={
+            **FORWARD_OPTIONS,
+            "perturb": OptionSpec(
+                multiple=True, excludes={"prescribe": "multiply the matrices by the change"}
+            ),
+            "method": METHOD_OPTION,
+        },
         answers="robolin.queries.algorithm_answer:answer_linearize_forward",
         linear=True,
     ),
@@ -99,9 +113,10 @@ _DYNAMICS = (
             "frame": OptionSpec(frame=True),
             "point": TEXT,
             "reference": OptionSpec("choice", REFERENCES),
-            **dict.fromkeys(
-                ("derivatives", "operational-space", "operational-space-inverse"), SWITCH
+            "derivatives": OptionSpec(
+                "switch", excludes={"reference=frame": "derivatives are in world axes"}
             ),
+            **dict.fromkeys(("operational-space", "operational-space-inverse"), SWITCH),
         },
         answers="robolin.queries.jacobian_answer:answer_jacobian",
     ),
@@ -118,8 +133,22 @@ _DYNAMICS = (
         "Dynamics",
         "State and torques in coordinates that make the mass matrix diagonal.",
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
-        states_from={**TRAJECTORY, **SAMPLES},
-        asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
+        states_from={**TRAJECTORY, **samples_with("curvature")},
+        asks={
+            "unnormalized": SWITCH,
+            "inverse-transform": OptionSpec(
+                "switch",
+                requires={
+                    "xi if unnormalized": "for example --xi 0.1,0.2 for two joints",
+                    "nu if !unnormalized": "for example --nu 0.1,0.2 for two joints",
+                },
+            ),
+            "curvature": OptionSpec(
+                "switch",
+                excludes={"unnormalized inverse-transform": "curvature has no coordinates"},
+            ),
+            "symbols": OptionSpec("switch", modifies={"curvature": "they are parts of it"}),
+        },
         answers="robolin.queries.diagonalize_answer:answer_diagonalize",
         needs_all_rows=("curvature",),
         uses_lapack=lambda options: "curvature" in options,
@@ -129,8 +158,18 @@ _DYNAMICS = (
         "Dynamics",
         "Torques as a linear function of masses, inertias and losses.",
         states=("q", "qd", "qdd"),
-        states_from={**TRAJECTORY, **SAMPLES},
-        asks=dict.fromkeys(("rank", "parameters", "geometry"), SWITCH),
+        states_from={**TRAJECTORY, **samples_with("rank")},
+        asks={
+            "rank": OptionSpec("switch", excludes={"parameters geometry": _ONE_OF_THEM}),
+            "parameters": OptionSpec(
+                "switch",
+                excludes={
+                    "geometry": _ONE_OF_THEM,
+                    f"{ANY_QUANTITY} trajectory": "parameters are the same in every state",
+                },
+            ),
+            "geometry": SWITCH,
+        },
         answers="robolin.queries.regressor_answer:answer_regressor",
         needs_all_rows=("rank", "parameters"),
         uses_lapack=lambda options: "rank" in options,
@@ -145,10 +184,14 @@ _DYNAMICS = (
             "torques": OptionSpec("choice", TORQUES),
             **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
             "perturb-torque": FILE,
-            "matrices": SWITCH,
-            "geometry": SWITCH,
-            "cost-slopes": FILE,
+            "matrices": OptionSpec("switch", excludes={f"{_CHANGES} cost-slopes": _ALL_CHANGES}),
+            "geometry": OptionSpec(
+                "switch",
+                modifies={"matrices": "--parameter JOINT/origin_x=CHANGE changes the geometry"},
+            ),
+            "cost-slopes": OptionSpec("file", excludes={_CHANGES: _ALL_CHANGES}),
         },
+        one_of={f"{_CHANGES} matrices cost-slopes": "for example --perturb dq=elbow=0.01"},
         answers="robolin.queries.sensitivity_answer:answer_sensitivity",
         linear=True,
         uses_lapack=lambda _: True,
@@ -156,6 +199,7 @@ _DYNAMICS = (
 )
 
 _POINT = ("q", "qd", "tau", "qdd")
+_OVER_TIME = {"duration": "for example --duration 2, in s"}
 
 _CONTROL = (
     Verb(
@@ -191,7 +235,18 @@ _CONTROL = (
         asks={
             **LINEAR_MODEL_OPTIONS,
             **dict.fromkeys(("weight", "effort"), TEXTS),
-            **dict.fromkeys(("bryson", "time-varying"), SWITCH),
+            "bryson": SWITCH,
+            "time-varying": OptionSpec(
+                "switch",
+                requires={
+                    MANY_STATES: "without it, the regulator is for one state that stays",
+                    "dt": "the time between rows: for example --dt 0.01, in s",
+                },
+                excludes={
+                    "integral": "integrals are for gains of each row by itself",
+                    "on-bad-row=nan": "gains at a row follow from all rows after it",
+                },
+            ),
             "integral": TEXT,
         },
         answers="robolin.queries.lqr_answer:answer_lqr",
@@ -207,16 +262,22 @@ _CONTROL = (
         states=_POINT,
         asks={
             **LINEAR_MODEL_OPTIONS,
-            **dict.fromkeys(("frequencies", "duration"), TEXT),
-            "rows": OptionSpec("count", minimum=2),
-            "impulse": SWITCH,
+            "frequencies": OptionSpec(excludes={"duration": _ONE_OF_THEM}),
+            "duration": TEXT,
+            "rows": OptionSpec("count", minimum=2, modifies=_OVER_TIME),
+            "impulse": OptionSpec("switch", modifies=_OVER_TIME),
         },
+        one_of={"frequencies duration": "--frequencies 0.1:100:200, or --duration 2 for a step"},
         answers="robolin.queries.response_answer:answer_response",
         default_plot_arrays=("frequency_response", "step_response", "impulse_response"),
         linear=True,
         uses_lapack=lambda _: True,
     ),
 )
+
+_ONE_TORQUE = "the torque comes from one of them"
+_TRACKING = {"control=pd|computed-torque": "other laws do not track a motion"}
+_PRESCRIBED = {"prescribe": "--prescribe names the joints with these accelerations"}
 
 _MOTION = (
     Verb(
@@ -225,19 +286,41 @@ _MOTION = (
         "The motion of an arm under torques or a controller, with its energies.",
         states=("q", "qd"),
         asks={
-            **READ_OPTIONS,
-            "initial": FILE,
+            **read_options("trajectory initial follow prescribe-from"),
+            "initial": OptionSpec("file", excludes={"q qd": ONE_SOURCE}),
             "state": OptionSpec("choice", STATE_FORMS),
-            "tau": TEXT,
-            "trajectory": FILE,
-            "control": OptionSpec("choice", CONTROL_LAWS),
+            "tau": OptionSpec(excludes={"trajectory control feedback": _ONE_TORQUE}),
+            "trajectory": OptionSpec("file", excludes={"control feedback": _ONE_TORQUE}),
+            "control": OptionSpec(
+                "choice",
+                CONTROL_LAWS,
+                requires={"target if control=pose": "--target tool0=0.4,0,0.5,0,90deg,0"},
+                excludes={"feedback": _ONE_TORQUE},
+            ),
             "feedback": FILE,
-            "follow": FILE,
-            **dict.fromkeys(("offset", "goal", "kp", "kd", "disturb"), TEXT),
-            **dict.fromkeys(("prescribe", "qdd"), TEXT),
-            "prescribe-from": FILE,
-            **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
-            **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
+            "follow": OptionSpec("file", modifies=_TRACKING),
+            "offset": OptionSpec(
+                modifies={"feedback follow": "it is a distance from their motion"},
+                excludes={"q qd initial": "the motion starts there, or so far from the reference"},
+            ),
+            "goal": OptionSpec(
+                modifies=_TRACKING, excludes={"follow": "one pose, or the poses of a motion"}
+            ),
+            **dict.fromkeys(("kp", "kd"), OptionSpec(modifies=_TRACKING)),
+            **dict.fromkeys(("disturb", "prescribe"), TEXT),
+            "qdd": OptionSpec(
+                modifies=_PRESCRIBED, excludes={"prescribe-from": "constant, or those of a file"}
+            ),
+            "prescribe-from": OptionSpec("file", modifies=_PRESCRIBED),
+            "gain": OptionSpec(modifies={"control=rate|pose": "other laws take --kp and --kd"}),
+            **dict.fromkeys(
+                ("target", "position-gain", "orientation-gain"),
+                OptionSpec(modifies={"control=pose": "other laws do not control a pose"}),
+            ),
+            "ignore-limits": SWITCH,
+            "other-figures": OptionSpec(
+                "switch", modifies={"feedback": "it accepts gains of another arm"}
+            ),
             "duration": OptionSpec(required=True),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
             "integrator": OptionSpec("choice", INTEGRATORS),

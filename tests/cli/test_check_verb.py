@@ -363,7 +363,7 @@ def test_junit() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_usage() -> None:
-    """Flags that cannot go together are wrong usage."""
+    """Flags that cannot be used are wrong usage."""
     path = record()
     for words in (
         (path, "--suite", "s.toml"),

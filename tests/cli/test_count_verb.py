@@ -85,9 +85,13 @@ def test_followers_are_placed_but_are_no_joints_of_their_own(geared: Path) -> No
         (["Mass_Matrix", "panda"], "no verb 'Mass_Matrix'", "did you mean 'mass-matrix'?"),
         (["inspect", "panda"], "no verb 'inspect'", "'diagonalize'"),
         ([], "missing argument 'VERB'", "--help"),
-        (["inverse"], "an ARM or --joints N", "--joints 7"),
-        (["inverse", "panda", "--joints", "3"], "not both", "--joints 7"),
-        (["inverse", "--joints", "3", "--lock", "a=1"], "--lock is for an ARM", "--joints N"),
+        (["inverse"], "robolin count: requires ARM or --joints", "--joints 7"),
+        (["inverse", "panda", "--joints", "3"], "--joints: cannot be used with ARM", "ARM"),
+        (
+            ["inverse", "--joints", "3", "--lock", "a=1"],
+            "--lock: has no effect without ARM",
+            "--joints N",
+        ),
     ],
 )
 def test_wrong_usage_is_told(args: list[str], message: str, hint: str) -> None:
@@ -119,7 +123,7 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
     ran = robolin("count", "inverse", "--joints", "3", flag)
 
     assert ran.code == 2
-    assert f"{flag.partition('=')[0]} is for an ARM" in ran.err
+    assert f"{flag.partition('=')[0]}: has no effect without ARM" in ran.err
 
 
 @pytest.mark.slow

@@ -101,12 +101,9 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
 
 
 WRONG = [
-    (["--samples", "3"], "it goes with --curvature"),
-    (["--symbols"], "it goes with --curvature"),
-    (["--curvature", "--seed", "1"], "needs --samples"),
-    (["--curvature", "--samples", "3", "--q", "0,0"], "cannot go together with --q"),
+    (["--symbols"], "--symbols: has no effect without --curvature"),
     (["--curvature", "--qd", "1,1"], "has no effect here"),
-    (["--curvature", "--unnormalized"], "cannot go together with --unnormalized"),
+    (["--curvature", "--unnormalized"], "cannot be used with --unnormalized"),
 ]
 
 

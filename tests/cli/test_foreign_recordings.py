@@ -344,7 +344,7 @@ REFUSED = [
     (NATIVE, ("--columns", "wrist/position=x"), 2, "no joint 'wrist'"),
     (NATIVE, ("--columns", "elbow/position=x"), 3, "there is no column 'x'"),
     (NATIVE, ("--columns", "none.yaml"), 4, "could not read"),
-    (NATIVE, ("--degrees", "--radians"), 2, "cannot go together"),
+    (NATIVE, ("--degrees", "--radians"), 2, "cannot be used"),
     (NATIVE.replace("time", "clock"), ("--differentiate", "central"), 3, "--time COLUMN"),
     (WHOLE, ("--differentiate", "central"), 3, "--time-unit"),
 ]

@@ -219,7 +219,7 @@ WRONG = [
     (["panda", "--point", "1,2"], 2, "2 numbers, not 3"),
     (["panda", "--frame", "panda_hand", "--tau", "hold"], 2, "has no effect here"),
     (["two-link", "--qdd", "1,1"], 2, "has no effect here"),
-    (["panda", "--derivatives", "--reference", "frame"], 2, "cannot go together"),
+    (["panda", "--derivatives", "--reference", "frame"], 2, "cannot be used"),
     (["ur5", *TOOL, "--operational-space"], 3, "operational_inertia does not exist"),
     (["ur5", *TOOL, "--operational-space"], 3, "alone: --operational-space-inverse"),
     (["panda", "--reference", "tool"], 2, "--reference"),

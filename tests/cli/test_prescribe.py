@@ -311,18 +311,10 @@ REFUSED = [
         "joint 'panda_finger_joint2' follows 'panda_finger_joint1'\nhint: name 'panda_finger_",
     ),
     (("forward", *ASKED, "--tau", "base:x=1"), "joint 'base:x' moves as prescribed"),
-    (("forward", *ASKED, "--method", "a"), "--method: cannot go together with --prescribe"),
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),
     (
         ("forward", "four-bar", "--prescribe", "drive"),
         "closed loops ('pin') can contradict",
-    ),
-    (("linearize-forward", *ASKED, "--perturb", "dq=elbow=1"), "--perturb: cannot go together"),
-    (("simulate", "two-link", "--qdd", "elbow=1", "--duration", "1"), "without --prescribe"),
-    (("simulate", "two-link", "--prescribe-from", "a.csv", "--duration", "1"), "without --prescr"),
-    (
-        ("simulate", *ASKED, "--prescribe-from", "a.csv", "--qdd", "base:x=1", "--duration", "1"),
-        "--qdd: cannot go together with --prescribe-from",
     ),
 ]
 

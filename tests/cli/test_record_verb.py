@@ -66,7 +66,7 @@ def test_recording_twice_gives_the_same_bytes() -> None:
         (("inverse", "two-link"), "a reference needs a file to be stored in"),
         (("inverse", "two-link", "--wrong", "-o", "a.npz"), "no such option '--wrong'"),
         (("inverse", "two-link", "-o", "a.npz", "--rtol", "-1"), "-1.0 is no tolerance"),
-        (("inverse", "two-link", "--suite", "s.toml"), "goes alone"),
+        (("inverse", "two-link", "--suite", "s.toml"), "--suite: cannot be used with VERB"),
     ],
 )
 def test_wrong_usage(words: tuple[str, ...], message: str) -> None:

@@ -81,9 +81,7 @@ def test_loads_are_pointed_out() -> None:
 
 
 WRONG = [
-    (["--rank", "--parameters"], "cannot go together with --parameters"),
-    (["--samples", "3"], "it goes with --rank"),
-    (["--parameters", "--q", "0,0"], "goes without a state"),
+    (["--rank", "--parameters"], "cannot be used with --parameters"),
     (["--tau", "0,0"], "no such option"),
 ]
 

@@ -74,7 +74,7 @@ def test_files_with_hostile_names() -> None:
         (["a.npz", "--q", "0,0"], "has no effect here"),
         (["two-link", "-o", "nowhere/page.html"], "there is no folder"),
         (["four-bar", "--trajectory", "motion.csv"], "'pivot/position' are missing"),
-        (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot go together"),
+        (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot be used"),
     ],
 )
 def test_what_makes_no_page(words: list[str], said: str) -> None:

@@ -134,8 +134,7 @@ def test_figures_of_the_geometry(file: Path, tmp_path: Path) -> None:
 
 
 WRONG = [
-    ([], 2, "nothing is changed"),
-    (["--matrices", "--perturb", "dq=1,1"], 2, "goes without any change"),
+    ([], 2, "robolin sensitivity: requires --perturb or --perturb-torque"),
     (["--perturb", "dqdd=1,1"], 2, "'dqdd' is none of dq, dqd, dtau"),
     (["--parameter", "lower/mass"], 2, "'lower/mass' is not NAME=CHANGE"),
     (["--parameter", "lower/mass=1deg"], 2, "is not an angle"),
@@ -144,9 +143,6 @@ WRONG = [
     (["--payload-change", "tip"], 2, "this is not LINK:MASS[@X,Y,Z]"),
     (["--parameter", "elbow/orign_x=1"], 2, "did you mean 'elbow/origin_x'?"),
     (["--parameter", "elbow/origin_x=1deg"], 2, "is not an angle"),
-    (["--geometry", "--perturb", "dq=1,1"], 2, "--geometry: goes with --matrices"),
-    (["--cost-slopes", "miss.csv", "--perturb", "dq=1,1"], 2, "goes without any change"),
-    (["--cost-slopes", "miss.csv", "--matrices"], 2, "cannot go together with --matrices"),
 ]
 
 

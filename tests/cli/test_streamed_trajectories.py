@@ -245,7 +245,7 @@ def test_text_is_an_error_even_where_gaps_are_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "flags, says",
     [
-        (["--on-bad-row", "nan", "--q", "0,0"], "needs --trajectory"),
+        (["--on-bad-row", "nan", "--q", "0,0"], "requires --trajectory"),
         (["--on-bad-row", "skip"], "'skip' is not one of"),
         (["--jobs", "0"], "--jobs"),
         (["--chunk-rows", "0"], "--chunk-rows"),

@@ -172,7 +172,7 @@ def test_a_state_in_a_file_is_the_state_typed(name, text):
 
 
 REFUSED = [
-    ("q: {elbow: 1}", ("--q", "0,0"), 2, "cannot go together with --q"),
+    ("q: {elbow: 1}", ("--q", "0,0"), 2, "cannot be used with --q"),
     ("speed: 1", (), 3, "no state has 'speed'"),
     ("q: {wrist: 1}", (), 2, "wrist"),
     ("q: [1, [2]]", (), 3, "nested"),

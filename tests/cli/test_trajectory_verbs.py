@@ -153,8 +153,8 @@ def test_inputs_are_recorded(tmp_path: Path, motion: dict[str, np.ndarray]) -> N
 @pytest.mark.parametrize(
     "verb, flags, says",
     [
-        ("inverse", ["--q", "0,0"], "cannot go together with --q"),
-        ("forward", ["--qd", "0,0", "--tau", "hold"], "cannot go together with --qd and --tau"),
+        ("inverse", ["--q", "0,0"], "cannot be used with --q"),
+        ("forward", ["--qd", "0,0", "--tau", "hold"], "cannot be used with --qd and --tau"),
         ("diagonalize", ["--inverse-transform"], "--nu"),
     ],
 )

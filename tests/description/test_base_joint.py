@@ -48,10 +48,10 @@ def test_a_base_that_does_not_exist_is_refused() -> None:
 
 def test_two_base_joints_are_rejected() -> None:
     """Different base joints contradict each other; setting floating twice does not."""
-    with pytest.raises(robolin.UsageError, match="'planar' cannot go together with floating_base"):
+    with pytest.raises(robolin.UsageError, match="'planar' cannot be used with floating_base"):
         robolin.load("ur5", floating_base=True, base_joint="planar")
     texts = {"floating-base": True, "base-joint": "spherical"}
-    with pytest.raises(robolin.UsageError, match="cannot go together with --floating-base"):
+    with pytest.raises(robolin.UsageError, match="cannot be used with --floating-base"):
         options_from_texts(texts)
     twice = robolin.load("ur5", floating_base=True, base_joint="floating")
     assert twice == robolin.load("ur5", floating_base=True)

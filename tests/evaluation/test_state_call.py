@@ -288,7 +288,7 @@ def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) 
         ("jacobian", {"frame": "elsewhere"}, "no link 'elsewhere'"),
         ("inverse", {"prescribe": "elbow"}, "prescribe: changes nothing about 'inverse'"),
         ("forward", {"prescribe": "nobody"}, "no moving joint 'nobody'"),
-        ("forward", {"prescribe": "elbow", "method": "a"}, "method: cannot go together"),
+        ("forward", {"prescribe": "elbow", "method": "a"}, "method: cannot be used"),
         ("forward-prescribed", {}, "ask for forward, and name the joints"),
         ("linearize-forward-prescribed", {}, "ask for linearize-forward, and name"),
         ("forward-prescribed-conventional", {}, "ask for forward, and name the joints"),

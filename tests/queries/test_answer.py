@@ -13,9 +13,8 @@ import robolin
 from robolin import Question, RobolinError, States, UsageError
 from robolin.cli.flags.flag import OUTPUT, option_name
 from robolin.cli.group import group
-from robolin.queries.option_specs import OptionSpec
+from robolin.queries.option_specs import NO_CONDITIONS, STATE_QUANTITIES, OptionSpec
 from robolin.queries.request import request_from_options
-from robolin.queries.states import STATE_QUANTITIES
 from robolin.queries.verbs import VERBS, answering_verb
 from tests.cli.command import run_ok
 
@@ -201,7 +200,7 @@ WRONG = [
     (lambda: asked("sensitivity", q=[0, 0]), "leave it out"),
     (lambda: States(q=np.zeros((2, 2, 2))), "one batch axis at most"),
     (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd is one state"),
-    (lambda: States(q=[0, 0], trajectory="a.csv"), "cannot go together with --q"),
+    (lambda: States(q=[0, 0], trajectory="a.csv"), "cannot be used with --q"),
     (lambda: asked("inverse", tau=[1, 1]), "has no effect"),
     (lambda: asked("inverse", q=[1, 1, 1]), "3 values, but 'two-link' has 2 joints"),
     (lambda: asked("inverse", q=np.zeros((4, 3))), "3 values in a row"),
@@ -278,7 +277,8 @@ def test_the_table_knows_every_flag(name: str):
     }
     # a flag says that a link is meant in words alone
     frames = {label for label, ask in known.items() if ask.frame}
-    known = {label: ask._replace(frame=False) for label, ask in known.items()}
+    bare = {"frame": False, **dict.fromkeys(("requires", "modifies", "excludes"), NO_CONDITIONS)}
+    known = {label: ask._replace(**bare) for label, ask in known.items()}
     if "on-bad-row" in known:
         # a command takes several recordings, each of which is asked about by itself
         known["trajectory"] = known["trajectory"]._replace(multiple=True)

@@ -57,20 +57,9 @@ class CheckOptions:
 
     def require_sense(self) -> None:
         """Reject flags that cannot be combined."""
-        if self.stored and self.suite:
-            hint = "name stored results, or a suite"
-            raise UsageError("cannot go together with STORED", where="--suite", hint=hint)
-        if self.against is not None and (len(self.stored) != 1 or self.update):
-            problem = "leaves nothing to --update" if self.update else "takes one STORED file"
+        if self.against is not None and len(self.stored) != 1:
             hint = "robolin check BEFORE --against AFTER"
-            raise UsageError(problem, where=f"--against={self.against}", hint=hint)
-        for name, value in (("--model", self.model), ("--root", self.root)):
-            if value is not None and self.against is not None:
-                hint = "--against runs nothing"
-                raise UsageError("has no effect here", where=f"{name}={value}", hint=hint)
-        if self.root is not None and not self.stored:
-            hint = "paths of a suite start in its own folder"
-            raise UsageError("has no effect on a suite", where=f"--root={self.root}", hint=hint)
+            raise UsageError("takes one STORED file", where=f"--against={self.against}", hint=hint)
 
 
 _PARAMS = [
@@ -79,6 +68,7 @@ _PARAMS = [
         "--against",
         section=METHOD,
         metavar="FILE",
+        excludes={"update model root": "it compares two files and computes nothing"},
         help="Compare with another stored result and run nothing.",
     ),
     flag(
@@ -105,6 +95,7 @@ _PARAMS = [
         "--suite",
         section=METHOD,
         metavar="FILE",
+        excludes={"stored": "name stored results, or a suite"},
         help="The suite to check if no STORED is named.  "
         "[default: robolin.toml or pyproject.toml, here or above]",
     ),
@@ -118,6 +109,7 @@ _PARAMS = [
         "--root",
         section=METHOD,
         metavar="FOLDER",
+        modifies={"stored": "paths of a suite start in its own folder"},
         help="Where recorded paths start.  [default: the folder of the stored result]",
     ),
     flag(

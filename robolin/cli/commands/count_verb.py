@@ -10,6 +10,7 @@ from robolin.cli.output.report import Report, report_options
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.dynamics.catalogue import counted_verbs
 from robolin.errors import UsageError
+from robolin.queries.option_specs import REQUIRES, conflict
 from robolin.queries.request import ArmSource
 
 COUNTED_VERBS = counted_verbs()
@@ -20,6 +21,7 @@ JOINTS_FLAG = flag(
     section=METHOD,
     type=click.IntRange(1, 200),
     metavar="N",
+    excludes={"arm": "count for a chain of N joints, or for the structure of ARM"},
     help="A serial chain of N joints in place of ARM.",
 )
 
@@ -28,6 +30,7 @@ FOLD = flag(
     "--fold",
     section=METHOD,
     is_flag=True,
+    modifies={"arm": "N joints stand for any arm; name one whose numbers are known"},
     help="Show beside it what is left for ARM with its numbers known: constants folded, common "
     "parts computed once, as in a generated program.",
 )
@@ -60,7 +63,7 @@ def command(
     from robolin.engine.direct_storage import generic_chain
     from robolin.engine.parameters import parameters_of
 
-    _require_sense(verb, model, joints, fold)
+    _require_sense(verb, model, joints)
     if model is None:
         assert joints is not None, "there is an ARM or a number of joints"
         parameters = generic_chain(joints)
@@ -80,15 +83,10 @@ def command(
 command.help = (command.help or "").replace("COUNTED_VERBS", join_and(COUNTED_VERBS))
 
 
-def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:
+def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> None:
     if verb not in COUNTED_VERBS:
         hint = did_you_mean(verb.lower().replace("_", "-"), COUNTED_VERBS)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
-    if (model is None) == (joints is None):
-        raise UsageError(
-            "count needs an ARM or --joints N, and not both",
-            hint="for example: robolin count linearize-forward --joints 7",
-        )
-    if fold and model is None:
-        hint = "N joints stand for any arm; name one whose numbers are known"
-        raise UsageError("--fold is for an ARM", where="robolin count", hint=hint)
+    if model is None and joints is None:
+        hint = "for example: robolin count linearize-forward --joints 7"
+        raise conflict("robolin count", REQUIRES, ["arm", "joints"], hint)

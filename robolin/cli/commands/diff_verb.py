@@ -23,7 +23,7 @@ from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.messages import say
 from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS
 from robolin.errors import FOUND_SOMETHING, UsageError
-from robolin.queries.option_specs import READ_OPTIONS
+from robolin.queries.option_specs import READ_OPTIONS, check_conflicts, read_options
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
@@ -88,7 +88,6 @@ def command(
     from robolin.cli.output.diff_report import write_diff_report
     from robolin.cli.output.report import reports_for
     from robolin.description.load import figures
-    from robolin.queries.question import validate_read_options
 
     ctx = click.get_current_context()
     reports = reports_for(path, form, color, DIFF_EXTENSIONS)
@@ -100,7 +99,8 @@ def command(
     options = {
         label: value for label, value in explicit_options(ctx).items() if label in READ_OPTIONS
     }
-    validate_read_options(options, ("--torques",), torques is not None)
+    given = options if torques is None else {**options, "torques": torques}
+    check_conflicts(read_options("torques"), given)
     effects = None if torques is None else _torques(arms, validated_path(torques), options)
     for report in reports:
         write_diff_report(report, (old, new), changes, effects)

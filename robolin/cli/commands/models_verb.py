@@ -14,18 +14,30 @@ from robolin.cli.output.report import Report, ReportTable, report_options
 from robolin.core.text import did_you_mean
 from robolin.errors import FileError, UsageError
 
+_ALONE = {
+    "show copy schema": "ask for one after the other",
+    "output": "-o is for the list of arms",
+}
 _FLAGS = [
-    flag("--show", section=METHOD, metavar="NAME", help="The text of an arm's file instead."),
+    flag(
+        "--show",
+        section=METHOD,
+        metavar="NAME",
+        excludes=_ALONE,
+        help="The text of an arm's file instead.",
+    ),
     flag(
         "--copy",
         section=METHOD,
         metavar="NAME",
+        excludes=_ALONE,
         help="Put an arm's file into this folder, to be changed.",
     ),
     flag(
         "--schema",
         section=METHOD,
         is_flag=True,
+        excludes=_ALONE,
         help="The JSON schema of YAML arms, for editors that complete keys.",
     ),
 ]
@@ -45,12 +57,6 @@ def command(report: Report, show: str | None, copy: str | None, schema: bool) ->
       robolin models --copy panda
       robolin models --schema > robolin-arm.schema.json
     """
-    if sum((show is not None, copy is not None, schema)) > 1:
-        hint = "ask one after the other"
-        raise UsageError("only one of --show, --copy and --schema", where="models", hint=hint)
-    if report.path is not None and (show is not None or copy is not None or schema):
-        hint = "leave it out: --copy writes into this folder, the others to standard output"
-        raise UsageError("-o is for the list of arms", where="models", hint=hint)
     if schema:
         _print_schema()
     elif show is not None:

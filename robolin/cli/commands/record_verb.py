@@ -46,6 +46,7 @@ _FLAGS = [
         section=METHOD,
         is_flag=False,
         flag_value=_NEAREST,
+        excludes={"words rtol atol": "the suite contains the questions and tolerances"},
         metavar="[FILE]",
         help="Store every result of the suite that is missing.  "
         "[default: robolin.toml or pyproject.toml, here or above]",
@@ -93,9 +94,6 @@ def command(
     close = uniform_tolerances(rtol, atol)
     if suite is None:
         _record(words, close or Tolerances({}))
-    elif words or close:
-        hint = "the suite says what to ask and how close results must come"
-        raise UsageError("goes alone", where="--suite", hint=hint)
     else:
         _record_suite(None if suite == _NEAREST else suite)
 

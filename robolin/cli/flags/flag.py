@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from robolin.errors import FileError, UsageError
+from robolin.queries.option_specs import NO_CONDITIONS, Conditions, check_conflicts
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -44,6 +45,7 @@ class Flag(click.Option):
 
     by_joint: join repeated VALUES, if all of them name their joints
     by_name: join repeated names
+    requires, modifies, excludes: conflicts with other flags, as in `OptionSpec`
     """
 
     def __init__(
@@ -52,10 +54,14 @@ class Flag(click.Option):
         section: str = OUTPUT,
         by_joint: bool = False,
         by_name: bool = False,
+        requires: Conditions = NO_CONDITIONS,
+        modifies: Conditions = NO_CONDITIONS,
+        excludes: Conditions = NO_CONDITIONS,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.section, self.by_joint, self.by_name = section, by_joint, by_name
+        self.requires, self.modifies, self.excludes = requires, modifies, excludes
         self._takes_one = not (self.multiple or self.is_flag or self.count)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -109,6 +115,19 @@ class RobotFile(click.Argument):
 
 class VerbCommand(click.Command):
     """A command with one help section per group of flags; protects its input files."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            given = {
+                _long_name(param): ctx.params[param.name]
+                for param in self.params
+                if param.name
+                and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+            }
+            flags = {_long_name(param): param for param in self.params if isinstance(param, Flag)}
+            check_conflicts(flags, given)
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         forbid_overwriting_inputs(ctx)
@@ -188,6 +207,11 @@ def explicit_options(ctx: click.Context) -> dict[str, Any]:
 def option_name(param: click.Parameter) -> str:
     """Name under which results record a flag or an argument."""
     return param.name or "" if isinstance(param, click.Argument) else param.opts[0].lstrip("-")
+
+
+def _long_name(param: click.Parameter) -> str:
+    """Name of a flag or an argument in conflicts."""
+    return max(param.opts, key=len).lstrip("-")
 
 
 def validated_path(name: str) -> str:

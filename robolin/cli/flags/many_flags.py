@@ -13,19 +13,23 @@ from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.flags.output_flags import Output, count_flag
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS
+from robolin.queries.option_specs import EXCLUDES, MODIFIES, conflict
 
 if TYPE_CHECKING:
     from robolin.batch.recordings import NamedRecording
     from robolin.queries.question import Question
 
+_OF_RECORDINGS = {"trajectory": "--trajectory names the recordings"}
 _PART_ROWS = count_flag(
     "--part-rows",
+    modifies=_OF_RECORDINGS,
     text="With -o FOLDER/: results in files part-00000.parquet, part-00001.parquet and so on, of "
     "at most so many rows each; a part ends where its recording does.",
 )
 _SHARD = flag(
     "--shard",
     section=OUTPUT,
+    modifies=_OF_RECORDINGS,
     metavar="K/N",
     help="With -o FOLDER/: compute every Nth part only, from the Kth on; N such commands, one "
     "after the other or at the same time, compute all of them.",
@@ -33,13 +37,17 @@ _SHARD = flag(
 _RESUME = flag(
     "--resume",
     section=OUTPUT,
+    modifies=_OF_RECORDINGS,
     is_flag=True,
     help="With -o FOLDER/: leave what is there already, complete and of the same question.",
 )
 
+_ONLY_CSV = "it writes CSV to standard output; > FILE stores that"
 _LIVE = flag(
     "--live",
     section=OUTPUT,
+    requires={"trajectory=-": "--trajectory - reads from standard input"},
+    excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
     is_flag=True,
     help="With --trajectory -: answer lines as they arrive, as CSV on standard output.  Time is "
     "then a number with a point, unless the first one is a date or too large for that.",
@@ -48,6 +56,7 @@ _LIVE = flag(
 _CLUSTER = flag(
     "--cluster",
     section=OUTPUT,
+    modifies=_OF_RECORDINGS,
     metavar="WHERE",
     help="With -o FOLDER/: parts are computed by Dask, by N processes here (local:N) or by the "
     "workers of a scheduler (tcp://scheduler:8786).",
@@ -79,10 +88,11 @@ def recording_set(ctx: click.Context) -> RecordingSet | None:
     folder = _folder(ctx.params.get("path"), any(flags.values()))
     texts = tuple(map(validated_path, trajectory)) if isinstance(trajectory, tuple) else ()
     if not texts:
-        _reject_flags(flags, "--trajectory says of which recordings")
         return None
     if folder is None:
-        _reject_flags(flags, "-o FOLDER/ says where the parts go")
+        for name in (name for name, value in flags.items() if value):
+            hint = "-o FOLDER/ says where the parts go"
+            raise conflict(name.replace("_", "-"), MODIFIES, ["-o FOLDER/"], hint)
         if len(texts) == 1 and _is_one_file(texts[0]):
             return None
     from robolin.batch.recordings import names_several, recordings
@@ -105,22 +115,10 @@ def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
     """The output of a command with --live, or the output unchanged."""
     if not ctx.params.get("live"):
         return out
-    if ctx.params.get("trajectory") != ("-",):
-        hint = "--trajectory - reads from standard input"
-        raise UsageError("needs standard input", where="--live", hint=hint)
     if question.answers_together:
-        hint = f"--{question.answers_together} waits for the last row"
-        raise UsageError("answers row by row", where="--live", hint=hint)
-    if out.path is not None or out.form not in (None, "csv"):
-        hint = "leave out -o and --format; > FILE keeps what has been answered"
-        raise UsageError("answers as CSV on standard output", where="--live", hint=hint)
+        hint = "it needs all rows before the first result"
+        raise conflict("live", EXCLUDES, [question.answers_together], hint)
     return replace(out, form="csv", live=True)
-
-
-def _reject_flags(flags: dict[str, object], hint: str) -> None:
-    for name, value in flags.items():
-        if value:
-            raise UsageError("has no effect here", where=f"--{name.replace('_', '-')}", hint=hint)
 
 
 def _is_one_file(text: str) -> bool:

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.cli.flags.flag import MODEL, RobotFile, bundled, explicit_options, flag, validated_path
+from robolin.cli.flags.flag import (
+    MODEL,
+    RobotFile,
+    bundled,
+    explicit_options,
+    flag,
+    option_name,
+    validated_path,
+)
 from robolin.core.choices import BASE_JOINTS, WRENCH_MODELS
-from robolin.errors import UsageError
+from robolin.queries.option_specs import MODIFIES, conflict
 from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
@@ -140,7 +148,7 @@ def _structure(arm: str | None, **_: Any) -> ArmSource | None:
     for param in _STRUCTURE:
         if ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT:
             hint = "--joints N takes as many joints as should move, and nothing else"
-            raise UsageError(f"{param.opts[0]} is for an ARM", where=ctx.command_path, hint=hint)
+            raise conflict(option_name(param), MODIFIES, ["arm"], hint)
     return None
 
 

@@ -11,8 +11,9 @@ import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.messages import say
-from robolin.errors import FileError, UsageError
+from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
+from robolin.queries.option_specs import NO_CONDITIONS, Conditions
 
 if TYPE_CHECKING:
     from robolin.core.results.result import Result, ResultStream
@@ -36,9 +37,10 @@ def color_flag(text: str) -> click.Option:
     )
 
 
-def count_flag(name: str, text: str) -> click.Option:
+def count_flag(name: str, text: str, modifies: Conditions = NO_CONDITIONS) -> click.Option:
     """An option for a number of at least one."""
-    return flag(name, section=OUTPUT, type=click.IntRange(min=1), metavar="N", help=text)
+    number = click.IntRange(min=1)
+    return flag(name, section=OUTPUT, type=number, metavar="N", help=text, modifies=modifies)
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,7 @@ class Output:
         from robolin.io.paths import require_output_is_no_input, require_target
 
         if self.path is not None:
-            if self.arrays:
-                hint = "leave out one of them; read_result picks arrays of a file"
-                raise UsageError("a file holds every array", where="--only", hint=hint)
             require_target(self.path, self.form)
-        if self.plot and (self.summary or self.form not in (None, TABLE)):
-            hint = "leave out --summary and --format"
-            raise UsageError("a quick look has one form", where="--plot", hint=hint)
-        if self.summary and self.form == "csv":
-            hint = "--format table or json"
-            raise UsageError("a summary is no CSV", where="--summary", hint=hint)
         require_output_is_no_input(self.path, inputs)
 
     def resolved_format(self) -> str:
@@ -204,6 +197,7 @@ def _only_files() -> list[str]:
     return [name for name in FORMATS if name not in stream_formats()]
 
 
+_ONE_FORM = "a quick look has one form"
 _FLAGS = [
     flag(
         "-o",
@@ -219,6 +213,7 @@ _FLAGS = [
         "form",
         section=OUTPUT,
         type=click.Choice((TABLE, *stream_formats(), *_only_files())),
+        requires={f"output if format={'|'.join(_only_files())}": "-o FILE writes such a file"},
         help="Form of the answer on standard output, or of the files in FOLDER/.  "
         f"[default: {TABLE} on a terminal, {PIPED} into a pipe]",
     ),
@@ -237,6 +232,7 @@ _FLAGS = [
         "arrays",
         section=OUTPUT,
         multiple=True,
+        excludes={"output": "a file holds every array; read_result picks some of them"},
         metavar="ARRAY",
         help="Show this array alone; may be repeated.  Files always have them all.",
     ),
@@ -244,12 +240,14 @@ _FLAGS = [
         "--summary",
         section=OUTPUT,
         is_flag=True,
+        excludes={"format=csv": "--format table or json"},
         help="Show the smallest and the largest number of each array, and where they are.",
     ),
     flag(
         "--plot",
         section=OUTPUT,
         is_flag=True,
+        excludes={"summary": _ONE_FORM, "format if !format=table": _ONE_FORM},
         help="Draw a quick look with block characters; `robolin plot` makes pictures of files.",
     ),
     count_flag(
@@ -288,8 +286,4 @@ def output_of(ctx: click.Context) -> Output:
         if param.name in ctx.params
     }
     path = values.pop("path")
-    if path is None and values["form"] in _only_files():
-        hint = f"-o FILE.{values['form']} writes one"
-        message = f"only files have the form '{values['form']}'"
-        raise UsageError(message, where="--format", hint=hint)
     return Output(path and validated_path(path), **values)

@@ -173,7 +173,7 @@ def run_simulation(
     if task.prescribed is not None:
         require_no_closures(task.arm)
         if task.accelerations is not None:
-            raise UsageError("cannot go together with accelerations", where="prescribe")
+            raise UsageError("cannot be used with accelerations", where="prescribe")
         if task.form in DIAGONAL_FORMS:
             message = f"joints that move as prescribed cannot be simulated in {task.form}"
             raise UsageError(message, where="prescribe", hint="take the state 'rates'")
@@ -206,7 +206,7 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
         has_torque = bool(as_joint_array(task.arm, "tau", tau).any())
     if task.control is not None and (task.hold or has_torque):
         hint = "a control law gives the torque, weight and losses included"
-        raise UsageError("control cannot go together with tau or hold", where="control", hint=hint)
+        raise UsageError("control cannot be used with tau or hold", where="control", hint=hint)
 
 
 def _together(

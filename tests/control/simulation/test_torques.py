@@ -118,7 +118,7 @@ TABLES = {
 }
 WRONG = {
     "no control law": ({"control": "rate"}, "a str is no control law"),
-    "both": ({"control": robolin.RateControl(), "tau": [1.0, 0.0]}, "control cannot go together"),
+    "both": ({"control": robolin.RateControl(), "tau": [1.0, 0.0]}, "control cannot be used"),
     "negative gain": ({"control": robolin.RateControl(-1.0)}, "a gain is negative"),
     "gains": ({"control": robolin.RateControl([1.0, 2.0, 3.0])}, "gain has 3 values"),
     "frame": ({"control": robolin.PoseControl("tpi", [0, 0, 0])}, "no frame 'tpi'"),
