@@ -101,7 +101,7 @@ def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
     verb, options = verb or ctx.command.name or "", explicit_options(ctx)
     if recording_set(ctx) is not None:
         hint = "name one file"
-        raise UsageError("several recordings, and one result", where="--trajectory", hint=hint)
+        raise UsageError("takes one recording", where="--trajectory", hint=hint)
     if isinstance(given := options.get("trajectory"), tuple):
         (options["trajectory"],) = given
     inquiry = request_from_options(verb, validated_path(ctx.params["arm"]), options)

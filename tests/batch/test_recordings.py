@@ -69,7 +69,7 @@ def test_nothing_found_is_told(folder: Path) -> None:
 
 def test_standard_input_goes_alone(folder: Path) -> None:
     """What can be read once only is not one of many."""
-    with pytest.raises(UsageError, match="alone"):
+    with pytest.raises(UsageError, match="other recordings"):
         recordings(["-", str(folder / "c.npz")])
 
 

@@ -35,7 +35,7 @@ def test_only_some_arrays_are_shown() -> None:
     [
         (("--only", "tua"), "arrays here are tau"),
         (("--only", "tau", "-o", "x.npz"), "a file holds every array"),
-        (("--summary", "--format", "csv"), "a summary is no CSV"),
+        (("--summary", "--format", "csv"), "cannot be used with --format csv"),
     ],
 )
 def test_wrong_wishes_are_refused(
