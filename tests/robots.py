@@ -201,7 +201,7 @@ def for_each_arm(arms: Sequence[Arm]) -> Callable[[Callable[..., None]], Callabl
 
 
 def has_full_inertia(arm: Arm) -> bool:
-    """Whether every body has a positive definite inertia; bodies of planar arms do not."""
+    """Return whether every body has a positive definite inertia; those of planar arms do not."""
     for link in arm.links:
         full = np.zeros((3, 3))
         full[np.triu_indices(3)] = link.inertia.rotary
@@ -214,8 +214,8 @@ def has_full_inertia(arm: Arm) -> bool:
 def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:
     """The arm with a random wrench of about 10 N and 10 Nm at a frame."""
     rng = np.random.default_rng(seed)
-    force, moment = (_vector(rng.normal(size=3) * 10.0) for _ in range(2))
-    return replace(arm, wrenches=(Wrench(frame, model, force, moment),))
+    force, torque = (_vector(rng.normal(size=3) * 10.0) for _ in range(2))
+    return replace(arm, wrenches=(Wrench(frame, model, force, torque),))
 
 
 def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3, followers: int = 1) -> Arm:
@@ -231,7 +231,7 @@ def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3, followers:
 
 
 def with_springs(arm: Arm, seed: int = 0) -> Arm:
-    """The arm with a spring in every joint that has one degree of freedom."""
+    """The arm with a spring in every single-DoF joint."""
     rng = np.random.default_rng([11, seed])
     grouped = {k for group in arm.groups for k in group.links}
     links = []

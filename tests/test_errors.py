@@ -1,4 +1,4 @@
-"""Errors travel: between processes, and out of files that hold many of them."""
+"""Errors can be pickled, also those that contain several others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _all_kinds() -> list[type[BaseException]]:
     return sorted(set(_kinds(BaseException)), key=lambda kind: kind.__qualname__)
 
 
-def _made(kind: type[BaseException]) -> BaseException:
+def _example(kind: type[BaseException]) -> BaseException:
     if kind is SeveralErrors:
         return SeveralErrors([FIRST, SECOND])
     if issubclass(kind, RobolinError):
@@ -45,11 +45,11 @@ def _made(kind: type[BaseException]) -> BaseException:
 
 
 def test_every_error_survives_a_pickle() -> None:
-    """An error that went through a pickle or a copy says the same, part by part."""
+    """An error keeps all its parts through a pickle or a copy."""
     kinds = _all_kinds()
     assert {RobolinError, SeveralErrors, UsageError, FileError} <= set(kinds)
     for kind in kinds:
-        error = _made(kind)
+        error = _example(kind)
         for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
             assert type(again) is kind
             assert str(again) == str(error)
@@ -62,7 +62,7 @@ def test_every_error_survives_a_pickle() -> None:
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_a_pool_over_a_bad_file_returns(tmp_path: Path, method: str) -> None:
-    """All problems of a file that a worker of a pool has read arrive in the process that asked."""
+    """All problems that a pool worker finds in a file reach the calling process."""
     path = tmp_path / "bad.urdf"
     path.write_text(BAD)
     with multiprocessing.get_context(method).Pool(1) as pool:

@@ -1,4 +1,4 @@
-"""Rows with labels are matched by them or rejected; never by their places."""
+"""Labelled rows are matched by label or rejected; never by position."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ pandas = pytest.importorskip("pandas")
 xarray = pytest.importorskip("xarray")
 
 TREE, LOOP = robolin.load("two-link"), robolin.load("four-bar")
-# of closed loops; q is then a state that is closed
+# functions of closed loops; q is then a closed state
 OF_LOOPS = ("close", "close_change", "loop_joint_torques", "linearize_loops", "loop_constraints")
 OF_LOOPS = (*OF_LOOPS, "loop_forces")
 JOINT_VALUES = (
     *("q", "qd", "qdd", "tau", "dq", "dqd", "dqdd", "dtau", "delta", "q0", "q1"),
     *("nu", "epsilon", "xi", "kappa", "dcost_dq", "dcost_dqd", "time"),
 )
-# of one state, so that there are no rows
+# functions of one state, which has no rows
 ONE_STATE = ("operators", "trim")
-# values of one row for all, so that other labels have nothing to be matched with
+# one value for all rows: there are no labels to compare
 ONE_ROW = {("sensitivity", "dq"), ("sensitivity", "dqd"), ("simulate", "qdd")}
-# what else a function cannot be called without, and what is asked otherwise where a value stands
+# further required arguments, and arguments that replace a value
 MORE: dict[str, dict[str, Any]] = {"simulate": {"duration": 0.01, "dt": 0.01}}
 TIMES = np.array([0.0, 0.1, 0.2])
 
 
 def functions() -> Iterator[tuple[str, list[str]]]:
-    """Every public function with several values that have rows, and the names of those."""
+    """Every public function with several arguments that have rows, and their names."""
     for name in robolin.__all__:
         function = getattr(robolin, name)
         if not inspect.isfunction(function) or name in ONE_STATE:
             continue
-        wanted = inspect.signature(function).parameters
-        values = [each for each in JOINT_VALUES if each in wanted]
-        if "arm" in wanted and len(values) > 1:
+        parameters = inspect.signature(function).parameters
+        values = [each for each in JOINT_VALUES if each in parameters]
+        if "arm" in parameters and len(values) > 1:
             yield name, values
 
 
@@ -160,7 +160,7 @@ LABELLED: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("q, qd", LABELLED.values(), ids=LABELLED)
 def test_every_kind_of_label_is_compared(q: Any, qd: Any) -> None:
-    """Whatever library the labels come from, rows that differ are rejected."""
+    """Rows with different labels are rejected for every library."""
     with pytest.raises(robolin.RobolinError, match=r"row 1 is|has rows along"):
         robolin.inverse(TREE, q, qd)
 
@@ -186,20 +186,20 @@ FITTING: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("q, qd", FITTING.values(), ids=FITTING)
-def test_rows_that_fit_are_taken(q: Any, qd: Any) -> None:
-    """Labels that are the same, or on one side only, keep nobody from computing."""
+def test_rows_that_fit_are_accepted(q: Any, qd: Any) -> None:
+    """Equal labels, or labels on one side only, are accepted."""
     found = robolin.inverse(TREE, q, qd)
     assert np.array_equal(found, np.broadcast_to(robolin.inverse(TREE, [0, 0]), found.shape))
 
 
-def _moments(zone: str) -> Any:
+def _timestamps(zone: str) -> Any:
     return pandas.to_datetime([0, 10**9], utc=True).tz_convert(zone)
 
 
 @pytest.mark.parametrize(
     "first, other",
     [
-        (_moments("UTC"), _moments("Europe/Paris")),
+        (_timestamps("UTC"), _timestamps("Europe/Paris")),
         (pandas.Index([0, 1], dtype="Int64"), pandas.Index([0, 1])),
         (
             pandas.CategoricalIndex(["a", "b"], ordered=True),

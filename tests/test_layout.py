@@ -55,18 +55,18 @@ NO_NUMPY = (
 # imports NumPy inside functions only, when an argument is an array
 NUMPY_ON_DEMAND = "dynamics/algebra"
 
-# tables that name functions of packages they may not import, which are then found when asked for
+# tables that name functions of packages they may not import; the names are resolved on use
 DISPATCH_TABLES = {"core/results/result.py": {"display"}}
 NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
 
-# what a question is called in Python, its algorithm is called too
-SAME_QUESTION = {"api", "analysis", "dynamics"}
-# of the modules that users import beside the package: `robolin.tables` and `robolin.cluster`
-BESIDE_THE_PACKAGE = {"compute"}
+# the public function and its algorithm may have the same name
+SAME_FUNCTION = {"api", "analysis", "dynamics"}
+# functions of the public modules `robolin.tables` and `robolin.cluster`
+PUBLIC_MODULE_NAMES = {"compute"}
 
-# a table of all algorithms, none itself
+# a table of all algorithms, not an algorithm
 CATALOGUE = "dynamics/catalogue.py"
-# as long as what they list
+# their length is the number of their entries
 TABLES = (CATALOGUE, "queries/verbs.py")
 
 LONGEST_ALGORITHM = 170
@@ -83,17 +83,17 @@ def _package_of(module: Path) -> str:
 
 @dataclass(frozen=True)
 class ModuleFacts:
-    """What the tests ask of a module; lines are where it is said.
+    """Facts about a module that the tests check, with line numbers.
 
-    imports: every module imported anywhere in the file
-    at_once: lines of imports that are not inside a function
-    named:   every module of the package that a text in the file names
-    public:  what it defines for others
-    prints:  lines that print
+    imports:   every module imported anywhere in the file
+    top_level: lines of imports that are not inside a function
+    named:     every module of the package that a string in the file names
+    public:    public names that the module defines
+    prints:    lines that print
     """
 
     imports: tuple[tuple[int, str], ...]
-    at_once: frozenset[int]
+    top_level: frozenset[int]
     named: tuple[tuple[int, str], ...]
     public: tuple[str, ...]
     classes: tuple[str, ...]
@@ -101,13 +101,13 @@ class ModuleFacts:
 
 
 @cache
-def _told(module: Path) -> ModuleFacts:
-    """Each file is parsed once, and its tree forgotten."""
+def _facts(module: Path) -> ModuleFacts:
+    """Parse each file once, and keep the facts only."""
     tree = ast.parse(module.read_text("utf-8"))
     nodes = list(ast.walk(tree))
     return ModuleFacts(
         imports=tuple(_imports(nodes, _name(module))),
-        at_once=frozenset(node.lineno for node in tree.body if isinstance(node, ast.Import)),
+        top_level=frozenset(node.lineno for node in tree.body if isinstance(node, ast.Import)),
         named=tuple(_named(nodes)),
         public=tuple(_public_names(tree.body)),
         classes=tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
@@ -138,7 +138,7 @@ def _named(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
 
 
 def _public_names(body: list[ast.stmt]) -> Iterator[str]:
-    """All but type variables and what a module says of itself."""
+    """Public names except type variables."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names = [node.name]
@@ -163,7 +163,7 @@ def _trespasses(module: Path) -> Iterator[str]:
     package = _package_of(module)
     allowed = ALLOWED[package] | {package}
     named = allowed | DISPATCH_TABLES.get(_name(module), set())
-    for found, packages in ((_told(module).imports, allowed), (_told(module).named, named)):
+    for found, packages in ((_facts(module).imports, allowed), (_facts(module).named, named)):
         for line, name in found:
             package, *path = name.split(".")
             if package == "robolin" and not {*path[:1]} & packages:
@@ -171,10 +171,10 @@ def _trespasses(module: Path) -> Iterator[str]:
 
 
 def _numpy(module: Path) -> Iterator[str]:
-    """The lines in which a module imports NumPy, anywhere or, where on demand is fine, at once."""
-    lines = {line for line, name in _told(module).imports if name.partition(".")[0] == "numpy"}
+    """Lines that import NumPy: anywhere, or at the top level where on-demand imports are fine."""
+    lines = {line for line, name in _facts(module).imports if name.partition(".")[0] == "numpy"}
     if lines and _name(module).startswith(NUMPY_ON_DEMAND):
-        lines &= _told(module).at_once
+        lines &= _facts(module).top_level
     yield from (f"{_name(module)}:{line}" for line in sorted(lines))
 
 
@@ -194,8 +194,8 @@ def test_no_package_imports_itself_by_a_detour() -> None:
     needed: dict[str, set[str]] = {}
     for module in MODULES:
         package = _package_of(module)
-        named = () if _name(module) in DISPATCH_TABLES else _told(module).named
-        for _, name in (*_told(module).imports, *named):
+        named = () if _name(module) in DISPATCH_TABLES else _facts(module).named
+        for _, name in (*_facts(module).imports, *named):
             other = name.split(".")[1] if name.startswith("robolin.") else package
             if other != package:
                 needed.setdefault(package, set()).add(other)
@@ -205,10 +205,10 @@ def test_no_package_imports_itself_by_a_detour() -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
-def test_dispatch_tables_name_what_they_are_listed_with() -> None:
-    """No package stays listed beside a table that names nothing of it any more."""
+def test_dispatch_tables_use_the_packages_they_are_listed_with() -> None:
+    """A package stays listed with a table only while the table names one of its functions."""
     for table, packages in DISPATCH_TABLES.items():
-        assert {name.split(".")[1] for _, name in _told(PACKAGE / table).named} == packages
+        assert {name.split(".")[1] for _, name in _facts(PACKAGE / table).named} == packages
 
 
 def test_plain_packages_need_no_numpy() -> None:
@@ -220,31 +220,31 @@ def test_plain_packages_need_no_numpy() -> None:
 def test_only_commands_print() -> None:
     """Nothing in the library writes to the terminal by itself."""
     library = [module for module in MODULES if _package_of(module) != "cli"]
-    prints = [f"{_name(module)}:{line}" for module in library for line in _told(module).prints]
+    prints = [f"{_name(module)}:{line}" for module in library for line in _facts(module).prints]
     assert prints == []
 
 
-def test_no_two_modules_have_one_name() -> None:
-    """A file name says which module is meant, whatever the package."""
+def test_module_names_are_unique() -> None:
+    """A file name identifies a module without its package."""
     names = [module.name for module in MODULES if not module.name.startswith("__")]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
-def test_no_two_classes_have_one_name() -> None:
-    """A class is found by its name, whatever the package."""
-    names = [name for module in MODULES for name in _told(module).classes]
+def test_class_names_are_unique() -> None:
+    """A class name identifies a class without its package."""
+    names = [name for module in MODULES for name in _facts(module).classes]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
-def test_no_two_packages_give_one_name_to_two_things() -> None:
-    """A constant, an alias or a function that is found by its name is the one that is meant."""
+def test_public_names_are_unique() -> None:
+    """A constant, alias or function has one definition across packages."""
     packages: dict[str, set[str]] = {}
     for module in MODULES:
-        for name in _told(module).public:
+        for name in _facts(module).public:
             packages.setdefault(name, set()).add(_package_of(module))
     shared = {name: found for name, found in packages.items() if len(found) > 1}
-    asked = {name for name, found in shared.items() if found <= SAME_QUESTION}
-    assert shared.keys() - asked == BESIDE_THE_PACKAGE, shared
+    same_function = {name for name, found in shared.items() if found <= SAME_FUNCTION}
+    assert shared.keys() - same_function == PUBLIC_MODULE_NAMES, shared
 
 
 def test_modules_stay_readable() -> None:

@@ -1,4 +1,4 @@
-"""Tables in memory are answered as files are, whichever library they come from."""
+"""Tables in memory give the results of files, for every table library."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def _values(frame: Any, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "arrow", "batch"])
-def test_every_kind_of_table_has_the_answer_of_a_file(
+def test_every_kind_of_table_gives_the_result_of_a_file(
     library: str, columns: dict[str, Any], arm: robolin.Arm, tmp_path: Path
 ) -> None:
-    """A table gives the bits of the same rows in a file, as a table of its own kind."""
+    """A table gives the bits of the same rows in a file, as a table of the same library."""
     import polars
 
     path = tmp_path / "motion.parquet"
@@ -81,20 +81,20 @@ def test_every_kind_of_table_has_the_answer_of_a_file(
 def test_pieces_add_up_and_may_be_empty(
     library: str, columns: dict[str, Any], arm: robolin.Arm
 ) -> None:
-    """The answer does not depend on how a table is cut, and no rows have no rows as answer."""
+    """Results do not depend on how a table is split; an empty table gives an empty result."""
     frame = _frame(library, columns)
     cut = frame.iloc if library == "pandas" else frame
-    whole = robolin.tables.compute(arm, "mass-matrix", frame)
+    full = robolin.tables.compute(arm, "mass-matrix", frame)
     for first, stop in ((0, 0), (0, 1), (1, 17), (17, ROWS)):
         piece = cut.slice(first, stop - first) if hasattr(cut, "slice") else cut[first:stop]
         found = robolin.tables.compute(arm, "mass-matrix", piece)
         name = "mass_matrix/shoulder/elbow"
-        np.testing.assert_array_equal(_values(found, name), _values(whole, name)[first:stop])
+        np.testing.assert_array_equal(_values(found, name), _values(full, name)[first:stop])
         assert _values(found, "time").dtype == np.int64
 
 
-def test_bad_rows_and_columns_are_told(columns: dict[str, Any], arm: robolin.Arm) -> None:
-    """A row without an answer is an error with its number, or NaN; so is text a number is not."""
+def test_bad_rows_and_columns_are_reported(columns: dict[str, Any], arm: robolin.Arm) -> None:
+    """A row without a result is an error with its number, or NaN; text is an error."""
     import polars
 
     q = np.array(columns["elbow/position"])
@@ -114,8 +114,8 @@ def test_bad_rows_and_columns_are_told(columns: dict[str, Any], arm: robolin.Arm
         robolin.tables.compute(arm, robolin.Question("regressor", rank=True), frame)
 
 
-def test_columns_are_called_as_told(columns: dict[str, Any], arm: robolin.Arm) -> None:
-    """Rules for recordings hold for tables."""
+def test_column_rules_apply_to_tables(columns: dict[str, Any], arm: robolin.Arm) -> None:
+    """Column rules of recordings apply to tables."""
     import polars
 
     plain = {name: columns[name] for name in ("shoulder/position", "elbow/position")}
@@ -182,8 +182,8 @@ QUICK = ("dask", "xarray")
 
 
 @pytest.mark.slow
-def test_other_libraries_hand_out_pieces() -> None:
-    """The documented line of each library gives the bits of the whole table."""
+def test_documented_lines_give_the_same_bits() -> None:
+    """The documented line of each library is bit-identical to the result of the full table."""
     missing = [library for library in ("pandas", *QUICK) if find_spec(library) is None]
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
@@ -193,15 +193,14 @@ def test_other_libraries_hand_out_pieces() -> None:
     assert ran.out.split() == ["same"] * len(QUICK), ran.err[-2000:]
 
 
-def test_the_page_has_these_lines() -> None:
-    """What is documented is what is tested."""
+def test_the_page_has_the_tested_lines() -> None:
     page = (Path(__file__).parents[1] / "docs" / "scale.md").read_text()
     for library, text in LINES.items():
         call = next(line for line in text.splitlines() if "map" in line or "apply_ufunc" in line)
         assert call.strip() in page, library
 
 
-def test_a_number_of_threads_that_is_none_is_refused() -> None:
+def test_an_invalid_number_of_threads_is_rejected() -> None:
     frame = pytest.importorskip("polars").DataFrame(
         {"shoulder/position": [0.1], "elbow/position": [0.2]}
     )

@@ -23,16 +23,16 @@ def arm() -> robolin.Arm:
     return robolin.load("two-link")
 
 
-def stored(result: object, path: Path, **how: object) -> Path:
-    """Store a result by a first call that is asked to."""
+def store(result: object, path: Path, **options: object) -> Path:
+    """Store a result by a first call with `update`."""
     with pytest.raises(AssertionError, match="stored now"):
-        assert_matches(result, path, update=True, **how)
+        assert_matches(result, path, update=True, **options)
     return path
 
 
 @pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
 def test_a_result_matches_itself(tmp_path: Path, arm: robolin.Arm, form: str) -> None:
-    """What was stored matches, for every kind of result and in every format."""
+    """A stored result matches, for every kind of result and in every format."""
     poses = np.random.default_rng(1).uniform(-1, 1, (5, 2))
     results = {
         "state": robolin.linearize_forward(arm, Q),
@@ -47,15 +47,15 @@ def test_a_result_matches_itself(tmp_path: Path, arm: robolin.Arm, form: str) ->
         "timed": {"time": [0.0, 0.1], "own": [1, 2], "flags": [[True, False], [False, False]]},
     }
     for name, result in results.items():
-        path = stored(result, tmp_path / f"{name}.{form}", arm=arm)
+        path = store(result, tmp_path / f"{name}.{form}", arm=arm)
         assert_matches(result, path)
         assert_matches(result, path, arm=arm)
 
 
-def test_a_difference_is_told_as_check_tells_it(tmp_path: Path, arm: robolin.Arm) -> None:
-    """The failure has the line of `robolin check`: row, joint, values, unit, share, allowance."""
+def test_a_difference_is_reported_as_by_check(tmp_path: Path, arm: robolin.Arm) -> None:
+    """The failure has the line of `robolin check`: row, joint, values, unit, share, tolerance."""
     tau = robolin.inverse(arm, np.tile(Q, (3, 1)))
-    path = stored({"tau": tau}, tmp_path / "tau.npz", arm=arm)
+    path = store({"tau": tau}, tmp_path / "tau.npz", arm=arm)
     tau[1, 1] *= 1.001
     with pytest.raises(AssertionError) as caught:
         assert_matches({"tau": tau}, path, rtol=1e-4)
@@ -64,9 +64,9 @@ def test_a_difference_is_told_as_check_tells_it(tmp_path: Path, arm: robolin.Arm
     assert_matches({"tau": tau}, path, atol=1e-2)
 
 
-def test_the_model_is_told_too(tmp_path: Path, arm: robolin.Arm) -> None:
-    """With the arm at hand the failure names what changed in it."""
-    path = stored({"tau": robolin.inverse(arm, Q)}, tmp_path / "tau.npz", arm=arm)
+def test_the_failure_names_changes_of_the_model(tmp_path: Path, arm: robolin.Arm) -> None:
+    """With the arm given, the failure lists changes of the model."""
+    path = store({"tau": robolin.inverse(arm, Q)}, tmp_path / "tau.npz", arm=arm)
     source = bundled_path("two-link")
     assert source is not None
     other = tmp_path / "two-link.yaml"
@@ -77,29 +77,29 @@ def test_the_model_is_told_too(tmp_path: Path, arm: robolin.Arm) -> None:
 
 
 def test_a_tolerance_is_stored_with_the_result(tmp_path: Path, arm: robolin.Arm) -> None:
-    """What was given when storing holds when nothing is given."""
+    """A tolerance given when storing applies to later calls without a tolerance."""
     tau = robolin.inverse(arm, Q)
-    path = stored({"tau": tau}, tmp_path / "tau.npz", rtol=1e-3)
+    path = store({"tau": tau}, tmp_path / "tau.npz", rtol=1e-3)
     assert_matches({"tau": tau * 1.0001}, path)
     with pytest.raises(AssertionError):
         assert_matches({"tau": tau * 1.0001}, path, rtol=0.0)
-    # and still holds for what takes its place
+    # the tolerance is kept when the result is replaced
     with pytest.raises(AssertionError, match="stored anew"):
         assert_matches({"tau": tau * 2.0}, path, update=True)
     assert_matches({"tau": tau * 2.0001}, path)
 
 
 def test_updating_never_passes(tmp_path: Path, arm: robolin.Arm) -> None:
-    """The call that stores anew fails, the next one passes."""
+    """The call that replaces the stored result fails, the next call passes."""
     tau = robolin.inverse(arm, Q)
-    path = stored({"tau": tau}, tmp_path / "deep" / "tau.npz", arm=arm)
+    path = store({"tau": tau}, tmp_path / "deep" / "tau.npz", arm=arm)
     with pytest.raises(AssertionError, match="stored anew"):
         assert_matches({"tau": 2 * tau}, path, arm=arm, update=True)
     assert_matches({"tau": 2 * tau}, path, update=True)
 
 
 def test_files_of_record_are_compared_and_not_overwritten(tmp_path: Path, arm: robolin.Arm) -> None:
-    """A file of the command line serves tests as well, and stays the command line's."""
+    """A file written by `robolin record` is compared, and never overwritten."""
     path = tmp_path / "tau.npz"
     run_ok("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
     assert_matches(robolin.inverse(arm, Q), path)
@@ -108,8 +108,8 @@ def test_files_of_record_are_compared_and_not_overwritten(tmp_path: Path, arm: r
         assert_matches(robolin.inverse(arm, [0, 0]), path, update=True)
 
 
-def test_nothing_stored_is_a_failure(tmp_path: Path) -> None:
-    """A test whose reference is missing fails, and says how to make it."""
+def test_a_missing_reference_is_a_failure(tmp_path: Path) -> None:
+    """The failure names the command that stores the reference."""
     with pytest.raises(AssertionError, match="--robolin-update"):
         assert_matches({"tau": np.zeros(2)}, tmp_path / "none.npz")
     with pytest.raises(UsageError, match="has no name"):
@@ -139,8 +139,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG, ids=str)
-def test_what_cannot_be_stored_is_refused(tmp_path: Path, arm: robolin.Arm, case: str) -> None:
-    """Nothing is dropped, cut or stored under a wrong name; the mistake is named instead."""
+def test_unsupported_results_are_rejected(tmp_path: Path, arm: robolin.Arm, case: str) -> None:
+    """Nothing is dropped, cut or stored under a wrong name; the error names the mistake."""
     result, message = WRONG[case]
     path = tmp_path / "x.npz"
     with pytest.raises(UsageError, match=message):
@@ -149,29 +149,29 @@ def test_what_cannot_be_stored_is_refused(tmp_path: Path, arm: robolin.Arm, case
 
 
 def test_infinity_does_not_match_a_number(tmp_path: Path) -> None:
-    """A result that became infinite, or finite again, is told with any tolerance."""
-    path = stored({"x": [np.inf, 1.0]}, tmp_path / "x.npz")
+    """A result that became infinite, or finite, is reported with any tolerance."""
+    path = store({"x": [np.inf, 1.0]}, tmp_path / "x.npz")
     assert_matches({"x": [np.inf, 1.0]}, path, rtol=1e-3)
     with pytest.raises(AssertionError, match="x/1: inf → 5"):
         assert_matches({"x": [5.0, 1.0]}, path, rtol=1e-3)
 
 
 @pytest.mark.parametrize("form, value", [("json", np.inf), ("json", np.nan), ("csv", -np.inf)])
-def test_formats_without_such_numbers_are_refused(tmp_path: Path, form: str, value: float) -> None:
-    """What a format cannot hold is not stored in it; the others hold every number."""
+def test_formats_reject_numbers_they_cannot_store(tmp_path: Path, form: str, value: float) -> None:
+    """JSON and CSV reject NaN and infinity; NPZ and Parquet store them."""
     path = tmp_path / f"x.{form}"
     with pytest.raises(UsageError, match=f"a number that {form.upper()} cannot hold"):
         assert_matches({"x": [value]}, path, update=True)
     assert not path.exists()
     for other in ("npz", "parquet"):
-        assert_matches({"x": [value]}, stored({"x": [value]}, tmp_path / f"y.{other}"))
+        assert_matches({"x": [value]}, store({"x": [value]}, tmp_path / f"y.{other}"))
 
 
 def test_links_of_a_floating_arm_have_names(tmp_path: Path) -> None:
-    """Arrays over links are named by the links there are, not by the freedoms of the base."""
+    """Arrays over links are named by the real links, not by the virtual links of the base."""
     arm = robolin.load("panda", floating_base=True)
     found = {"link_acceleration": np.zeros((len(arm.link_names), 6))}
-    path = stored(found, tmp_path / "links.npz", arm=arm)
+    path = store(found, tmp_path / "links.npz", arm=arm)
     name = f"link_acceleration/{arm.link_names[0]}/rx"
     found["link_acceleration"][0, 0] = 1.0
     with pytest.raises(AssertionError, match=f"{name}: 0 → 1"):
@@ -179,8 +179,8 @@ def test_links_of_a_floating_arm_have_names(tmp_path: Path) -> None:
 
 
 def test_another_shape_is_a_difference(tmp_path: Path, arm: robolin.Arm) -> None:
-    """Rows that are missing and arrays that are missing are told."""
-    path = stored(robolin.linearize_forward(arm, np.zeros((3, 2))), tmp_path / "a.npz", arm=arm)
+    """Missing rows and missing arrays are reported."""
+    path = store(robolin.linearize_forward(arm, np.zeros((3, 2))), tmp_path / "a.npz", arm=arm)
     with pytest.raises(AssertionError, match="rows: 3 → 2"):
         assert_matches(robolin.linearize_forward(arm, np.zeros((2, 2))), path)
     with pytest.raises(AssertionError, match="array qdd: not there any more"):
@@ -201,7 +201,7 @@ def run_pytest(folder: Path, *flags: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
-    """A project that asks for the plugin can renew its results; others do not know the flag."""
+    """A project with the plugin can update its results; without the plugin the flag is unknown."""
     (tmp_path / "test_arm.py").write_text(
         "import robolin\n"
         "from robolin.testing import assert_matches\n\n\n"
@@ -221,7 +221,7 @@ def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
 def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> None:
-    """What `robolin.answer` gave is compared, renewed, and asked again by `check`."""
+    """A result of `robolin.answer` is compared, updated, and recomputed by `check`."""
     source, file = bundled_path("two-link"), tmp_path / "arm.yaml"
     assert source is not None
 
@@ -230,7 +230,7 @@ def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> Non
         return robolin.answer(robolin.load(file), "inverse", robolin.States(q=Q))
 
     result = answer_with("1")
-    path = stored(result, tmp_path / "new" / f"answer.{form}")
+    path = store(result, tmp_path / "new" / f"answer.{form}")
     assert_matches(result, path)
     run_ok("check", path)
 
@@ -244,8 +244,8 @@ def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> Non
 
 
 @pytest.mark.parametrize("changed", ["payload", "q"])
-def test_an_answer_does_not_replace_that_to_another_question(tmp_path: Path, changed: str) -> None:
-    """A file of record keeps its question, also if a result of the same verb is given for it."""
+def test_a_result_does_not_replace_that_of_another_question(tmp_path: Path, changed: str) -> None:
+    """A recorded file keeps its question, also for another result of the same verb."""
     path = tmp_path / "tau.npz"
     run_ok("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
     before = path.read_bytes()
@@ -259,15 +259,15 @@ def test_an_answer_does_not_replace_that_to_another_question(tmp_path: Path, cha
 
 def test_a_failure_names_no_option_of_another_command(tmp_path: Path) -> None:
     """Entries beyond those shown are counted, without a flag that pytest does not have."""
-    path = stored({"x": np.zeros(30)}, tmp_path / "x.npz")
+    path = store({"x": np.zeros(30)}, tmp_path / "x.npz")
     with pytest.raises(AssertionError) as caught:
         assert_matches({"x": np.ones(30)}, path)
     assert str(caught.value).endswith("… 10 more entries differ")
 
 
-def test_rounding_is_counted_beside_a_real_difference(tmp_path: Path) -> None:
+def test_rounding_is_counted_separately_from_real_differences(tmp_path: Path) -> None:
     """A heavier upper arm of the UR5 changes three accelerations; the others only by rounding."""
-    path = stored(robolin.answer(robolin.load("ur5"), "forward"), tmp_path / "qdd.npz")
+    path = store(robolin.answer(robolin.load("ur5"), "forward"), tmp_path / "qdd.npz")
     text = bundled_path("ur5").read_text()
     (tmp_path / "ur5.urdf").write_text(text.replace('"8.393"', '"8.4"'))
     heavier = robolin.load(tmp_path / "ur5.urdf")

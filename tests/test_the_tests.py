@@ -1,4 +1,4 @@
-"""What holds for the tests themselves."""
+"""Rules for the tests themselves."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ CLOCK = re.compile(
 
 MAYBE_WAITS = re.compile(r"timeout|\.(wait|join)\(\s*[\d.]")
 
-# seconds; what is given up sooner fails on a busy machine
-SHORTEST_PATIENCE = 60
+# seconds; shorter timeouts fail on a busy machine
+SHORTEST_TIMEOUT = 60
 
-# the long campaign, which no test runs, has to tell whether a file takes too long, how long a write
-# is that it kills at some moment, and the table of bombs, of which no test looks at the time, what
-# each of them takes
+# programs that no test runs: the long campaign measures how long files and writes take, the table
+# of decompression bombs how long each takes
 TIMED = {
     *("fuzz/__main__.py", "fuzz/long_run.py", "fuzz/kills.py", "fuzz/bombs.py"),
     "batch/cluster/kill_rounds.py",
@@ -34,10 +33,10 @@ TIMED = {
 
 PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
 FOLDERS = sorted({path.parent for path in FILES if path.name.startswith("test_")})
-# a package that only passes on what others compute is tested where that is computed
+# packages that only re-export are tested with the packages they re-export
 TESTED_ELSEWHERE = {"api": "docs"}
-# that of the packages, not of the module that lays out a kernel's memory
-OF_THE_WHOLE = {"test_layout.py"}
+# tests the layout of the packages, not the module of kernel memory layout
+OF_ALL_PACKAGES = {"test_layout.py"}
 
 
 def _name(path: Path) -> str:
@@ -45,7 +44,7 @@ def _name(path: Path) -> str:
 
 
 def _short_waits(text: str) -> Iterator[int]:
-    """Lines with a timeout, of whatever call, that a busy machine may exceed."""
+    """Lines with a timeout that a busy machine may exceed."""
     if not MAYBE_WAITS.search(text):
         return  # parsing takes long
     for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
@@ -53,7 +52,7 @@ def _short_waits(text: str) -> Iterator[int]:
         given = [word.value for word in call.keywords if word.arg == "timeout"]
         for value in [*given, *(call.args[:1] if waits else [])]:
             seconds = value.value if isinstance(value, ast.Constant) else None
-            if isinstance(seconds, int | float) and seconds < SHORTEST_PATIENCE:
+            if isinstance(seconds, int | float) and seconds < SHORTEST_TIMEOUT:
                 yield call.lineno
 
 
@@ -64,14 +63,14 @@ def _clocks(text: str) -> Iterator[int]:
             yield number
 
 
-def test_no_test_looks_at_a_clock() -> None:
-    """Nothing here, nor in the programs started from here, reads a clock: work is counted."""
+def test_no_test_reads_a_clock() -> None:
+    """Tests and the programs they start count work instead of reading a clock."""
     texts = {_name(path): path.read_text("utf-8") for path in FILES if _name(path) not in TIMED}
     assert [f"{name}:{line}" for name, text in texts.items() for line in _clocks(text)] == []
 
 
-def test_whoever_waits_is_patient() -> None:
-    """A timeout only keeps a broken test from hanging: no working one comes near it."""
+def test_timeouts_are_long() -> None:
+    """A timeout only keeps a broken test from hanging: no working test comes near it."""
     texts = {_name(path): path.read_text("utf-8") for path in FILES}
     assert [f"{name}:{line}" for name, text in texts.items() for line in _short_waits(text)] == []
 
@@ -91,13 +90,13 @@ def test_short_waits_are_recognized() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_package_has_tests(package: str) -> None:
-    """The tests of robolin/ROOM are in tests/ROOM."""
+    """The tests of robolin/PACKAGE are in tests/PACKAGE."""
     folder = TESTS / TESTED_ELSEWHERE.get(package, package)
     assert list(folder.rglob("test_*.py"))
 
 
-def test_no_package_is_excused_for_nothing() -> None:
-    """A package that is said to be tested elsewhere exists and has no folder of its own."""
+def test_packages_tested_elsewhere_have_no_folder() -> None:
+    """A package listed as tested elsewhere exists and has no folder of its own."""
     assert set(TESTED_ELSEWHERE) <= set(PACKAGES)
     assert not [package for package in TESTED_ELSEWHERE if (TESTS / package).is_dir()]
 
@@ -108,23 +107,25 @@ def _package(test: Path) -> str:
 
 
 def _folders_for(module: Path) -> set[str]:
-    """Where the tests of one module may stand: with its package's, or with what it passes on."""
+    """Folders that may contain the tests of a module: its package, or what it re-exports."""
     package = module.relative_to(PACKAGE).parts[0]
     if package in TESTED_ELSEWHERE:
         return set(PACKAGES)
     return {package if module.parent != PACKAGE else "."}
 
 
-def test_a_test_named_after_a_module_stands_in_its_package() -> None:
-    """Whoever knows a module finds its tests, and whoever knows a test its module."""
+def test_tests_named_after_a_module_are_in_its_package() -> None:
+    """Modules and their tests can be found from each other."""
     modules = {f"test_{path.stem}": path for path in PACKAGE.rglob("*.py")}
-    named = [path for path in FILES if path.stem in modules and _name(path) not in OF_THE_WHOLE]
-    astray = [p for p in named if _package(p) not in _folders_for(modules[p.stem])]
-    assert [_name(path) for path in astray] == []
+    candidates = [
+        path for path in FILES if path.stem in modules and _name(path) not in OF_ALL_PACKAGES
+    ]
+    misplaced = [p for p in candidates if _package(p) not in _folders_for(modules[p.stem])]
+    assert [_name(path) for path in misplaced] == []
 
 
 def _unmarked(path: Path) -> Iterator[str]:
-    """The test functions of a file that are not marked slow as a whole."""
+    """The test functions of a file that are not marked slow."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef):
             slow = "pytest.mark.slow" in map(ast.unparse, node.decorator_list)
@@ -134,6 +135,6 @@ def _unmarked(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=_name)
 def test_a_quick_run_visits_every_package(folder: Path) -> None:
-    """In every folder most of what is tested is tested without the slow tests too."""
+    """In every folder, most test files have tests that are not slow."""
     files = list(folder.glob("test_*.py"))
     assert sum(any(_unmarked(path)) for path in files) > len(files) / 2

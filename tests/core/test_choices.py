@@ -1,4 +1,4 @@
-"""Words to choose from are in one place, and whatever goes by them knows all of them."""
+"""Choices of options are defined once, and every table covers all of them."""
 
 import pytest
 
@@ -25,5 +25,5 @@ TABLES = [
 
 @pytest.mark.parametrize("words, table", TABLES)
 def test_tables_have_an_entry_for_every_word(words, table):
-    """What a flag offers is known to those who carry it out, in the same order."""
+    """Every choice of an option has an implementation, in the same order."""
     assert tuple(table) == words

@@ -1,4 +1,4 @@
-"""Configurations of arms whose joints have several freedoms: steps, differences, rates, turns."""
+"""Configurations of arms with multi-DoF joints: steps, differences, rates, rotations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROUNDING = 1e-14
 
 
 def poses(arm: Arm, q: np.ndarray) -> np.ndarray:
-    """Where all bodies are, as one row of numbers."""
+    """Placements of all bodies as one row of numbers."""
     where = placed(arm, q)
     bodies = [k - 1 for k in range(1, arm.base) if k not in arm.virtual_links]
     R, p = where.R[..., bodies, :, :], where.p[..., bodies, :]
@@ -75,7 +75,7 @@ def test_angles_of_a_quaternion_make_the_same_turn(pitch: float) -> None:
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 0.09, 0.11, 1.0, 3.0])
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_a_step_and_its_difference(arm: Arm, size: float) -> None:
-    """q ⊕ (q' ⊖ q) is q', and (q ⊕ δ) ⊖ q is δ while no joint turns beyond half a turn."""
+    """q ⊕ (q' ⊖ q) is q', and (q ⊕ δ) ⊖ q is δ while no joint rotates by more than π."""
     rng = np.random.default_rng(1)
     q = rng.uniform(-1.5, 1.5, (20, arm.n))
     delta = rng.uniform(-1.0, 1.0, (20, arm.n)) * size / np.sqrt(3.0)
@@ -87,8 +87,8 @@ def test_a_step_and_its_difference(arm: Arm, size: float) -> None:
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
-def test_a_step_is_many_small_ones(arm: Arm) -> None:
-    """Moving along a constant twist in one step or in a hundred ends at the same place."""
+def test_one_step_equals_many_small_steps(arm: Arm) -> None:
+    """Moving along a constant twist in one step or in a hundred steps gives the same pose."""
     rng = np.random.default_rng(2)
     q, delta = rng.uniform(-1.0, 1.0, (2, 5, arm.n))
     small = q
@@ -173,7 +173,7 @@ def test_the_same_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("call", "message"),
     [
         (lambda arm: robolin.advanced(arm, np.zeros(3), 0.0), "q has 3 values"),
         (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "q1 has 3 values"),
@@ -182,15 +182,15 @@ def test_the_same_zero() -> None:
     ],
     ids=["advanced", "difference", "kinematic_block", "name"],
 )
-def test_wrong_values_are_told(ask: Callable[[Arm], object], message: str) -> None:
-    """Anything that is not a state of the arm is an error that says what is wrong."""
+def test_wrong_values_are_rejected(call: Callable[[Arm], object], message: str) -> None:
+    """Values that are not a state of the arm raise an error that names the problem."""
     with pytest.raises(robolin.RobolinError, match=message):
-        ask(ARMS[0])
+        call(ARMS[0])
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_many_configurations_have_the_bits_of_one(arm: Arm) -> None:
-    """A row of a batch is computed with the same bits as the configuration by itself."""
+    """A row of a batch is bit-identical to the same single configuration."""
     s = random_states(arm, 40, seed=5)
     y, step = embedded(arm, s.q), 0.1 * s.qd
     for function, first in ((embedded_rates, y), (advanced, s.q), (difference, s.q)):

@@ -1,4 +1,4 @@
-"""Values that come with names are matched by them, or refused; never by their places."""
+"""Labelled values are matched by name or rejected; never by position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Q = np.array([0.3, -0.7])
 
 
 class Series:
-    """What pandas' Series can do, as far as it matters here."""
+    """The part of the interface of pandas.Series that robolin uses."""
 
     def __init__(self, values: Any, index: Any) -> None:
         self.values, self.index = np.asarray(values), index
@@ -36,7 +36,7 @@ class Series:
 
 
 class DataFrame:
-    """What pandas' DataFrame can do, as far as it matters here."""
+    """The part of the interface of pandas.DataFrame that robolin uses."""
 
     def __init__(self, values: Any, columns: Any) -> None:
         self.values, self.columns = np.asarray(values), columns
@@ -50,7 +50,7 @@ class DataFrame:
 
 
 class DataArray:
-    """What xarray's DataArray can do, as far as it matters here."""
+    """The part of the interface of xarray.DataArray that robolin uses."""
 
     def __init__(self, values: Any, dims: Any, coords: Any) -> None:
         self.values, self.dims = np.asarray(values), dims
@@ -104,7 +104,7 @@ def test_one_state_is_matched_by_name(value: Any) -> None:
 
 @pytest.mark.parametrize("value", MANY.values(), ids=MANY)
 def test_many_states_are_matched_by_name(value: Any) -> None:
-    """Neither do those of a table, whatever else it has."""
+    """Torques of a table do not depend on the order of its columns or on other columns."""
     assert np.array_equal(robolin.inverse(ARM, value), robolin.inverse(ARM, ROWS))
 
 
@@ -126,22 +126,22 @@ WRONG = {
 
 
 @pytest.mark.parametrize("value, hint", WRONG.values(), ids=WRONG)
-def test_labels_that_do_not_fit_are_refused(value: Any, hint: str) -> None:
-    """Nothing is counted off against labels that say something else."""
+def test_labels_that_do_not_fit_are_rejected(value: Any, hint: str) -> None:
+    """Values with other labels are not matched by position."""
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.inverse(ARM, value)
     assert hint in caught.value.hint
 
 
-def test_text_in_a_dict_is_no_number() -> None:
-    """A dict of texts is refused like an array of texts."""
+def test_text_in_a_dict_is_rejected() -> None:
+    """A dict of texts is rejected like an array of texts."""
     with pytest.raises(robolin.RobolinError, match="real numbers"):
         robolin.inverse(ARM, {"elbow": "0.3"})
 
 
 def test_states_of_questions_are_matched_too() -> None:
-    """A labelled state of a question is taken by name, a labelled table is refused."""
-    asked = robolin.answer(ARM, robolin.Question("inverse"), States(q=ONE["Series"]))
-    assert np.array_equal(asked["tau"], robolin.inverse(ARM, Q))
+    """A labelled state of a question is matched by name, a labelled table is rejected."""
+    result = robolin.answer(ARM, robolin.Question("inverse"), States(q=ONE["Series"]))
+    assert np.array_equal(result["tau"], robolin.inverse(ARM, Q))
     with pytest.raises(robolin.UsageError, match="table with labels"):
         States(q=MANY["polars"])

@@ -46,7 +46,7 @@ def test_units_without_one_quantity_have_none(unit: str) -> None:
 
 
 def test_scales_of_an_arm_bound_its_torques() -> None:
-    """No torque that holds an arm exceeds weight times reach, and the largest is not far below."""
+    """No holding torque exceeds weight times reach, and the largest is of the same order."""
     for name in ("two-link", "panda", "ur10", "puma560"):
         arm = robolin.load(name)
         scale = natural_scales(arm.figures, contract_gravity(arm.contract)).of_unit("N·m")
@@ -56,7 +56,7 @@ def test_scales_of_an_arm_bound_its_torques() -> None:
 
 
 def test_gravity_is_that_of_the_contract() -> None:
-    """Options of an arm, not the description, say what gravity is."""
+    """Gravity comes from the options of an arm, not from the description."""
     for gravity, size in ((None, 9.81), (0, 0.0), ([3.0, 0.0, -4.0], 5.0)):
         options = {} if gravity is None else {"gravity": gravity}
         arm = robolin.load("panda", **options)

@@ -1,4 +1,4 @@
-"""What prompts and notebooks show."""
+"""Representations of results at prompts and in notebooks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from robolin.core.notebook import DisplayMixin, in_html
 from robolin.core.results.result import Result
 from tests.cli.command import run_ok
 
-# inputs, parts of an arm, and parts that are still to come, all of a line or two
+# inputs, parts of an arm, and streams: their representation is one or two lines
 PLAIN = {"Arm", "Joint", "Link", "Push", "Question", "RateControl", "ResultStream", "States"}
-# they name what they hold, whatever it is called, rather than their fields
+# their representation lists their contents rather than their fields
 OWN_LINE = {"Array", "Result", "StoredResult"}
 HOSTILE = "</td><script>alert(1)</script>\x1b[31m\u202e\"'&" + "x" * 10_000
 
@@ -46,8 +46,8 @@ def arm() -> robolin.Arm:
     return robolin.load("panda")
 
 
-def test_every_public_answer_shows_itself() -> None:
-    """A class of the library that holds arrays has the short line, the table and `==`."""
+def test_public_results_have_a_representation() -> None:
+    """A public class with arrays has a short line, a table and `==`."""
     kinds = {name: getattr(robolin, name) for name in robolin.__all__}
     data = {name for name, kind in kinds.items() if isinstance(kind, type) and is_dataclass(kind)}
     assert {name for name in data if not issubclass(kinds[name], DisplayMixin)} == PLAIN
@@ -56,8 +56,8 @@ def test_every_public_answer_shows_itself() -> None:
         assert kinds[name].__eq__ is DisplayMixin.__eq__
 
 
-def test_answers_are_shown_in_a_line(arm: robolin.Arm) -> None:
-    """An arm and everything answered about it is a line with names and shapes."""
+def test_results_are_represented_in_one_line(arm: robolin.Arm) -> None:
+    """The representation of an arm or a result is one line with names and shapes."""
     zeros = np.zeros(7)
     model = robolin.state_space(arm, zeros)
     assert repr(arm) == "<Arm panda: 7 joints, 7 moving links of 16.8221 kg, from panda>"
@@ -71,7 +71,7 @@ def test_answers_are_shown_in_a_line(arm: robolin.Arm) -> None:
 
 
 def test_results_compare(arm: robolin.Arm) -> None:
-    """Results are equal if every number is, and only then."""
+    """Results are equal if and only if all numbers are."""
     one, same = (robolin.momentum(arm, np.full(7, 0.3)) for _ in range(2))
     other = replace(one, com=one.com + 1e-15)
     assert one == same
@@ -84,15 +84,15 @@ def test_results_compare(arm: robolin.Arm) -> None:
     assert not (first - again)["tau"].any()
 
 
-def test_missing_numbers_are_equal_to_each_other() -> None:
-    """NaN where the other has NaN is no difference."""
+def test_nan_equals_nan() -> None:
+    """NaN at the same position does not make results unequal."""
     one, same = (robolin.Closed(np.array([1.0, np.nan]), np.zeros(2)) for _ in range(2))
     assert one == same
     assert one != replace(one, q=np.array([np.nan, 1.0]))
 
 
-def test_differences_are_of_the_same_thing(arm: robolin.Arm) -> None:
-    """A result is taken from another only where names, shapes and times agree."""
+def test_subtraction_requires_equal_names_shapes_and_times(arm: robolin.Arm) -> None:
+    """Results are subtracted only if names, shapes and times agree."""
     still = robolin.answer(arm, "inverse")
     other = robolin.answer(robolin.load("ur5"), "inverse")
     for wrong in (other, robolin.answer(arm, "mass-matrix"), "tau"):
@@ -145,17 +145,15 @@ def test_frames_have_the_columns_of_the_csv(
     assert plain["labels"] == {"tau": [list(arm.joint_names)]}
 
 
-def test_pandas_is_asked_for_where_it_is_missing(
-    arm: robolin.Arm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without pandas the message says what to install, or to take instead."""
+def test_missing_pandas_is_reported(arm: robolin.Arm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pandas, the message names the package to install and an alternative."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(robolin.RobolinError, match="pip install pandas"):
         robolin.answer(arm, "inverse").to_pandas()
 
 
 def test_rounding_is_shown_as_in_tables() -> None:
-    """What is only rounding beside the largest number of its array is ~0 in a notebook too."""
+    """Round-off relative to the largest number of an array is shown as ~0 in notebooks too."""
     values = np.array([1.0, 1e-17, 0.0, -3e-16])
     assert cells(in_html(values)) == ["1", "~0", "0", "~0"]
     assert cells(in_html(1e-17 * np.ones(2))) == ["1e-17", "1e-17"]

@@ -1,4 +1,4 @@
-"""Numbers are read as people type them."""
+"""Parsing of typed numbers."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ WRONG += ["1e308pi", "--pi", "pi deg", "30deg°", "30°deg", "²"]
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_no_number_is_refused(text):
-    """Nothing is guessed: a text that is no number of these kinds is an error."""
+def test_invalid_numbers_are_rejected(text):
+    """A text that does not have one of these forms is an error."""
     with pytest.raises(UsageError):
         parse_number(TYPED, text)
 
 
-def test_an_angle_is_no_plain_number():
-    """Where no angle can be meant, π and degrees are refused."""
+def test_angles_are_rejected_for_plain_numbers():
+    """Where the value is not an angle, π and degrees are rejected."""
     for text in ("pi/2", "30deg"):
         with pytest.raises(UsageError, match="is not an angle"):
             number(TYPED, text)

@@ -1,4 +1,4 @@
-"""Messages are put in one way, and nothing in them steers a terminal."""
+"""Text of messages: lists, plurals, suggestions and printable characters."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def test_long_lists_of_names_are_cut() -> None:
     assert quote_list(list("abc"), at_most=1) == "'a' and 2 more"
 
 
-def test_the_nearest_name_is_offered_or_something_else() -> None:
-    """A name like none there is gets the other advice, or the names there are."""
+def test_the_nearest_name_is_suggested() -> None:
+    """Without a similar name, the hint is the other advice or the list of names."""
     assert closest_match("sholder", ["elbow", "shoulder"]) == "shoulder"
     assert did_you_mean("x", ["elbow"], "look there") == "look there"
     assert did_you_mean("x", []) == ""
 
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e", "\udc80", "\x00", "\x9b1m"])
-def test_nothing_steers_a_terminal(text: str) -> None:
-    """Escapes, line breaks, turned text and stray bytes are spelt out; nothing else changes."""
+def test_control_characters_are_escaped(text: str) -> None:
+    """Escapes, line breaks, bidirectional marks and stray bytes are escaped; other text is not."""
     assert printable(text).isprintable()
     assert printable(f"Größe {text}").startswith("Größe ")
 
 
 def test_findings_are_printable() -> None:
-    """What a robot file says is made printable before anybody can show it."""
+    """Text of a robot file is made printable when a finding is created."""
     found = Finding(
         "bad-text", "error", SourceLocation("arm.urdf", 3), "link '\x1b[2J'", "not \n this"
     )

@@ -1,4 +1,4 @@
-"""Another thread does the work: in order, with its errors, and it stops when nobody waits."""
+"""Background threads keep the order of items, forward errors, and stop when unused."""
 
 import os
 import threading
@@ -11,8 +11,8 @@ from tests.cli.command import python
 from tests.work import TIMEOUT
 
 
-def settled():
-    """Wait until all our threads are gone."""
+def wait_for_threads():
+    """Wait until all our threads have ended."""
     for thread in threading.enumerate():
         if thread.name.startswith("robolin-a"):
             thread.join(TIMEOUT)
@@ -20,9 +20,9 @@ def settled():
 
 
 def test_items_come_in_order():
-    """Two threads one behind the other change neither items nor order."""
+    """Two chained threads change neither items nor order."""
     assert list(prefetch(prefetch(range(100)))) == list(range(100))
-    settled()
+    wait_for_threads()
 
 
 def test_the_next_item_is_made_while_the_last_one_is_used():
@@ -37,11 +37,11 @@ def test_the_next_item_is_made_while_the_last_one_is_used():
     with closing(prefetch(items())) as found:
         assert next(found) == 1
         assert second.wait(TIMEOUT)
-    settled()
+    wait_for_threads()
 
 
-def test_errors_arrive_where_the_item_would_have():
-    """What goes wrong in the other thread goes wrong here, after the items before it."""
+def test_errors_arrive_in_order():
+    """An error of the other thread is raised here, after the items before it."""
 
     def items():
         yield 1
@@ -51,11 +51,11 @@ def test_errors_arrive_where_the_item_would_have():
     assert next(found) == 1
     with pytest.raises(LookupError, match="here"):
         next(found)
-    settled()
+    wait_for_threads()
 
 
 def test_leaving_early_closes_the_source():
-    """A source further up is closed, through any number of threads."""
+    """The source is closed through any number of threads."""
     closed = threading.Event()
 
     def items():
@@ -68,21 +68,21 @@ def test_leaving_early_closes_the_source():
     with closing(prefetch(prefetch(items()))) as found:
         next(found)
     assert closed.wait(TIMEOUT)
-    settled()
+    wait_for_threads()
 
 
-def test_work_apart_hands_its_error_over():
-    """The error of work done elsewhere is raised here."""
+def test_background_work_forwards_its_error():
+    """The error of background work is raised in the waiting thread."""
 
     def work():
         raise LookupError("there")
 
     with pytest.raises(LookupError, match="there"):
         in_background(work, threading.Event())
-    settled()
+    wait_for_threads()
 
 
-# each waits for work that interrupts whoever waits, and then never ends
+# each waits for work that interrupts the waiting thread and then never ends
 WAITING = {
     "for an item": "from robolin.core.threads import prefetch; next(prefetch(map(work, [1])))",
     "for work apart": "from robolin.core.threads import in_background; "
@@ -94,8 +94,8 @@ WAITING = {
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
 @pytest.mark.parametrize("waiting", WAITING.values(), ids=WAITING)
-def test_a_signal_ends_the_waiting_even_if_system_calls_go_on(waiting):
-    """Libraries that hear signals themselves let interrupted calls start again, as polars does."""
+def test_a_signal_ends_the_wait_even_if_system_calls_restart(waiting):
+    """Libraries with signal handlers, such as polars, restart interrupted system calls."""
     done = python(
         "import os, signal, threading, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"

@@ -1,4 +1,4 @@
-"""Units follow from what joints do."""
+"""Units follow from the kinds of joints."""
 
 import re
 from pathlib import Path
@@ -68,15 +68,15 @@ OPEN = [
 
 
 @pytest.mark.parametrize("name, turning, sliding", OPEN, ids=[row[0] for row in OPEN])
-def test_units_that_nobody_told(name, turning, sliding):
-    """Where labels or a model decide, the kinds of the joints tell every unit there can be."""
+def test_units_without_labels(name, turning, sliding):
+    """Where labels or a model decide, the kinds of the joints give all possible units."""
     assert unit_of(name, TURNS) == turning
     assert unit_of(name, SLIDES) == sliding
 
 
 @pytest.mark.parametrize("kinds", [TURNS, SLIDES, BOTH], ids=["turning", "sliding", "both"])
 def test_every_name_has_a_unit(kinds):
-    """Whatever is in the table can be asked for its unit, on every arm, by the one function."""
+    """`unit_of` gives a unit for every quantity of the table, on every arm."""
     for name, quantity in QUANTITIES.items():
         # one unit for each part, unless all of them make one fraction
         parts = unit_of(name, kinds).split(" per ")
@@ -84,10 +84,10 @@ def test_every_name_has_a_unit(kinds):
         assert all(parts), name
 
 
-def test_a_feedthrough_is_no_articulated_inertia():
+def test_feedthrough_and_articulated_inertia_have_different_units():
     """Both arrays are called D; outputs per input are not torques per acceleration."""
-    told = {"model output": "rad", "model input": "N·m"}
-    assert unit_of("feedthrough", TURNS, told) == "rad per N·m"
+    labels = {"model output": "rad", "model input": "N·m"}
+    assert unit_of("feedthrough", TURNS, labels) == "rad per N·m"
     assert unit_of("D", TURNS) == "N·m·s²/rad"
 
 
@@ -96,11 +96,11 @@ def test_a_feedthrough_is_no_articulated_inertia():
     [("rad", "rad/s"), ("m/s", "m/s²"), ("rad or rad/s", "rad/s or rad/s²"), ("rad·s", "rad")],
 )
 def test_rates(unit, rate):
-    """How fast a position, a velocity or an integral changes is told in its unit per second."""
+    """The rate of a position, a velocity or an integral has its unit per second."""
     assert rate_of(unit) == rate
 
 
-def border_names():
+def documented_names():
     """The rows of the last table of docs/notation.md: names, symbols, shapes."""
     text = (Path(__file__).parents[2] / "docs" / "notation.md").read_text("utf-8")
     for line in text.partition("## Names at the border")[2].partition("\n## ")[0].splitlines():
@@ -124,27 +124,27 @@ SIZES = {
 }
 
 
-def shape_said(name):
+def shape_text(name):
     axes = QUANTITIES[name].axes
     return " × ".join(SIZES.get(axis, str(axis)) for axis in axes) or "1"
 
 
-def test_the_page_says_what_the_table_says():
-    """Every name at the border has its symbol and its shape in docs/notation.md."""
-    told = set()
-    for names, symbols, shapes in border_names():
-        told |= set(names)
-        assert {shape_said(name) for name in names} == shapes, names
+def test_the_notation_page_agrees_with_the_quantity_table():
+    """Every public name has its symbol and its shape in docs/notation.md."""
+    documented = set()
+    for names, symbols, shapes in documented_names():
+        documented |= set(names)
+        assert {shape_text(name) for name in names} == shapes, names
         for name in names:
             symbol = QUANTITIES[name].symbol
             rough = QUANTITIES["coriolis_unnormalized"].symbol if name == "coriolis" else symbol
             assert symbol in symbols or rough in symbols, name
-    # quantities of their own whose arrays share a name with another one
-    assert set(QUANTITIES) - told == {"coriolis_unnormalized", "feedthrough"}
+    # separate quantities whose arrays share a name with another one
+    assert set(QUANTITIES) - documented == {"coriolis_unnormalized", "feedthrough"}
 
 
-def test_algorithms_give_what_the_table_says():
-    """Axes of every array that an algorithm gives are those of its name."""
+def test_algorithm_outputs_have_the_axes_of_the_table():
+    """The axes of every output array of an algorithm are those of its name."""
     for algorithm in ALGORITHMS.values():
         for name, shape in algorithm.gives.items():
             # link by link inside, and only those that count at the border
@@ -167,32 +167,32 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize("name, labels, units", ENTRIES)
-def test_labels_tell_the_units_of_entries(name, labels, units):
-    """Entries for different parameters and states have the units of these."""
+def test_labels_determine_the_units_of_entries(name, labels, units):
+    """Entries for parameters and states have the units of these."""
     assert entry_units(name, "SI", labels, JOINT_SLIDES) == units
 
 
-def test_the_unit_of_an_array_has_all_of_its_entries():
-    """The unit of a whole array lists those that occur along each axis."""
-    told = units_along("regressor", (("elbow",), LABELS), JOINT_SLIDES)
-    assert unit_of("regressor", TURNS, told) == "N·m per kg or kg·m or kg·m² or N·s/m or N·m·s/rad"
+def test_the_unit_of_an_array_lists_the_units_of_its_entries():
+    """The unit of an array lists those that occur along each axis."""
+    units = units_along("regressor", (("elbow",), LABELS), JOINT_SLIDES)
+    assert unit_of("regressor", TURNS, units) == "N·m per kg or kg·m or kg·m² or N·s/m or N·m·s/rad"
 
 
-def test_si_was_the_unit_of_arrays_with_many():
-    """What was stored as 'SI' has the same unit as now, and nothing else has."""
+def test_si_equals_the_units_of_mixed_arrays():
+    """Arrays stored with the unit 'SI' match mixed units and nothing else."""
     assert same_unit("regressor", "SI", "N·m per kg")
     assert same_unit("dx_dx0", "rad per rad", "SI")
     assert not same_unit("tau", "SI", "N·m")
     assert not same_unit("regressor", "N per kg", "N·m per kg")
 
 
-def test_changing_an_si_file_is_still_found(tmp_path, monkeypatch):
-    """A file stored with 'SI' is checked to be the same, and its differences have real units."""
+def test_check_finds_changes_in_files_with_unit_si(tmp_path, monkeypatch):
+    """A file stored with 'SI' passes `check`, and differences are printed with real units."""
     monkeypatch.chdir(tmp_path)
-    asked = ("regressor", "two-link", "--parameters")
+    command = ("regressor", "two-link", "--parameters")
     with monkeypatch.context() as patched:
         patched.setattr("robolin.queries.regressor_answer.unit_of", lambda *_: "SI")
-        run_ok(*asked, "-o", "before.json")
+        run_ok(*command, "-o", "before.json")
     assert '"SI"' in Path("before.json").read_text("utf-8")
     run_ok("check", "before.json")
     run_ok("regressor", "two-link", "--parameters", "--payload", "lower:1", "-o", "other.json")
