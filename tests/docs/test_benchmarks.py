@@ -17,8 +17,8 @@ from tests.robots import random_states
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_answers_that_are_compared_are_arrays_row_by_row(verb: str) -> None:
-    """Every compared result of a command is an array with one row per state."""
+def test_compared_results_have_one_row_per_state(verb: str) -> None:
+    """Every compared result of a verb is an array with the requested number of rows."""
     arm = robolin.load("two-link")
     states = asdict(random_states(arm, 4, 7))
     states["tau"] = states["qdd"]

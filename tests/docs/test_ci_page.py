@@ -1,4 +1,4 @@
-"""What docs/ci.md tells projects to copy works in a project that copies it."""
+"""The files of docs/ci.md work in a project that copies them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(command: str, folder: Path, variables: dict[str, str]) -> subprocess.Com
 
 
 def workflow_commands() -> list[str]:
-    """What the workflow runs, installing aside."""
+    """Commands of the workflow, without installation."""
     workflow = yaml.safe_load(files()[".github/workflows/dynamics.yml"])
     steps = workflow["jobs"]["check"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
@@ -62,7 +62,7 @@ def workflow_commands() -> list[str]:
 
 
 def hook_commands(text: str) -> list[str]:
-    """What the hooks run on a commit that touches the arm."""
+    """Commands of the hooks on a commit that changes the arm."""
     loaded = yaml.safe_load(text)
     hooks = loaded["repos"][0]["hooks"] if isinstance(loaded, dict) else loaded
     touched = "arm.urdf"
@@ -74,17 +74,17 @@ def hook_commands(text: str) -> list[str]:
 
 
 def action_commands(inputs: Mapping[str, str]) -> list[str]:
-    """What the action runs with these inputs, installing aside."""
+    """Commands of the action with these inputs, without installation."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     given = {name: each["default"] for name, each in action["inputs"].items()} | dict(inputs)
     commands = []
     for step in action["runs"]["steps"]:
         condition = step.get("if", "")
-        asked = re.fullmatch(r"inputs\.([\w-]+) (==|!=) '(.*)'", condition)
-        if not asked:
+        test = re.fullmatch(r"inputs\.([\w-]+) (==|!=) '(.*)'", condition)
+        if not test:
             assert not condition
             continue
-        if (given[asked[1]] == asked[3]) == (asked[2] == "=="):
+        if (given[test[1]] == test[3]) == (test[2] == "=="):
             values = {
                 name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], text)
                 for name, text in step.get("env", {}).items()

@@ -1,4 +1,4 @@
-"""`help()` on a public name tells what it takes, gives and raises, with an example that runs."""
+"""Docstrings of public names describe arguments, result and errors, with an example that runs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tools.markdown import ROOT
 
 NAMES = [name for name in robolin.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(robolin, name))]
-# of modules that are imported by themselves
-BESIDE = ["cluster.compute", "tables.compute", "testing.assert_matches"]
+# functions of modules that are not imported with the package
+OTHER_MODULES = ["cluster.compute", "tables.compute", "testing.assert_matches"]
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
-# without what `robolin.operators` makes, and a warning that takes what Python's own take
+# without the result of `robolin.operators` and the warning, which takes any arguments
 MADE_BY_USERS = [name for name in CLASSES if name not in ("Operators", "RobolinWarning")]
 METHODS = [
     f"{name}.{key}"
@@ -39,22 +39,22 @@ METHODS = [
     for key, member in vars(getattr(robolin, name)).items()
     if not key.startswith("_") and isinstance(member, FunctionType | staticmethod)
 ]
-# they look up what is there, and need no example
+# lookups that need no example
 LOOKUPS = {
     *("Arm.places", "Array.axis_kind"),
     *("Question.asked", "Question.count", "Question.text", "Question.texts"),
 }
-# docs/plots.md draws
+# shown in docs/plots.md
 DRAWN = {"Result.plot", "StoredResult.plot"}
 QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 
-# they need no arrays, or take one state of a file
+# functions without array arguments, or with one state of a file
 WITHOUT_SHAPES = {
     *("answer", "answer_stream", "check", "compile", "record", "sweep", "write"),
     *("casadi_function", "generate"),
     *("from_urdfpy", "geometry_names", "load", "parameter_names", "read_result", "verify"),
 }
-# examples that verify an arm or hold it with a controller
+# slow examples: they verify an arm or simulate a controller
 COSTLY = {
     *("ComputedTorque", "FeedbackControl", "FeedbackCost", "PDControl", "PlacedPoles"),
     *("PoseControl", "Verification", "Verification.state", "verify"),
@@ -62,7 +62,7 @@ COSTLY = {
 
 
 def public(name: str) -> Any:
-    """What a public name stands for, modules that are imported by themselves included."""
+    """The object of a public name, also of modules that are not imported with the package."""
     return attrgetter(name)(robolin)
 
 
@@ -73,36 +73,36 @@ def _sections(name: str) -> dict[str, str]:
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
-def _told(section: str) -> set[str]:
-    """The names that a section has an entry for, one or several to an entry."""
+def _entries(section: str) -> set[str]:
+    """Names that have an entry in a section; an entry may have several names."""
     entries = re.findall(r"^    (\w[\w, ]*): ", section, flags=re.MULTILINE)
     return {name.strip() for entry in entries for name in entry.split(",")}
 
 
-def test_everything_public_is_looked_at() -> None:
+def test_public_names_are_functions_and_classes() -> None:
     """Public names are functions and classes; there is nothing else to describe."""
     assert set(FUNCTIONS) | set(CLASSES) == set(NAMES)
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *BESIDE])
-def test_functions_tell_what_they_take_and_give(name: str) -> None:
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OTHER_MODULES])
+def test_functions_describe_arguments_and_results(name: str) -> None:
     """Each argument has an entry and none is made up; result, errors and example are there."""
     sections = _sections(name)
 
     assert sections[""].strip()
-    assert _told(sections["Args"]) == set(inspect.signature(public(name)).parameters)
+    assert _entries(sections["Args"]) == set(inspect.signature(public(name)).parameters)
     assert sections["Returns"].strip()
     assert "Error: " in sections["Raises"]
     assert ">>> " in sections["Example"]
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_methods_tell_what_they_take_and_give(name: str) -> None:
-    """So do methods of public classes; those that take nothing may say it in a sentence."""
+def test_methods_describe_arguments_and_results(name: str) -> None:
+    """Methods of public classes have entries too; without arguments one sentence is enough."""
     sections, taken = _sections(name), inspect.signature(public(name)).parameters.keys() - {"self"}
 
     assert sections[""].strip()
-    assert _told(sections.get("Args", "")) == taken
+    assert _entries(sections.get("Args", "")) == taken
     if taken:
         assert sections["Returns"].strip()
         assert name in LOOKUPS or "Error: " in sections["Raises"]
@@ -112,14 +112,14 @@ def test_methods_tell_what_they_take_and_give(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_properties_tell_what_they_are(name: str) -> None:
-    """What follows from the fields of a public class is told in a sentence at least."""
+def test_properties_have_docstrings(name: str) -> None:
+    """Every public property has at least one sentence."""
     members = vars(getattr(robolin, name)).items()
-    told = {
+    properties = {
         key: member for key, member in members if isinstance(member, cached_property | property)
     }
 
-    assert [key for key, member in told.items() if key[0] != "_" and not member.__doc__] == []
+    assert [key for key, member in properties.items() if key[0] != "_" and not member.__doc__] == []
 
 
 def _annotation(name: str) -> str:
@@ -132,16 +132,16 @@ ONE_ALGORITHM = "no effect, because there is one algorithm"
 @pytest.mark.parametrize(
     "name", [name for name in FUNCTIONS if name.replace("_", "-") in QUESTIONS]
 )
-def test_methods_are_told_where_there_is_a_choice(name: str) -> None:
-    """That no method but one answers is said of exactly the questions of which it is true."""
-    told = ONE_ALGORITHM in _sections(name)["Args"]
+def test_functions_with_one_algorithm_say_so(name: str) -> None:
+    """Exactly the functions with a single algorithm state this."""
+    has_sentence = ONE_ALGORITHM in _sections(name)["Args"]
     if "method" in inspect.signature(getattr(robolin, name)).parameters:
-        assert told == (len(algorithms_by_method(name.replace("_", "-"))) == 1)
+        assert has_sentence == (len(algorithms_by_method(name.replace("_", "-"))) == 1)
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
 def test_arrays_have_shapes_and_units(name: str) -> None:
-    """Every argument that is an array is told with its shape and its unit."""
+    """Every array argument is described with its shape and its unit."""
     text = _sections(name).get("Args", "")
     hints = inspect.signature(public(name)).parameters
     arrays = [
@@ -160,7 +160,7 @@ def test_arrays_have_shapes_and_units(name: str) -> None:
         assert re.search(r"\b(rad|N|m|s|kg|units)\b", entry[1]), f"{each} has no unit"
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *BESIDE, *MADE_BY_USERS])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OTHER_MODULES, *MADE_BY_USERS])
 def test_keywords_are_spelt_out(name: str) -> None:
     """No keyword hides behind `**`, but for those that are refused and those of every verb."""
     function = public(name)
@@ -171,38 +171,38 @@ def test_keywords_are_spelt_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS.values() if verb.answers])
-def test_questions_tell_their_keywords(verb: Verb) -> None:
+def test_questions_list_their_keywords(verb: Verb) -> None:
     """`help(robolin.Question)` lists the keywords of every verb, and `keywords` explains each."""
     entry = rf"^    {verb.name}: (.*(?:\n     .*)*)"
     listed = re.search(entry, _sections("Question")["Keywords"], re.MULTILINE)
-    told = robolin.Question.keywords(verb.name)
+    keywords = robolin.Question.keywords(verb.name)
 
     assert listed
-    assert listed[1].split() == [*", ".join(told or ["none"]).split()]
-    assert [*told] == [label.replace("-", "_") for label in verb.asks]
-    assert not [meaning for meaning in told.values() if "--" in meaning or meaning.endswith(": ")]
+    assert listed[1].split() == [*", ".join(keywords or ["none"]).split()]
+    assert [*keywords] == [label.replace("-", "_") for label in verb.asks]
+    assert not [text for text in keywords.values() if "--" in text or text.endswith(": ")]
 
 
 @pytest.mark.parametrize("name", MADE_BY_USERS)
-def test_classes_tell_what_they_take(name: str) -> None:
-    """Whatever a class is made of has an entry, whether it becomes a field or not."""
+def test_classes_describe_their_arguments(name: str) -> None:
+    """Every argument of a class has an entry, also if it is not a field."""
     sections = _sections(name)
-    told = _told(sections["Fields"]) | _told(sections.get("Args", ""))
-    taken = inspect.signature(getattr(robolin, name)).parameters.values()
+    entries = _entries(sections["Fields"]) | _entries(sections.get("Args", ""))
+    parameters = inspect.signature(getattr(robolin, name)).parameters.values()
 
-    assert told >= {each.name for each in taken if each.kind is not inspect.Parameter.VAR_KEYWORD}
+    assert entries >= {p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_classes_tell_their_fields(name: str) -> None:
+def test_classes_describe_their_fields(name: str) -> None:
     """Each field of a public class has an entry, arrays their shape, and there is an example."""
     kind, sections = getattr(robolin, name), _sections(name)
 
     assert sections[""].strip()
     assert ">>> " in sections["Example"]
-    assert _told(sections["Fields"])
+    assert _entries(sections["Fields"])
     if is_dataclass(kind):
-        assert _told(sections["Fields"]) == {field.name.lstrip("_") for field in fields(kind)}
+        assert _entries(sections["Fields"]) == {field.name.lstrip("_") for field in fields(kind)}
         for field in fields(kind):
             if any(word in str(field.type) for word in ("Floats", "Mask", "Numbers")):
                 entry = re.search(
@@ -216,13 +216,13 @@ def test_classes_tell_their_fields(name: str) -> None:
     "name",
     [
         pytest.param(name, marks=pytest.mark.slow) if name in COSTLY else name
-        # a cluster is nothing to start here
-        for name in (*NAMES, *BESIDE[1:], *METHODS)
+        # do not start a cluster here
+        for name in (*NAMES, *OTHER_MODULES[1:], *METHODS)
         if name not in METHODS or "Example" in _sections(name)
     ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands below an example is what it prints."""
+    """Every example prints the output that is shown below it."""
     if name == "from_urdfpy":
         pytest.importorskip("urchin")
     monkeypatch.chdir(tmp_path)
@@ -231,12 +231,12 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     names: dict[str, Any] = {"robolin": robolin, "np": np}
     text = inspect.getdoc(public(name)) or ""
     test = doctest.DocTestParser().get_doctest(text, names, name, None, None)
-    said: list[str] = []
+    output: list[str] = []
     runner = doctest.DocTestRunner(verbose=False)
-    runner.run(test, out=said.append)
+    runner.run(test, out=output.append)
 
     assert runner.tries > 0
-    assert not runner.failures, "".join(said)
+    assert not runner.failures, "".join(output)
 
 
 def test_type_checkers_see_what_is_there() -> None:

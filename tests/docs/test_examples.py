@@ -1,4 +1,4 @@
-"""What README and docs show is what happens: every example is run and its output compared.
+"""Run every example of README and docs and compare its output.
 
 console blocks: each line that starts with `$ ` is a command, and the lines up to the next one are
 its output, errors included.  On the first page it is given to a shell in which `robolin` is the
@@ -30,15 +30,15 @@ from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}
 BY_A_SHELL = {"README.md"}
-# what a shell makes something else of
+# characters with a meaning for the shell
 SHELL = re.compile(r"[|&;<>()$`*?\[\]#~!{}]")
-# of the README's command, of benchmarks, and of a browser: CONTRIBUTING.md says by which
+# made by the README's command, by benchmarks and by a browser: see CONTRIBUTING.md
 DRAWN_BY_TOOLS = {"linearize-forward.svg", "performance.svg", "report.png"}
 LANGUAGES = {"", "console", "json", "python", "sh", "text", "toml", "xml", "yaml"}
 
 
 def plain_words(command: str) -> list[str]:
-    """What is behind `robolin` in a command that needs no shell; nothing if it does."""
+    """Arguments after `robolin` of a command that needs no shell; empty if it needs one."""
     name, *words = shlex.split(command.replace("\\\n", " "))
     return words if name == "robolin" and not SHELL.search(command) else []
 
@@ -127,8 +127,8 @@ def test_every_picture_is_shown_and_made() -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
-def test_blocks_say_what_they_are(page: Path) -> None:
-    """No example escapes the tests by a language that nobody runs."""
+def test_blocks_have_a_known_language(page: Path) -> None:
+    """Every block has a language that the tests run."""
     unknown = [f"{b}: {b.language!r}" for b in blocks(page) if b.language not in LANGUAGES]
     unrun = [str(b) for b in blocks(page) if b.language != "console" and "$ robolin" in b.text]
     assert not unknown
@@ -140,7 +140,7 @@ def _run_doctest(block: Block, names: dict[str, Any]) -> None:
         block.text, names, str(block), str(block.page), block.line
     )
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    said: list[str] = []
-    runner.run(test, out=said.append, clear_globs=False)
+    output: list[str] = []
+    runner.run(test, out=output.append, clear_globs=False)
     names.update(test.globs)
-    assert not runner.summarize(verbose=False).failed, "".join(said)
+    assert not runner.summarize(verbose=False).failed, "".join(output)

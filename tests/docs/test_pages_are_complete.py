@@ -37,8 +37,8 @@ def test_every_result_is_in_the_notation() -> None:
     assert set(RESULTS) - _quoted("notation.md") == set()
 
 
-def test_everything_asked_of_a_chain_is_listed() -> None:
-    """docs/engine.md tells what each member of the chain is for, and names no other."""
+def test_every_member_of_the_chain_is_listed() -> None:
+    """docs/engine.md describes each member of the chain, and no others."""
     page = (DOCS / "engine.md").read_text("utf-8")
     table = page.partition("| asked of the chain |")[2].partition("\n\n")[0]
     members = {name for name in vars(Chain) if not name.startswith("_")}
@@ -63,15 +63,15 @@ def test_every_algorithm_is_listed() -> None:
         assert algorithm.run.__module__ == f"robolin.dynamics.{file[1].replace('/', '.')}"
 
 
-def test_where_methods_cross_is_told_as_it_is() -> None:
-    """The joints up to which elimination is chosen, on both pages that speak of it."""
-    whole, change = (CONVENTIONAL_UP_TO[verb] for verb in ("linearize-forward", "perturb-forward"))
+def test_pages_state_where_methods_cross() -> None:
+    """Both pages state the number of joints up to which elimination is chosen."""
+    matrix, change = (CONVENTIONAL_UP_TO[verb] for verb in ("linearize-forward", "perturb-forward"))
     algorithms, performance = (
         (DOCS / page).read_text("utf-8") for page in ("algorithms.md", "performance.md")
     )
-    assert f"Algorithm 4 up to {whole} joints" in algorithms
+    assert f"Algorithm 4 up to {matrix} joints" in algorithms
     assert f"Algorithm 3 up to {change} joints" in algorithms
-    assert f"up to {whole} joints for `linearize-forward`, up to {change} for its" in performance
+    assert f"up to {matrix} joints for `linearize-forward`, up to {change} for its" in performance
 
 
 def test_the_contract_is_described() -> None:

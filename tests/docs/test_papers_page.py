@@ -1,4 +1,4 @@
-"""The page on the papers: complete, pointing to what is there, and true."""
+"""The page about the papers is complete, correct, and refers to existing names."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ NAMED = {
 }
 MISPRINTS = {"L": 12, "F": 8, "O": 3, "D": 23}
 
-# cases of each test that are measured again here; the whole page takes a minute
+# measured cases of each test; all cases of the page take a minute
 MOST = 2
-# machines round differently: figures may be ten times as large, and rounding is never a misprint
+# machines round differently: errors may be ten times larger, but rounding is never a misprint
 FACTOR, ROUNDING, WRONG = 10.0, 1e-14, 1e-3
 
 every_paper = pytest.mark.parametrize("paper", PAPERS)
@@ -79,12 +79,12 @@ def test_no_cell_is_empty() -> None:
 
 
 @every_paper
-def test_every_place_is_there(paper: str) -> None:
-    """Whatever a row says is in robolin can be imported, or is in the catalogue."""
+def test_every_named_object_exists(paper: str) -> None:
+    """Every name in the column "in robolin" can be imported or is in the catalogue."""
     for row in of(paper, results(TEXT)):
         assert row.places, row
-        for place in row.places:
-            assert resolved(place) is not None, (row, place)
+        for name in row.places:
+            assert resolved(name) is not None, (row, name)
 
 
 def test_places_that_are_not_there_are_noticed() -> None:
@@ -96,8 +96,8 @@ def test_places_that_are_not_there_are_noticed() -> None:
 
 
 @every_paper
-def test_every_test_is_there(paper: str) -> None:
-    """Whatever a row says is its test is a function of that name in that file."""
+def test_every_named_test_exists(paper: str) -> None:
+    """Every test that a row names is a function in that file."""
     for row in of(paper, list(rows(TEXT))):
         assert row.tests, row
         for name in row.tests:
@@ -118,8 +118,8 @@ def test_every_numbered_equation_has_a_row(paper: str) -> None:
     printed = {
         f"{series}{i}" for series, last in EQUATIONS[paper].items() for i in range(1, last + 1)
     }
-    told = {number for row in of(paper, results(TEXT)) for number in _numbers(row.label)}
-    assert told == printed - ({"16"} if paper == "F" else set())
+    listed = {number for row in of(paper, results(TEXT)) for number in _numbers(row.label)}
+    assert listed == printed - ({"16"} if paper == "F" else set())
 
 
 def _numbers(label: str) -> Iterator[str]:
@@ -170,14 +170,14 @@ def test_errors_are_allowed(paper: str) -> None:
 
 @pytest.mark.slow
 @every_paper
-def test_every_place_is_run(paper: str) -> None:
-    """Whatever a row says is in robolin is run by one of its tests."""
+def test_every_named_object_is_run(paper: str) -> None:
+    """Every name in the column "in robolin" is run by a test of its row."""
     for row in of(paper, results(TEXT)):
         assert not not_run(row), row
 
 
-def test_places_that_are_not_run_are_noticed() -> None:
-    """A row that names what its test never enters is told so, and nothing else."""
+def test_objects_that_are_not_run_are_noticed() -> None:
+    """A row that names a function its test does not call is reported."""
     row = next(row for row in results(TEXT) if row.label == "(1.6)")
     longer = {**row.cells, "in robolin": f"{row.cells['in robolin']}, `op.lambda_dot`, `forward`"}
     assert not_run(row) == set()
@@ -196,7 +196,7 @@ def test_errors_hold(paper: str) -> None:
 @pytest.mark.slow
 @every_paper
 def test_misprints_are_wrong(paper: str) -> None:
-    """What is printed does not hold, by about as much as the page says."""
+    """Printed equations with misprints do not hold; the error has about the size on the page."""
     for row in of(paper, misprints(TEXT)):
         found = off_by(row, MOST)
         if found is None:

@@ -1,4 +1,4 @@
-"""Type checkers see arrays where arrays come out, and refuse what does not exist."""
+"""Type checkers see arrays as results, and reject unknown names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ robolin.load("panda", gravty=0)
 """
 
 
-# plain data as JSON has them, and what other libraries make, which have no types
+# plain JSON data, and objects of other libraries without types
 UNTYPED = {
     *("Arm.contract", "Arm.figures", "Arm.loaded_with", "States.options", "States.recording"),
     *("Result.contract", "Result.options", "Result.model", "Result.to_dict", "Result.to_pandas"),
@@ -54,22 +54,22 @@ UNTYPED = {
 }
 
 
-def test_no_public_result_is_anything() -> None:
-    """What functions, methods and fields give is said, control's models among them."""
+def test_no_public_result_is_any() -> None:
+    """Results of functions, methods and fields have types, including models of `control`."""
     names = {name: getattr(robolin, name) for name in robolin.__all__}
-    # what is imported for type checkers alone; classes of other libraries are some class
+    # names imported for type checkers only; classes of other libraries count as object
     known = {**vars(arrays), **names, "DataFrame": object, "Figure": object}
     found = {}
     for name, each in names.items():
         found |= _given(name, each, known)
 
-    assert {place for place, hint in found.items() if _is_anything(hint)} == UNTYPED
+    assert {place for place, hint in found.items() if _has_any(hint)} == UNTYPED
     for place in ("StateSpace.A", "Poles.values", "Regulator.K", "Trim.q", "StateSpace.gramian"):
         assert get_origin(found[place]) is np.ndarray, place
 
 
-def test_no_public_argument_is_anything() -> None:
-    """What functions and methods take is said, but for objects of libraries without types."""
+def test_no_public_argument_is_any() -> None:
+    """Arguments of functions and methods have types, except objects of untyped libraries."""
     found = set()
     for name in robolin.__all__:
         public = getattr(robolin, name)
@@ -98,10 +98,10 @@ def _given(name: str, public: Any, known: dict[str, Any]) -> Iterator[tuple[str,
         yield from ((f"{name}.{each.name}", hints[each.name]) for each in fields(public))
 
 
-def _is_anything(hint: Any) -> bool:
-    """Whether it is Any, or may be, or has some in it."""
+def _has_any(hint: Any) -> bool:
+    """Return whether a type is Any or contains Any."""
     several = (Union, UnionType, tuple, list, dict, Mapping, Iterator)
-    return hint is Any or (get_origin(hint) in several and any(map(_is_anything, get_args(hint))))
+    return hint is Any or (get_origin(hint) in several and any(map(_has_any, get_args(hint))))
 
 
 @pytest.mark.slow
@@ -111,16 +111,16 @@ def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)]
-    # whoever has checked the sources before has most of it
+    # reuse the cache of an earlier run on the sources
     known = ROOT / ".mypy_cache"
     cache = known if known.is_dir() else tmp_path / "cache"
     config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(cache)]
     done = subprocess.run(
         [*command, *config], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
     )
-    told = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if "program.py" in line]
-    revealed = [line for line in told if "Revealed type" in line]
-    errors = [line for line in told if line.startswith("error")]
+    messages = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if "program.py" in line]
+    revealed = [line for line in messages if "Revealed type" in line]
+    errors = [line for line in messages if line.startswith("error")]
 
     assert len(revealed) == 13
     assert "robolin.core.arm.Arm" in revealed[0]

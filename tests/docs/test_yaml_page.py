@@ -1,4 +1,4 @@
-"""The page of YAML arms names every key there is, and its examples are arms."""
+"""The page about YAML arms names every key, and its examples are valid arms."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def test_every_key_is_on_the_page():
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_every_example_is_an_arm(text):
-    """What the page shows can be copied and loaded."""
+    """Every example can be copied and loaded."""
     assert robolin.load(text).n >= 1

@@ -1,4 +1,4 @@
-"""Pictures as files."""
+"""Plots as files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE = ("$x^{", "_hidden", "<script>", "\x1b[31m", "关节\u202e", "'\"&", "y
 
 @pytest.mark.parametrize("form", PICTURE_FORMATS)
 def test_the_same_data_give_the_same_bytes(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture drawn twice is the same file, whatever a user has set up for other pictures."""
+    """A plot drawn twice is the same file, independent of the user's matplotlib settings."""
     import matplotlib
 
     result = robolin.answer(robolin.load("two-link"), "mass-matrix")
@@ -45,8 +45,8 @@ def test_names_are_shown_and_not_obeyed() -> None:
         assert b"<script" not in page
 
 
-def test_a_figure_has_the_numbers_of_the_result() -> None:
-    """The lines of a figure have the result's own numbers."""
+def test_lines_have_the_numbers_of_the_result() -> None:
+    """The lines of a plot have exactly the numbers of the result."""
     arm = robolin.load("two-link")
     motion = robolin.answer(arm, robolin.Question("simulate", duration="0.05"))
     axes = motion.plot("q").axes
@@ -57,8 +57,8 @@ def test_a_figure_has_the_numbers_of_the_result() -> None:
     assert axes[0].get_ylabel() == "[rad]"
 
 
-def test_rounding_is_told_and_not_drawn() -> None:
-    """What two results differ by rounding is nothing beside them, and so is a joint's own."""
+def test_rounding_is_labelled_and_not_drawn() -> None:
+    """Differences and joint values that are only round-off are drawn as zero."""
     still = robolin.answer(robolin.load("panda"), "inverse")
     tau = np.arange(1.0, 15.0).reshape(2, 7)
     rows = replace(still, arrays=(replace(still.arrays[0], values=tau),))
@@ -77,8 +77,8 @@ def test_rounding_is_told_and_not_drawn() -> None:
     assert level.get_ylim()[1] - level.get_ylim()[0] > 0.05
 
 
-def test_names_do_not_stand_on_each_other() -> None:
-    """The names of many joints have room beside bars and matrices."""
+def test_names_do_not_overlap() -> None:
+    """The names of many joints have enough space next to bars and matrices."""
     names = tuple(f"left_shoulder_pitch_{i}_joint" for i in range(29))
     still = robolin.answer(robolin.load("panda"), "inverse")
     bars = replace(still.arrays[0], values=np.ones(29), labels=(names,))
@@ -97,7 +97,7 @@ def test_names_do_not_stand_on_each_other() -> None:
 
 @pytest.mark.slow
 def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
-    """What is read from a file is drawn as it was before it was written."""
+    """A result read from a file gives the same plot as before it was written."""
     arm = robolin.load("two-link")
     motion = robolin.answer(arm, robolin.Question("simulate", duration="0.05"))
     swept = robolin.sweep(arm, "inverse", payload="tip:0,1")
@@ -118,8 +118,8 @@ def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
         assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
 
 
-def test_a_linkage_that_does_not_close_is_told(tmp_path: Path) -> None:
-    """The hint about a linkage that cannot be drawn names what `plot` can be given instead."""
+def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
+    """The hint names an input that `plot` accepts instead."""
     text = (Path(__file__).parents[3] / "models" / "four-bar.yaml").read_text("utf-8")
     (tmp_path / "far.yaml").write_text(text.replace("[0, 1, 0]", "[0, 9, 0]"), "utf-8")
     ran = command("plot", tmp_path / "far.yaml", "-o", tmp_path / "x.svg")
@@ -141,7 +141,7 @@ def test_a_linkage_that_does_not_close_is_told(tmp_path: Path) -> None:
 def test_wrong_wishes_are_refused(
     args: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be drawn is said, and no file is left."""
+    """Invalid arguments are reported, and no file is left."""
     monkeypatch.chdir(tmp_path)
     ran = command("plot", *args)
     assert ran.code in (robolin.UsageError.exit_code, robolin.FileError.exit_code)

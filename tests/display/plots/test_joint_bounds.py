@@ -1,4 +1,4 @@
-"""Limits as a result tells them."""
+"""Joint limits of results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robolin.display.plots.panels import closest_approach, joint_bounds
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "j2s6s200", "two-link", "cart-pole"])
 def test_margins_are_those_of_limits(name: str) -> None:
-    """What a picture says of a joint is what `limits` says of it, row, value and margin."""
+    """Row, value and margin in a plot are those that `limits` returns."""
     arm = robolin.load(name)
     values = np.random.default_rng(3).standard_normal((3, 200, arm.n)) * 2.0
     found = robolin.limits(arm, *values)

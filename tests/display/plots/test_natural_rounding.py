@@ -63,13 +63,13 @@ def test_a_free_motion_without_gravity_has_its_own_scale() -> None:
     arm = robolin.load("two-link", gravity=0)
     motion = robolin.simulate(arm, [1.0, -0.5], [2.0, -3.0], duration=0.1, every=10)
     question = robolin.Question("simulate", duration=0.1, every=10)
-    whole = robolin.answer(arm, question, robolin.States(q=[1.0, -0.5], qd=[2.0, -3.0]))
+    result = robolin.answer(arm, question, robolin.States(q=[1.0, -0.5], qd=[2.0, -3.0]))
     noise = robolin.inverse(arm, motion.q, motion.qd, motion.qdd)
     assert 0.0 < np.abs(noise).max() < 1e-12
     arrays = [
-        replace(array, values=noise) if array.name == "tau" else array for array in whole.arrays
+        replace(array, values=noise) if array.name == "tau" else array for array in result.arrays
     ]
-    (panel,) = panels_of(replace(whole, arrays=tuple(arrays)), ["tau"])
+    (panel,) = panels_of(replace(result, arrays=tuple(arrays)), ["tau"])
     assert covered(panel)
 
 

@@ -1,4 +1,4 @@
-"""What is drawn of results."""
+"""Panels that are drawn for results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def arm() -> robolin.Arm:
 
 
 def along(arm: robolin.Arm, rows: int, **more: np.ndarray) -> Result:
-    """Torques along a motion of so many rows."""
+    """Torques along a motion with this number of rows."""
     tau = np.random.default_rng(rows).standard_normal((rows, arm.n))
     array = Array("tau", more.get("tau", tau), (arm.joint_names,), "N·m", "effort")
     still = robolin.answer(arm, "inverse")
@@ -54,7 +54,7 @@ def test_every_number_of_a_curve_is_the_result_s(arm: robolin.Arm) -> None:
 
 @pytest.mark.slow
 def test_one_sample_in_a_million_is_seen(arm: robolin.Arm) -> None:
-    """A peak of a single row beyond the limit is among the data drawn, and said."""
+    """A peak of a single row beyond the limit is among the drawn data and named."""
     tau = np.zeros((ROWS, 7), np.float64)
     tau[654_321, 1] = 90.5
     panel = panels_of(along(arm, ROWS, tau=tau))[1]
@@ -104,7 +104,7 @@ def test_a_joint_has_its_own_unit() -> None:
 
 
 def test_a_difference_has_no_limits(arm: robolin.Arm) -> None:
-    """What two results differ by is held against no limit, of one state or of many."""
+    """The difference of two results is not compared with limits."""
     still, motion = robolin.answer(arm, "inverse"), along(arm, 50)
     (bars,) = panels_of(still - still)
     assert isinstance(bars, BarPanel)
@@ -123,14 +123,14 @@ def test_dates_count_from_the_first(arm: robolin.Arm) -> None:
     assert "2026-01-01" in panel.x_label
 
 
-def test_what_cannot_be_drawn_is_refused(arm: robolin.Arm) -> None:
-    """Unknown arrays, too many panels and single numbers are refused with a way out."""
+def test_unsupported_arrays_are_rejected(arm: robolin.Arm) -> None:
+    """Unknown arrays, too many panels and single numbers are rejected with a hint."""
     many = Array("x", np.zeros((3, 8 * MOST_PANELS + 8)), (tuple(map(str, range(488))),), "1")
     one = Array("mass", np.array(3.0), (), "kg")
     still = robolin.answer(arm, "inverse")
-    with pytest.raises(robolin.UsageError, match="arrays here are tau") as told:
+    with pytest.raises(robolin.UsageError, match="arrays here are tau") as caught:
         panels_of(still, ["tua"])
-    assert "--" not in str(told.value)
+    assert "--" not in str(caught.value)
     with pytest.raises(robolin.UsageError, match="too many"):
         panels_of(replace(still, arrays=(many,)))
     with pytest.raises(robolin.UsageError, match="nothing to draw"):
@@ -138,8 +138,8 @@ def test_what_cannot_be_drawn_is_refused(arm: robolin.Arm) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_a_quick_look_fits(arm: robolin.Arm, width: int) -> None:
-    """No line of a quick look is longer than the terminal is wide, whatever the names."""
+def test_a_text_plot_fits_the_terminal(arm: robolin.Arm, width: int) -> None:
+    """No line of a text plot is wider than the terminal, for any names."""
     hostile = tuple(f"\x1b[31m<b>{'x' * 500}{i}" for i in range(7))
     results = [robolin.answer(arm, verb) for verb in ("inverse", "mass-matrix", "poles")]
     results.append(along(arm, 50))

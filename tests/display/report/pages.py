@@ -1,4 +1,4 @@
-"""Pages for tests, and what stands in them."""
+"""Report pages for tests, and access to their contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robolin.queries.states import States
 
 ROWS, PEAK = 5000, 3217
 
-# markup, quotes, escapes of every kind, both directions, and names without end
+# markup, quotes, all kinds of escapes, both text directions, and very long names
 NASTY = (
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=1</script>",
@@ -46,12 +46,12 @@ NASTY = (
 
 
 def hostile_names(count: int) -> list[str]:
-    """So many different names, each of them nasty."""
+    """Return different names, each of them hostile."""
     return [f"{NASTY[i % len(NASTY)]}{i}" for i in range(count)]
 
 
-def quietly(kind: str, text: str) -> None:
-    """Nobody listens."""
+def ignore_message(kind: str, text: str) -> None:
+    """Ignore the message."""
 
 
 def motion(arm: Arm, rows: int = ROWS) -> dict[str, Any]:
@@ -64,9 +64,9 @@ def motion(arm: Arm, rows: int = ROWS) -> dict[str, Any]:
     return {"q": q, "qd": qd, "qdd": qdd}
 
 
-def told(arm: Arm, states: States, name: str = "", verify_states: int = 0) -> ReportedArm:
-    """What a page tells of an arm, without looking at its file."""
-    options = ReportOptions(states, verify_states, quietly)
+def report_arm(arm: Arm, states: States, name: str = "", verify_states: int = 0) -> ReportedArm:
+    """The report of an arm, without its file."""
+    options = ReportOptions(states, verify_states, ignore_message)
     return reported_arm(name or arm.name, arm, (), options)
 
 
@@ -83,7 +83,7 @@ def limited_two_link() -> Arm:
 def page_of_two_link(rows: int = ROWS) -> str:
     """A page about a small arm in motion."""
     arm = limited_two_link()
-    return report_page([told(arm, States(**motion(arm, rows)))])
+    return report_page([report_arm(arm, States(**motion(arm, rows)))])
 
 
 def data_in(page: str) -> dict[str, Any]:

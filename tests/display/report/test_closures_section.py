@@ -16,7 +16,7 @@ from robolin.display.report.report_page import report_page
 from robolin.queries.states import States
 from tests.cli.command import robolin as command
 from tests.cli.command import run_ok
-from tests.display.report.pages import data_in, numbers, told
+from tests.display.report.pages import data_in, numbers, report_arm
 
 ROWS = 40
 
@@ -37,7 +37,7 @@ def driven(arm: Arm) -> dict[str, np.ndarray]:
 
 def test_given_torques_and_what_closures_bear(arm: Arm, driven: dict[str, np.ndarray]) -> None:
     """Torques are those of the recording, and forces those of `loop_forces`, to float32."""
-    page = report_page([told(arm, States(**driven))])
+    page = report_page([report_arm(arm, States(**driven))])
     data = data_in(page)
     forces = robolin.loop_forces(arm, **driven).lam
     # fz keeps the linkage in its plane, and bears nothing
@@ -56,7 +56,7 @@ def test_torques_of_accelerations_leave_closures_idle(
     """Where accelerations are given, torques are those of the open tree, and closures rest."""
     qdd = robolin.forward(arm, **driven)
     motion = {"q": driven["q"], "qd": driven["qd"], "qdd": qdd}
-    page = report_page([told(arm, States(**motion))])
+    page = report_page([report_arm(arm, States(**motion))])
     data = data_in(page)
     tree = robolin.inverse(robolin.load("four-bar", open_loops=True), **motion)
     for i, figure in enumerate(data["figures"][1:]):
@@ -67,7 +67,7 @@ def test_torques_of_accelerations_leave_closures_idle(
 
 def test_poles_are_those_of_the_closed_arm(arm: Arm, driven: dict[str, np.ndarray]) -> None:
     """The linear model is that of the motions which closures leave free, under these torques."""
-    data = data_in(report_page([told(arm, States(**driven))]))
+    data = data_in(report_page([report_arm(arm, States(**driven))]))
     model = robolin.state_space(arm, driven["q"], driven["qd"], tau=driven["tau"])
     poles = model.poles().values.astype(np.complex64).ravel()
     assert np.array_equal(numbers(data, data["models"][0]["real"]), poles.real)
@@ -79,7 +79,7 @@ def test_poles_are_those_of_the_closed_arm(arm: Arm, driven: dict[str, np.ndarra
 def test_the_arm_is_drawn_closed(name: str) -> None:
     """Bones lead to the closures, whose two ends are one place."""
     arm = robolin.load(name)
-    shown = told(arm, States())
+    shown = report_arm(arm, States())
     [(first, second)] = closure_positions(arm, link_poses(arm, shown.first_pose))
     # 1e-12: sums of a few lengths of about 1 m
     assert np.allclose(first, second, rtol=0.0, atol=1e-12)
@@ -106,11 +106,11 @@ def test_a_state_is_closed_on_request(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "no closed loops" in command("report", "two-link", "--close", "least").err
 
 
-def test_an_arm_that_stands_open_is_drawn_with_the_reason(arm: Arm) -> None:
-    """Where nobody gave a state and the arm is open at zero, the page says so and what helps."""
+def test_an_arm_with_open_loops_is_drawn_with_the_reason(arm: Arm) -> None:
+    """Without a given state, a page about an arm that is open at zero states the gap and a hint."""
     [loop] = arm.loops
     apart = replace(loop, second=replace(loop.second, pose=Pose(translation=(0.0, 1.5, 0.0))))
-    page = report_page([told(replace(arm, loops=(apart,)), States())])
+    page = report_page([report_arm(replace(arm, loops=(apart,)), States())])
     assert "stands open by 0.5 m" in page
     assert "--close least" in page
     assert 'class="gap"' in page

@@ -13,8 +13,8 @@ HALF = np.array([0.1, 0.3, 0.7])
 
 def box_inertia(half: np.ndarray, mass: float, turn: np.ndarray) -> Inertia:
     """Moments m (b² + c²)/3 of a box with half lengths a, b, c, turned in space."""
-    moments = mass * (np.sum(half**2) - half**2) / 3.0
-    full = turn @ np.diag(moments) @ turn.T
+    principal = mass * (np.sum(half**2) - half**2) / 3.0
+    full = turn @ np.diag(principal) @ turn.T
     rotary = tuple(full[i, j].item() for i in range(3) for j in range(i, 3))
     return Inertia(mass, (0.0, 0.0, 0.0), rotary)
 
@@ -22,7 +22,7 @@ def box_inertia(half: np.ndarray, mass: float, turn: np.ndarray) -> Inertia:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("mass", [0.2, 5.0])
 def test_a_box_has_its_own_sides(mass: float, turned: bool) -> None:
-    """Half lengths and axes are those of the box, whatever it weighs and however it is turned."""
+    """Half lengths and axes are those of the box, for any mass and orientation."""
     turn = np.eye(3)
     if turned:
         turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))

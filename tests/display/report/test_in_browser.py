@@ -1,4 +1,4 @@
-"""Pages in a real browser: they move, print, and are read by keyboard, without asking anybody.
+"""Pages in a real browser: they move, print, work by keyboard, and request nothing.
 
 Chromium is the system's, or the one that `playwright install chromium` brings.
 """
@@ -18,14 +18,14 @@ import robolin
 from robolin.display.report.report_page import report_page
 from robolin.display.report.result_page import ReportedResult, result_page
 from robolin.queries.states import States
-from tests.display.report.pages import hostile_names, motion, page_of_two_link, stored, told
+from tests.display.report.pages import hostile_names, motion, page_of_two_link, report_arm, stored
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra browser-test is absent")
 
 pytestmark = pytest.mark.slow
 
-# what a loaded machine may take
-PATIENCE = 120_000
+# timeout in ms on a busy machine
+TIMEOUT = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +42,20 @@ def browser() -> Iterator[Any]:
 
 
 class Visit:
-    """A page that is open, and everything that it said or asked for."""
+    """An open page, and all messages and requests it made."""
 
-    def __init__(self, browser: Any, address: str, **how: Any) -> None:
-        self.context = browser.new_context(offline=True, **how)
-        self.context.set_default_timeout(PATIENCE)
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(offline=True, **options)
+        self.context.set_default_timeout(TIMEOUT)
         self.page = self.context.new_page()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.messages.append(dialog.message))
+        self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
-        assert self.asked == [address]
+        assert self.requests == [address]
 
     def run(self, program: str) -> Any:
         return self.page.evaluate(program)
@@ -70,19 +70,19 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 def visit(browser: Any, address: str) -> Iterator[Visit]:
     visit = Visit(browser, address)
     yield visit
-    assert visit.said == []
-    assert visit.asked == [address]
+    assert visit.messages == []
+    assert visit.requests == [address]
     visit.context.close()
 
 
-def test_it_opens_by_itself(visit: Visit) -> None:
-    """Without a network the page is ready at once, and has nothing to complain about."""
+def test_the_page_loads_without_a_network(visit: Visit) -> None:
+    """Without a network, the page loads and reports no error."""
     assert visit.run("document.documentElement.dataset.ready") == "true"
     assert visit.run("document.querySelectorAll('canvas').length") >= 2
 
 
 def test_nothing_leaves_the_page(browser: Any, address: str) -> None:
-    """Whatever is tried, the policy of the page refuses it before a request is made."""
+    """The content security policy of the page rejects every request."""
     visit = Visit(browser, address)
     tried = """async () => {
         const image = new Image(); image.src = 'http://127.0.0.1:9/x.png';
@@ -93,7 +93,7 @@ def test_nothing_leaves_the_page(browser: Any, address: str) -> None:
     }"""
     assert visit.run(tried) == "refused"
     assert visit.run("window.hacked") is None
-    assert any("Content Security Policy" in text for text in visit.said)
+    assert any("Content Security Policy" in text for text in visit.messages)
     visit.context.close()
 
 
@@ -143,8 +143,8 @@ def test_the_model_follows_the_instant(visit: Visit) -> None:
     assert visit.page.inner_text("table[data-key=model]") != before
 
 
-def test_keys_turn_the_arm(visit: Visit) -> None:
-    """Arrows turn, + and - zoom, 0 goes back; what is seen is told to those who cannot."""
+def test_keys_rotate_the_arm(visit: Visit) -> None:
+    """Arrows rotate, + and - zoom, 0 resets; the view is described for screen readers."""
     visit.page.focus(".arm canvas")
     view = "(v => [v.yaw, v.pitch, v.zoom])(window.robolinReport.views[0].view)"
     first = visit.run(view)
@@ -181,14 +181,14 @@ def test_a_linkage_stays_closed(browser: Any, tmp_path: Path) -> None:
     arm = robolin.load("four-bar")
     drive = np.linspace(0.3, 0.9, 20)[:, None] * [1, 0, 0]
     state = robolin.close(arm, drive, hold="drive")
-    page = report_page([told(arm, States(q=state.q, qd=state.qd))])
+    page = report_page([report_arm(arm, States(q=state.q, qd=state.qd))])
     visit = Visit(browser, stored(page, tmp_path))
     apart = """(k) => { robolinReport.choose(k); const v = robolinReport.views[0].view;
         const ends = v.shape.closures[0].ends.map((e) => apply(v.poses[e.link], e.at));
         return Math.hypot(...ends[0].map((x, i) => x - ends[1][i])); }"""
     # positions of float32, on bars of 1 m
     assert max(visit.page.evaluate(apart, k) for k in range(20)) < 1e-6
-    assert visit.said == []
+    assert visit.messages == []
     visit.context.close()
 
 
@@ -211,7 +211,7 @@ def test_without_a_program(browser: Any, address: str) -> None:
 
 
 def test_everything_has_a_name(visit: Visit) -> None:
-    """Whatever can be reached by keyboard says what it is, and headings are in order."""
+    """Every element that can be reached by keyboard has a label, and headings are in order."""
     nameless = """[...document.querySelectorAll('button, input, canvas, a, [tabindex]')].filter(
         (e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length"""
     assert visit.run(nameless) == 0
@@ -223,7 +223,7 @@ def test_everything_has_a_name(visit: Visit) -> None:
 
 
 def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
-    """Of 1 000 nasty names nothing runs, and each has its row."""
+    """None of 1 000 hostile names runs code, and each has its row."""
     names = hostile_names(1000)
     columns = {name: np.array([float(i), 1.0]) for i, name in enumerate(names)}
     contract = dict(zip(names, names, strict=True))
@@ -234,7 +234,7 @@ def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
     assert visit.run("window.hacked") is None
     assert visit.run("document.querySelectorAll('#contract tbody tr').length") == 1000
     assert visit.run("document.querySelectorAll('section').length") == 2
-    assert visit.said == []
+    assert visit.messages == []
     visit.context.close()
 
 
@@ -250,9 +250,9 @@ def test_an_arm_with_hostile_names(browser: Any, tmp_path: Path) -> None:
     )
     names = tuple(link.joint.name for link in reversed(links))
     arm = replace(arm, name=nasty[4], links_tip_to_base=links, joint_names=names)
-    visit = Visit(browser, stored(report_page([told(arm, States())]), tmp_path))
+    visit = Visit(browser, stored(report_page([report_arm(arm, States())]), tmp_path))
     visit.page.check("[data-show=names]")
     assert visit.run("window.hacked") is None
     assert visit.run("document.querySelectorAll('section').length") == 6
-    assert visit.said == []
+    assert visit.messages == []
     visit.context.close()

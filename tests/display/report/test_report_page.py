@@ -24,7 +24,7 @@ from tests.display.report.pages import (
     motion,
     numbers,
     page_of_two_link,
-    told,
+    report_arm,
 )
 from tests.robots import random_arm
 
@@ -44,8 +44,8 @@ def test_curves_are_the_results(page: str) -> None:
     time = np.arange(1.0, ROWS + 1.0).astype(np.float32)
     for joint in range(arm.n):
         # the poles come first
-        told_of = data["figures"][1 + joint]
-        x, y = numbers(data, told_of["x"]), numbers(data, told_of["series"][0]["y"])
+        curve = data["figures"][1 + joint]
+        x, y = numbers(data, curve["x"]), numbers(data, curve["series"][0]["y"])
         rows = np.searchsorted(time, x)
         assert np.array_equal(time[rows], x)
         assert np.array_equal(tau[rows, joint], y)
@@ -96,14 +96,14 @@ def _shown(page: str) -> int:
 @pytest.mark.slow
 def test_a_page_with_evidence_keeps_its_budget() -> None:
     """With everything that verify says, too."""
-    page = report_page([told(robolin.load("panda"), States(), verify_states=1)])
+    page = report_page([report_arm(robolin.load("panda"), States(), verify_states=1)])
     assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
 
 
 @pytest.mark.slow
 def test_a_page_of_many_joints_keeps_its_budget() -> None:
     """43 joints have long tables, and a page of their own size."""
-    page = report_page([told(random_arm(0, 43), States())])
+    page = report_page([report_arm(random_arm(0, 43), States())])
     assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
 
 
@@ -113,10 +113,10 @@ def test_the_same_input_gives_the_same_bytes(page: str) -> None:
 
 
 def test_two_arms_side_by_side() -> None:
-    """A page of two arms tells what differs, and what that does to the torques."""
+    """A page of two arms lists what differs, and the effect on the torques."""
     first, second = robolin.load("two-link"), robolin.load("two-link", payload=("tip", 2.0))
     states = States(**motion(first, 50))
-    page = report_page([told(first, states, "plain"), told(second, states, "loaded")])
+    page = report_page([report_arm(first, states, "plain"), report_arm(second, states, "loaded")])
     data = data_in(page)
     series = data["figures"][-2]["series"]
     assert [each["label"] for each in series] == ["first", "second"]
@@ -169,7 +169,7 @@ def test_hostile_names_change_nothing_of_the_page() -> None:
     assert _Tags(hostile).tags[10:] == _Tags(tame).tags[10:]
     assert len(_Tags(hostile).tags) == len(_Tags(tame).tags)
     assert not {c for c in hostile if c != "\n" and not c.isprintable()}
-    # names of 10 kB are cut, so that nobody has to scroll past them
+    # names of 10 kB are cut, so that the page stays readable
     assert len(hostile) < 2 * len(tame)
 
 
@@ -216,13 +216,13 @@ def test_torques_of_a_free_fall_have_the_scale_of_weight() -> None:
     """Torques that are rounding are drawn on the scale of weight times reach, and named so."""
     arm = robolin.load("two-link")
     fall = robolin.simulate(arm, [1.0, -0.5], duration=0.3, every=10)
-    page = report_page([told(arm, States(q=fall.q, qd=fall.qd, qdd=fall.qdd))])
+    page = report_page([report_arm(arm, States(q=fall.q, qd=fall.qd, qdd=fall.qdd))])
     # 2 kg, 9.81 m/s² and a reach of 2.5 m; the poles come first
     reaches = [figure.get("reach") for figure in data_in(page)["figures"]]
     assert reaches[1:3] == [pytest.approx(49.05)] * 2
     assert page.count("~0: rounding, at most") == 2
     driven = motion(arm)
-    other = report_page([told(arm, States(**driven))])
+    other = report_page([report_arm(arm, States(**driven))])
     assert not any("reach" in figure for figure in data_in(other)["figures"][1:])
 
 
@@ -240,12 +240,12 @@ def test_stored_results_have_the_same_scales(tmp_path: Path) -> None:
 
 
 def test_poles_are_those_of_the_open_loop() -> None:
-    """A page about a stabilized motion says that feedback is no part of the poles it lists."""
+    """A page about a stabilized motion states that its poles do not include the feedback."""
     arm = robolin.load("acrobot")
     model = robolin.state_space(arm, [np.pi, 0.0])
     law = robolin.lqr(model, {"q": 10.0}).feedback()
     motion = robolin.simulate(arm, [np.pi + 0.01, 0.0], duration=0.5, every=50, control=law)
-    page = report_page([told(arm, States(q=motion.q, qd=motion.qd, qdd=motion.qdd))])
+    page = report_page([report_arm(arm, States(q=motion.q, qd=motion.qd, qdd=motion.qdd))])
     assert "Open loop, the arm with its torques held" in page
     # upright, each of the two joints falls one way and swings back the other
     assert "up to 2 of 4 poles grow" in page

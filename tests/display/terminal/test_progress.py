@@ -1,4 +1,4 @@
-"""A bar for those who watch, nothing for the others."""
+"""The progress bar appears on terminals only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal as stderr; not a fixture, because stderr is captured anew for each test."""
+    """A terminal as stderr; not a fixture, because pytest captures stderr again for each test."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
@@ -44,7 +44,7 @@ def test_a_long_run_shows_rows_and_speed(monkeypatch: pytest.MonkeyPatch, size: 
 
 
 def test_a_short_run_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is done at once needs no bar."""
+    """A short run shows no bar."""
     stream = terminal(monkeypatch)
     driven(400, stderr_is_terminal())
 
@@ -52,7 +52,7 @@ def test_a_short_run_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stderr that is no terminal stays free of bars."""
+    """A stderr that is not a terminal gets no bar."""
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)

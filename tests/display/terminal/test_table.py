@@ -44,7 +44,7 @@ NUMBERS = [
     "values, precision, expected", [row[1:] for row in NUMBERS], ids=[row[0] for row in NUMBERS]
 )
 def test_numbers_are_aligned(values, precision, expected):
-    """Numbers of one table share a format; zeros and noise can be told apart."""
+    """Numbers of one table share a format; zeros and round-off look different."""
     assert aligned(values, precision) == expected
 
 
@@ -59,7 +59,7 @@ def test_a_matrix_has_joint_names_on_both_axes():
 
 
 def test_vectors_over_the_same_joints_share_a_table():
-    """Several vectors stand beside each other with joints as rows."""
+    """Vectors over the same joints are columns of one table."""
     a = Array("nu", np.array([1.0, 2.0]), (names(2),), "√J")
     b = Array("epsilon", np.array([3.0, -4.0]), (names(2),), "√J/s")
     lines = render_table(result_of(a, b), 80, False).strip().splitlines()
@@ -87,7 +87,7 @@ def test_a_pipe_gets_the_full_width():
     assert len(text.strip().splitlines()) == 33
 
 
-def test_a_name_wider_than_the_terminal_is_shown_whole():
+def test_a_name_wider_than_the_terminal_is_not_cut():
     """A cell is never cut, even if the terminal is too narrow for it."""
     long = "a_very_long_joint_name_" * 4
     array = Array("tau", np.array([1.0]), ((long,),), "N·m", "effort")
@@ -167,7 +167,7 @@ def shown_matrix(lines):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_entry_has_its_digits(seed):
-    """Six digits mean six digits of every entry, whatever stands beside it."""
+    """Every entry has six digits, independent of its neighbours."""
     rng = np.random.default_rng(seed)
     values = rng.standard_normal(40) * 10.0 ** rng.uniform(-9, 4, 40)
     texts = aligned(values.tolist(), 6)
@@ -183,7 +183,7 @@ def test_rounding_is_explained_where_it_is_shown():
     assert "rounding" not in render_table(result_of(plain), 80, False)
 
 
-def test_late_times_can_be_told_apart():
+def test_late_times_keep_their_digits():
     """Times of a long recording keep the digits in which its rows differ."""
     array = Array("tau", np.ones((3, 2)), (names(2),), "N·m", "effort")
     time = 1_700_000_000.0 + 0.01 * np.arange(3)
