@@ -1,4 +1,4 @@
-"""Every bundled arm, every verb it can answer, 200 states: generated C beside robolin's bits.
+"""Compare generated C with robolin bit by bit: every bundled arm, every verb, 200 states.
 
     python -m tests.codegen [--arms A,B] [--layouts unrolled,loops] [--real float]
 
@@ -31,7 +31,7 @@ def query_dict(name: str) -> list[tuple[str, Arm]]:
     return [(name, arm), *opened]
 
 
-def answered(arm: Arm, real: Real) -> list[str]:
+def supported_verbs(arm: Arm, real: Real) -> list[str]:
     """The verbs that have an answer on the arm, and at the states that are drawn for it."""
     found = []
     for verb in QUESTIONS:
@@ -42,16 +42,20 @@ def answered(arm: Arm, real: Real) -> list[str]:
     return found
 
 
-def compared(
-    arm: Arm, verbs: Sequence[str], layout: str, given: argparse.Namespace, told: str | None = None
+def compare(
+    arm: Arm,
+    verbs: Sequence[str],
+    layout: str,
+    given: argparse.Namespace,
+    prescribed: str | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Of every compiler its name and what the program says that it made, if nothing differs."""
-    with tempfile.TemporaryDirectory() as place:
+    """Yield the name of each compiler and the summary that the program prints."""
+    with tempfile.TemporaryDirectory() as temporary:
         framed = not ABOUT_A_FRAME.isdisjoint(verbs)
-        folder, frame = Path(place) / "made", arm.links[-1].name if framed else None
-        as_asked = {"real": given.real, "layout": layout, "states": given.states}
-        as_asked |= {"frame": frame, "prescribe": told}
-        robolin.generate(arm, verbs, folder, prefix="arm", **as_asked)
+        folder, frame = Path(temporary) / "made", arm.links[-1].name if framed else None
+        options = {"real": given.real, "layout": layout, "states": given.states}
+        options |= {"frame": frame, "prescribe": prescribed}
+        robolin.generate(arm, verbs, folder, prefix="arm", **options)
         for label in given.compilers.split(","):
             yield label, RUNNING[label].checked(folder, "arm", [given.level])
 
@@ -67,17 +71,17 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=200)
     given = parser.parse_args()
     for name in given.arms.split(","):
-        for what, arm in query_dict(name):
-            verbs = given.verbs.split(",") if given.verbs else answered(arm, given.real)
+        for title, arm in query_dict(name):
+            verbs = given.verbs.split(",") if given.verbs else supported_verbs(arm, given.real)
             for layout in given.layouts.split(","):
-                for label, said in compared(arm, verbs, layout, given):
-                    print(f"{what}, {layout}, {label}, {len(verbs)} verbs: {said}", flush=True)
+                for label, summary in compare(arm, verbs, layout, given):
+                    print(f"{title}, {layout}, {label}, {len(verbs)} verbs: {summary}", flush=True)
                 if arm.loops:
                     continue
-                for label, said in compared(
+                for label, summary in compare(
                     arm, [*PRESCRIBED_VARIANT], layout, given, arm.joint_names[0]
                 ):
-                    print(f"{what}, {layout}, {label}, a joint told: {said}", flush=True)
+                    print(f"{title}, {layout}, {label}, a prescribed joint: {summary}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How far CasADi's results are from robolin's, and both from the truth in 50 digits.
+"""Measure errors of CasADi's and robolin's results against references with 50 digits.
 
     python -m tests.codegen.casadi_gaps [--arms A,B] [--states 60]
 
-Gaps are beside the largest entry of a result, and beside what rounding may do in that state: its
+Errors are relative to the largest entry of a result, and to the rounding bound of the state: its
 condition times the distance of doubles.  It takes a minute; no test runs it.
 """
 
@@ -24,7 +24,7 @@ from robolin.engine.run import run_on
 from robolin.evaluation.evaluate import evaluate_rows
 
 ARMS = "puma560,ur5,ur10,j2s6s200,panda,iiwa14,xarm7,panda-fingers"
-# the results whose gaps are the largest, and the matrix whose inverse they contain
+# the results with the largest errors, and the matrix whose inverse they contain
 RESULTS = {
     "forward": ("qdd", "mass_matrix"),
     "operational-space": ("operational_inertia", "operational_inertia_inverse"),
@@ -51,14 +51,14 @@ def in_fifty_digits(question: ChosenQuestion, given: States, name: str) -> AnyAr
     return found
 
 
-def off(found: AnyArray, expected: AnyArray) -> Floats:
-    """The largest error of every state beside its largest entry."""
+def relative_error(found: AnyArray, expected: AnyArray) -> Floats:
+    """The largest error of every state relative to its largest entry."""
     errors, sizes = (abs(each).reshape(len(each), -1) for each in (found - expected, expected))
     return np.array([float(e.max() / s.max()) for e, s in zip(errors, sizes, strict=True)])
 
 
 def gaps(arm: Arm, verb: str, states: int) -> Iterator[tuple[str, Floats, Floats]]:
-    """What is compared, how far it is off in every state, and the condition there."""
+    """Yield a title, the error of every state, and the condition of each."""
     frame = arm.links[-1].name if verb == "operational-space" else None
     question = chosen_question(arm, verb, frame=frame)
     function = robolin.casadi_function(arm, verb, frame=frame)
@@ -74,23 +74,23 @@ def gaps(arm: Arm, verb: str, states: int) -> Iterator[tuple[str, Floats, Floats
     condition = np.linalg.cond(inverted)
     with fifty_digits():
         true = in_fifty_digits(question, given, name)
-        yield "CasADi from robolin", off(casadi, own), condition
-        yield "CasADi from the truth", off(decimals(casadi), true), condition
-        yield "robolin from the truth", off(decimals(own), true), condition
+        yield "CasADi from robolin", relative_error(casadi, own), condition
+        yield "CasADi from the truth", relative_error(decimals(casadi), true), condition
+        yield "robolin from the truth", relative_error(decimals(own), true), condition
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tests.codegen.casadi_gaps", description=__doc__)
     parser.add_argument("--arms", default=ARMS)
     parser.add_argument("--states", type=int, default=60)
-    asked = parser.parse_args()
-    for name in asked.arms.split(","):
+    args = parser.parse_args()
+    for name in args.arms.split(","):
         for verb in RESULTS:
-            told = [
+            texts = [
                 f"{what} {errors.max():.1e}, {(errors / condition).max() / 2.0**-52:.2g} κε"
-                for what, errors, condition in gaps(robolin.load(name), verb, asked.states)
+                for what, errors, condition in gaps(robolin.load(name), verb, args.states)
             ]
-            print(f"{name}, {verb}: {'; '.join(told)}", flush=True)
+            print(f"{name}, {verb}: {'; '.join(texts)}", flush=True)
 
 
 if __name__ == "__main__":

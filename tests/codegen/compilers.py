@@ -1,4 +1,4 @@
-"""Compilers for generated programs, as far as they are installed, and what runs what they make."""
+"""C compilers, where installed, and the programs that run their output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-ffp-contract
 
 @dataclass(frozen=True)
 class Compiler:
-    """What compiles, for which machine, and what runs programs of that machine here."""
+    """A compiler, its target, and the emulator that runs programs of that target."""
 
     program: str
     flags: tuple[str, ...] = ()
@@ -39,9 +39,9 @@ class Compiler:
     def checked(
         self, folder: Path, prefix: str, flags: Sequence[str] = ("-O1",), source: str = ""
     ) -> str:
-        """What the program's own test says, once it has said that nothing differs.
+        """Compile and run the program's own test; return its summary, which has no differences.
 
-        source: what was made of the program already, where something was
+        source: the object file of the program, if it is compiled already
         """
         files = (source or f"{prefix}.c", f"{prefix}_test.c")
         self.compile(folder, *files, into=f"{prefix}_test", flags=flags)
@@ -60,7 +60,7 @@ AARCH64 = Compiler(
 CORTEX_M7 = Compiler(
     "arm-none-eabi-gcc", ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard")
 )
-# without optimizing clang takes a third of the time that gcc takes
+# without optimization clang takes a third of the time of gcc
 QUICKEST = GCC if CLANG.absent else CLANG
 RUNNING = {"gcc": GCC, "clang": CLANG, "aarch64": AARCH64}
 EVERY = {**RUNNING, "cortex-m7": CORTEX_M7}

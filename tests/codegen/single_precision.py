@@ -1,8 +1,8 @@
-"""How much single precision loses: generated code in floats beside robolin, at 10⁴ states.
+"""Measure the error of single precision: generated code in floats against robolin, 10⁴ states.
 
     python -m tests.codegen.single_precision [--arms A,B] [--layouts unrolled,loops] [--verbs V]
 
-`--verbs all` takes every verb that the arm has an answer to.  No test runs it;
+`--verbs all` takes every verb that the arm supports.  No test runs it;
 `test_same_bits_in_c` does the same for fewer states, in C.
 """
 
@@ -25,15 +25,17 @@ from robolin.codegen.single_precision import largest_error_of
 from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from tests.codegen.__main__ import answered, query_dict
+from tests.codegen.__main__ import query_dict, supported_verbs
 from tests.codegen.compilers import GCC
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
 
 class Errors(NamedTuple):
-    """The largest error beside a result's largest entry in that state, which result it is of, and
-    the largest of any result beside its largest entry in any state.
+    """Largest error of a result and its name.
+
+    there:    relative to the largest entry in the same state
+    anywhere: of any result, relative to its largest entry in any state
     """
 
     result: str
@@ -49,10 +51,10 @@ class Errors(NamedTuple):
 def largest_errors(
     arm: Arm, verbs: Sequence[str], layout: str, states: int, folder: Path
 ) -> Iterator[tuple[str, Errors]]:
-    """Of every verb the result that is off the most, beside its largest entry in the state."""
+    """Yield the result with the largest relative error for every verb."""
     frame = None if ABOUT_A_FRAME.isdisjoint(verbs) else arm.links[-1].name
-    as_asked = {"real": "float", "layout": layout, "states": 1, "prefix": "arm", "frame": frame}
-    robolin.generate(arm, verbs, folder, **as_asked)
+    options = {"real": "float", "layout": layout, "states": 1, "prefix": "arm", "frame": frame}
+    robolin.generate(arm, verbs, folder, **options)
     GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O1"))
     library = ctypes.CDLL(str(folder / "lib.so"))
     for verb in verbs:
@@ -64,7 +66,7 @@ def largest_errors(
 def _errors(
     arm: Arm, verb: str, frame: str | None, library: ctypes.CDLL, states: int
 ) -> Iterator[Errors]:
-    """Of every result how far it is off, in the states where both have an answer."""
+    """Yield the error of every result, in the states where both have a result."""
     question = chosen_question(arm, verb, frame=frame)
     given = random_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
     expected, unanswered = evaluate_rows(question.arm, verb, given, engine="compiled")
@@ -72,14 +74,14 @@ def _errors(
     expected = {name: values.reshape(states, -1) for name, values in expected.items()}
     found = {name: np.empty(values.shape, np.float32) for name, values in expected.items()}
     function = getattr(library, f"arm_{verb.replace('-', '_')}")
-    told = np.empty(states)
+    status = np.empty(states)
     for row in range(states):
         places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *found.values()))
-        told[row] = function(*places)
-    both = (told == 0) & (np.asarray(unanswered) == 0)
+        status[row] = function(*places)
+    both = (status == 0) & (np.asarray(unanswered) == 0)
     for name, values in expected.items():
         pair = found[name][both], values[both]
-        # all states as one: beside the largest entry of any
+        # all states together: relative to the largest entry of any state
         anywhere = largest_error_of(*(each.reshape(1, -1) for each in pair))
         yield Errors(name, largest_error_of(*pair), anywhere, int(both.sum()))
 
@@ -90,15 +92,15 @@ def main() -> int:
     parser.add_argument("--layouts", default="unrolled,loops")
     parser.add_argument("--verbs", default=",".join(VERBS))
     parser.add_argument("--states", type=int, default=10_000)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     worst = 0.0
-    for what, arm in (each for name in asked.arms.split(",") for each in query_dict(name)):
-        verbs = answered(arm, "float") if asked.verbs == "all" else asked.verbs.split(",")
-        for layout in asked.layouts.split(","):
+    for title, arm in (each for name in args.arms.split(",") for each in query_dict(name)):
+        verbs = supported_verbs(arm, "float") if args.verbs == "all" else args.verbs.split(",")
+        for layout in args.layouts.split(","):
             with tempfile.TemporaryDirectory() as place:
                 folder = Path(place) / "made"
-                for verb, error in largest_errors(arm, verbs, layout, asked.states, folder):
-                    print(f"{what}, {layout}, {verb}: {error}", flush=True)
+                for verb, error in largest_errors(arm, verbs, layout, args.states, folder):
+                    print(f"{title}, {layout}, {verb}: {error}", flush=True)
                     worst = max(worst, error.there)
     return int(not worst <= LARGEST_ERROR)
 

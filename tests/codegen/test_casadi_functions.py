@@ -23,8 +23,8 @@ def casadi():
     return pytest.importorskip("casadi")
 
 
-def off(found, expected: np.ndarray) -> float:
-    """The largest error beside the largest entry."""
+def relative_error(found, expected: np.ndarray) -> float:
+    """The largest error relative to the largest entry."""
     values = np.array(found).reshape(expected.shape)
     return float(np.abs(values - expected).max() / max(np.abs(expected).max(), 1e-300))
 
@@ -44,11 +44,11 @@ def test_values_are_robolins(verb: str, sprung: bool) -> None:
     found = function.call([*given])
     expected = getattr(robolin, verb.replace("-", "_"))(arm, *given)
     for name, value in zip(function.name_out(), found, strict=True):
-        assert off(value, getattr(expected, name, expected)) < 1e-13
+        assert relative_error(value, getattr(expected, name, expected)) < 1e-13
 
 
 def test_every_verb_is_a_function() -> None:
-    """Whatever can be asked of an arm has its names, and but for the sines its bits.
+    """Every verb of an arm has a function with its names, and its bits except for sines.
 
     CasADi does what the graph says, in the same order, with the C library's sine, cosine and tanh.
     """
@@ -94,13 +94,13 @@ def test_the_last_bit_of_a_sine_matters_as_much_as_the_state_lets_it(verb: str) 
     gaps = []
     for row, condition in enumerate(np.linalg.cond(other)):
         found = function(**{each: values[row] for each, values in given.items()})[name]
-        gaps.append(off(found, expected[name][row]) / condition)
+        gaps.append(relative_error(found, expected[name][row]) / condition)
     assert max(gaps) <= 4.0 * np.finfo(float).eps
     assert max(gaps) > 0.0
 
 
-def test_joints_may_move_as_told() -> None:
-    """Accelerations that are given and answered have two names; the numbers are the function's."""
+def test_joints_can_be_prescribed() -> None:
+    """Accelerations as input and as output have two names; the values are those of robolin."""
     casadi()
     arm = robolin.load("two-link")
     function = robolin.casadi_function(arm, "forward", prescribe="elbow")
@@ -109,8 +109,10 @@ def test_joints_may_move_as_told() -> None:
     q, qd, tau, qdd = [0.3, -0.7], [0.5, -1.2], [1.0, 0.0], [0.0, 2.0]
     found, needed = (np.array(each).ravel() for each in function(q, qd, tau, qdd))
     # a well-conditioned arm: some units of the last place
-    assert off(found, robolin.forward(arm, q, qd, tau, prescribe="elbow", qdd=qdd)) < 1e-14
-    assert off(needed, robolin.inverse(arm, q, qd, found)) < 1e-14
+    assert (
+        relative_error(found, robolin.forward(arm, q, qd, tau, prescribe="elbow", qdd=qdd)) < 1e-14
+    )
+    assert relative_error(needed, robolin.inverse(arm, q, qd, found)) < 1e-14
 
 
 def test_what_others_simplify_stays_as_they_set_it() -> None:
@@ -125,8 +127,8 @@ def test_what_others_simplify_stays_as_they_set_it() -> None:
             ca.GlobalOptions.setSimplificationOnTheFly(True)
 
 
-def test_its_derivatives_are_the_linear_model() -> None:
-    """What CasADi differentiates forward dynamics to is linearize-forward, at fewer instructions.
+def test_derivatives_of_forward_dynamics_are_the_linear_model() -> None:
+    """CasADi's derivative of forward dynamics equals linearize-forward, with fewer instructions.
 
     Both round some thousand times, and the mass matrix has a condition of some hundred: 1e-10.
     """
@@ -137,11 +139,11 @@ def test_its_derivatives_are_the_linear_model() -> None:
     symbols = [ca.SX.sym(name, arm.n) for name in forward.name_in()]
     qdd = forward(*symbols)
     q, qd, tau = symbols
-    wanted = [qdd, *(ca.jacobian(qdd, each) for each in (tau, qd, q))]
-    differentiated = ca.Function("differentiated", symbols, wanted)
+    outputs = [qdd, *(ca.jacobian(qdd, each) for each in (tau, qd, q))]
+    differentiated = ca.Function("differentiated", symbols, outputs)
     state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, arm.n))
     for found, own in zip(differentiated.call([*state]), model.call([*state]), strict=True):
-        assert off(found, np.array(own)) < 1e-10
+        assert relative_error(found, np.array(own)) < 1e-10
     assert model.n_instructions() < differentiated.n_instructions()
 
 
@@ -156,7 +158,7 @@ def test_it_can_be_optimized_with() -> None:
     opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-12})
     found = np.array(opti.solve().value(tau))
     # the minimum is flat: its place is known to the root of what its value is known to
-    assert off(found, robolin.inverse(arm, q)) < 1e-6
+    assert relative_error(found, robolin.inverse(arm, q)) < 1e-6
 
 
 def test_a_model_for_acados_is_made_of_it() -> None:
@@ -173,8 +175,8 @@ def test_a_model_for_acados_is_made_of_it() -> None:
     assert "model(const casadi_real** arg" in written.dump()
 
 
-def test_without_casadi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_casadi_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "casadi", None)
-    with pytest.raises(RobolinError, match="not installed") as told:
+    with pytest.raises(RobolinError, match="not installed") as caught:
         robolin.casadi_function(robolin.load("two-link"), "forward")
-    assert "robolin[casadi]" in told.value.hint
+    assert "robolin[casadi]" in caught.value.hint

@@ -1,4 +1,4 @@
-"""docs/embedded.md: the way from a robot file to a running program, walked."""
+"""Follow docs/embedded.md from a robot file to a running program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written around a program: functions for Octave, a plugin for ROS 2."""
+"""Files generated around a program: functions for Octave, a plugin for ROS 2."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ int main(void) {
     return 0;
 }
 """
-# a mass that slides along a boom without mass: where it is on the axis, nothing resists turning
+# a mass slides on a massless boom: at the axis its inertia vanishes
 _BOOM = """\
 robolin: 1
 name: boom
@@ -268,9 +268,9 @@ def test_a_mex_function_names_the_joint_without_inertia(tmp_path: Path) -> None:
     found = [*map(float, called("forward", 4, 0.7).split())]
     assert found == robolin.forward(arm, [0.3, 0.7], *moving).tolist()
     found = [*map(float, called("mass-matrix-derivative", 2, 0.7).split())]
-    wanted = robolin.mass_matrix_derivative(arm, [0.3, 0.7])
-    assert found == wanted.ravel(order="F").tolist()
+    expected = robolin.mass_matrix_derivative(arm, [0.3, 0.7])
+    assert found == expected.ravel(order="F").tolist()
     with pytest.raises(robolin.RobolinError, match="joint 'turn' moves nothing"):
         robolin.forward(arm, [0.3, 0.0], *moving)
-    told = called("forward", 4, 0.0)
-    assert told == "boom:inertia: joint 'turn' moves nothing that has inertia"
+    error = called("forward", 4, 0.0)
+    assert error == "boom:inertia: joint 'turn' moves nothing that has inertia"

@@ -1,4 +1,4 @@
-"""Generated programs: complete folders, strict C, the same bytes every time, nobody's file lost."""
+"""Generated programs: complete folders, strict C, reproducible bytes, no user file overwritten."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("layout", ["unrolled", pytest.param("loops", marks=pytest.mark.slow)])
-def test_a_program_is_strict_and_needs_nobody(arm: Arm, layout: str, tmp_path: Path) -> None:
-    """Warnings are errors, its own test finds no other bit, and no symbol is left undefined."""
+def test_a_program_is_strict_and_self_contained(arm: Arm, layout: str, tmp_path: Path) -> None:
+    """It compiles without warnings, its own test passes, and no symbol is undefined."""
     made = tmp_path / "made"
     robolin.generate(arm, VERBS, made, layout=layout)
     GCC.compile(made, "two_link.c", into="two_link.o", flags=("-c", "-O2"))
-    said = GCC.checked(made, "two_link", source="two_link.o")
-    assert said == "two_link: 15 states, 0 differences, largest error 0"
+    summary = GCC.checked(made, "two_link", source="two_link.o")
+    assert summary == "two_link: 15 states, 0 differences, largest error 0"
 
     listed = subprocess.run(["nm", "two_link.o"], cwd=made, capture_output=True)
     assert listed.stdout
@@ -88,7 +88,7 @@ def test_files_of_others_are_never_replaced(arm: Arm, tmp_path: Path) -> None:
 
 
 def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
-    """Whatever is wrong is found before anything is written, and nothing is left lying about."""
+    """Every error is found before anything is written, and no temporary files are left."""
     for verbs, options, what in (
         (["inverse", "nothing"], {}, "no verb 'nothing'"),
         (["forward-prescribed"], {}, r"ask for forward, and name the joints"),
@@ -115,8 +115,10 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["unrolled", "loops"])
-def test_every_verb_is_made_or_refused_in_words(arm: Arm, layout: str, tmp_path: Path) -> None:
-    """Whatever is offered, an arm with few joints and flat bodies has it, or is told why not."""
+def test_every_verb_is_generated_or_rejected_with_a_reason(
+    arm: Arm, layout: str, tmp_path: Path
+) -> None:
+    """For a small planar arm, each verb is generated or rejected with a reason."""
     refused = {}
     for verb in QUESTIONS:
         try:
@@ -126,7 +128,7 @@ def test_every_verb_is_made_or_refused_in_words(arm: Arm, layout: str, tmp_path:
             refused[verb] = str(error)
     assert "cannot move the frame in all six directions" in refused.pop("operational-space")
     assert refused
-    assert all("no closed loops" in told for told in refused.values())
+    assert all("no closed loops" in reason for reason in refused.values())
 
 
 def test_closed_loops_are_refused_where_a_tree_is_meant(tmp_path: Path) -> None:
@@ -183,20 +185,20 @@ def loaded(folder: Path, prefix: str) -> ctypes.CDLL:
 
 
 @pytest.mark.parametrize("layout", ["unrolled", pytest.param("loops", marks=pytest.mark.slow)])
-def test_what_has_no_answer_is_told_and_never_a_number(layout: str, tmp_path: Path) -> None:
-    """A joint without inertia is told by its number, a wild angle by -1; all results are NaN."""
+def test_failures_return_a_status_and_nan(layout: str, tmp_path: Path) -> None:
+    """A joint without inertia returns its number, a huge angle -1; all results are NaN."""
     arm = robolin.load("two-link")
     elbow, shoulder = arm.links_tip_to_base
-    # all of it on the elbow's axis, where nothing resists
+    # the mass is on the axis of the elbow, which leaves no inertia
     light = replace(elbow.inertia, com=(0.0, 0.0, 0.0), rotary=(0.0,) * 6)
     loose = replace(arm, links_tip_to_base=(replace(elbow, inertia=light), shoulder), wrenches=())
     numbers = ctypes.c_double * 2
     robolin.generate(arm, ["forward"], tmp_path / "made", layout=layout)
     forward = loaded(tmp_path / "made", "two_link").two_link_forward
-    for q, told in (((0.3, -0.7), 0), ((0.3, 2.0**21), -1), ((math.nan, 0.0), -1)):
+    for q, status in (((0.3, -0.7), 0), ((0.3, 2.0**21), -1), ((math.nan, 0.0), -1)):
         found = numbers(7.0, 7.0)
-        assert forward(numbers(*q), numbers(), numbers(1.0, 2.0), found) == told
-        if told:
+        assert forward(numbers(*q), numbers(), numbers(1.0, 2.0), found) == status
+        if status:
             assert np.isnan(list(found)).all()
         else:
             expected = robolin.forward(arm, q, tau=[1.0, 2.0])
@@ -248,11 +250,11 @@ def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["unrolled", "loops"])
-def test_joints_may_move_as_told(layout: str, tmp_path: Path) -> None:
-    """With a base that is told how to move: the bits of robolin, and names for all arguments."""
+def test_joints_can_be_prescribed(layout: str, tmp_path: Path) -> None:
+    """With a prescribed base: the bits of robolin, and names for all arguments."""
     folder, name = tmp_path / "made", "two_link_forward_prescribed"
-    asked = ("generate", "two-link", "forward", "--base-joint", "planar", "--prescribe", "base")
-    run_ok(*asked, "--layout", layout, "-o", folder)
+    command = ("generate", "two-link", "forward", "--base-joint", "planar", "--prescribe", "base")
+    run_ok(*command, "--layout", layout, "-o", folder)
     GCC.checked(folder, "two_link", ["-O0"])
     header = (folder / "two_link.h").read_text()
     arguments = ("q[5]", "qd[5]", "tau_given[5]", "qdd_given[5]", "qdd[5]", "tau[5]")
@@ -262,14 +264,14 @@ def test_joints_may_move_as_told(layout: str, tmp_path: Path) -> None:
     assert "prescribed: base: accelerations given, torques answered" in header
 
 
-def test_the_contract_is_of_all_verbs(arm: Arm, tmp_path: Path) -> None:
-    """The header tells the frame, whichever of the verbs is about it."""
+def test_the_header_names_the_frame(arm: Arm, tmp_path: Path) -> None:
+    """The header names the frame if any verb uses it."""
     robolin.generate(arm, ["inverse", "jacobian"], tmp_path / "made", frame="tip")
     assert "frame: 'tip'" in (tmp_path / "made" / "two_link.h").read_text()
 
 
 def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:
-    """A second program would take the first one's Makefile, so it is refused; anew is fine."""
+    """A second program would overwrite the Makefile and is rejected; generating again is fine."""
     robolin.generate(arm, ["inverse"], tmp_path / "made")
     before = contents(tmp_path / "made")
     with pytest.raises(FileError, match="another program is built here, 'two_link'"):
@@ -279,8 +281,8 @@ def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:
     assert contents(tmp_path / "made") == before
 
 
-def test_what_closed_arms_can_be_asked_is_said() -> None:
-    """The hint names the function that there is, not the one that was refused."""
+def test_the_hint_for_closed_arms_names_the_verb() -> None:
+    """The hint names the verb that supports closed loops."""
     with pytest.raises(robolin.RobolinError) as caught:
         chosen_questions(robolin.load("four-bar"), ["forward"])
     assert caught.value.hint.startswith("ask for forward-closed")

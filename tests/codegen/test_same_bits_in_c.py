@@ -1,4 +1,4 @@
-"""Generated C gives robolin's bits, whoever compiles it and whatever machine it is for.
+"""Generated C gives robolin's bits with every compiler and on every machine.
 
 `python -m tests.codegen` does the same for every bundled arm, all verbs and 200 states.
 """
@@ -40,14 +40,14 @@ def verbs_of(arm: Arm) -> list[str]:
     [("two-link", "unrolled"), ("cart-pole", "loops"), *(("four-bar", each) for each in LAYOUTS)],
 )
 def test_all_verbs_of_small_arms(name: str, layout: str, tmp_path: Path) -> None:
-    """Every verb that the arm can answer, at 20 states, on this machine."""
+    """Every verb of the arm, at 20 states, on this machine."""
     arm = robolin.load(name, friction_velocity=0.1)
     verbs = verbs_of(arm)
     assert len(verbs) > 8
     made, frame = tmp_path / "made", arm.links[-1].name
     robolin.generate(arm, verbs, made, layout=layout, frame=frame, states=20, prefix="arm")
-    said = (GCC if layout == "unrolled" else QUICKEST).checked(made, "arm", ["-O0"])
-    assert said.startswith(f"arm: {20 * len(verbs)} states, 0 differences")
+    summary = (GCC if layout == "unrolled" else QUICKEST).checked(made, "arm", ["-O0"])
+    assert summary.startswith(f"arm: {20 * len(verbs)} states, 0 differences")
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_rotors_of_translations_have_the_same_bits(layout: str, tmp_path: Path) 
 
 
 def test_roots_and_friction_have_the_same_bits(tmp_path: Path) -> None:
-    """What takes a root or a tanh, of which C99 without a library has none."""
+    """Square roots and tanh are bit-identical; C99 without a library has neither."""
     arm = robolin.load("cart-pole", friction_velocity=0.1)
     robolin.generate(arm, ["diagonalize"], tmp_path / "made", states=15)
     GCC.checked(tmp_path / "made", "cart_pole")
@@ -122,11 +122,11 @@ def test_single_precision_is_nearly_exact(name: str, layout: str, tmp_path: Path
     arm, verbs = robolin.load(name), ["inverse", "forward", "mass-matrix"]
     options = {"real": "float", "layout": layout, "states": 200, "prefix": "arm"}
     robolin.generate(arm, verbs, tmp_path / "made", **options)
-    said = QUICKEST.checked(tmp_path / "made", "arm", ["-O0"])
-    assert "largest error 0" not in said.replace("largest error 0.", "")
+    summary = QUICKEST.checked(tmp_path / "made", "arm", ["-O0"])
+    assert "largest error 0" not in summary.replace("largest error 0.", "")
     text = (tmp_path / "made" / "arm_test.c").read_text()
     allowed = dict(re.findall(r'compare\("([\w-]+): .*, ([\d.e-]+)\);', text))
-    # more is allowed where such numbers lose more
+    # larger errors are allowed for results that lose more digits
     assert allowed.keys() == {*verbs}
     assert all(float(each) == LARGEST_ERROR for each in allowed.values())
 

@@ -1,4 +1,4 @@
-"""Programs in floats: an inertial frame near what is light, and the truth about what is lost."""
+"""Programs in single precision: the choice of the inertial frame, and the stated error."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_errors_stay_where_a_result_vanishes() -> None:
-    """The less two rods are bent, the less their torques change with velocities; errors stay.
+    """The torque derivatives of two rods vanish as they straighten; the absolute errors do not.
 
-    The largest entry of ∂τ/∂q̇ is m l l/2 sin q₂ times 2 q̇₂ = 1.25 sin q₂ here.  Beside 1.25 the
-    error is a unit of a float's last place, 0.8 is seen and 4 are allowed; beside what is left of
-    the entry there is no limit to it.
+    The largest entry of ∂τ/∂q̇ is m l l/2 sin q₂ times 2 q̇₂ = 1.25 sin q₂ here.  Relative to
+    1.25 the error is 0.8 units in the last place of a float, and 4 are allowed; relative to the
+    vanishing entry it is unbounded.
     """
     arm = robolin.load("two-link")
     question = chosen_question(arm, "linearize-inverse")
@@ -95,8 +95,8 @@ def test_errors_stay_where_a_result_vanishes() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
-    """With loops, not a bit differs between the numbers worked out here and the program's."""
+def test_emulated_floats_equal_the_c_program(tmp_path: Path) -> None:
+    """With loops, the emulated numbers and those of the program are bit-identical."""
     arm, folder = robolin.load("cart-pole", friction_velocity=0.1), tmp_path / "made"
     robolin.generate(arm, ["diagonalize"], folder, real="float", layout="loops", prefix="arm")
     GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O0"))
@@ -112,8 +112,8 @@ def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
             assert values[row].astype(np.float32).tobytes() == each.tobytes(), row
 
 
-def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
-    """As data: what the numbers lost at so many states; and where the inertial frame is."""
+def test_the_header_states_the_error(tmp_path: Path) -> None:
+    """The header states the measured error, the number of states, and the inertial frame."""
     arm = robolin.load("two-link")
     robolin.generate(arm, ["forward"], tmp_path / "made", real="float")
     header = (tmp_path / "made" / "two_link.h").read_text()
@@ -125,22 +125,22 @@ def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
     assert "computed about where link 'lower' is" in header
 
 
-def test_what_does_not_exist_is_told_in_floats() -> None:
-    """A wrist in line, exactly: rounding hides few of such states, and refuses few others."""
+def test_singular_states_are_detected_in_floats() -> None:
+    """For an exactly singular wrist, few singular states are missed and few others rejected."""
     arm = robolin.load("ur5")
     question = chosen_question(arm, "operational-space", frame=arm.links[-1].name)
     given = random_states(arm, question.algorithm.needs, 200, FLOAT)
     q = given["q"].copy()
     q[:, 4] = 0.0
-    told = [
+    rejected = [
         np.isnan(floats.emulate_float32(question, {**given, "q": each})["operational_inertia"])
         .any(axis=(1, 2))
         .mean()
         for each in (q, given["q"])
     ]
-    # 0.93 and 0.003 are seen; with what counts as singular in double it would be 0.57
-    assert told[0] > 0.8
-    assert told[1] < 0.02
+    # measured: 0.93 and 0.003; with the threshold of double precision it would be 0.57
+    assert rejected[0] > 0.8
+    assert rejected[1] < 0.02
 
 
 def test_constants_are_numbers_that_floats_have() -> None:
