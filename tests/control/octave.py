@@ -1,4 +1,4 @@
-"""Octave and its control package, as a second opinion."""
+"""Octave and its control package as a reference implementation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PROGRAM = "octave-cli"
 
 
 @cache
-def absent() -> str:
-    """Why there is no second opinion here, '' if there is one."""
+def missing() -> str:
+    """The reason why Octave cannot be used, or '' if it can."""
     if shutil.which(PROGRAM) is None:
         return "Octave is not installed"
     found = subprocess.run(
@@ -28,15 +28,15 @@ def absent() -> str:
 
 
 def octave(script: str, folder: Path, **variables: Any) -> dict[str, Any]:
-    """The struct `r` that a script makes of the variables, which it finds in the struct `s`."""
-    if reason := absent():
+    """Run a script that reads the struct `s` of variables; return the struct `r` that it sets."""
+    if reason := missing():
         pytest.skip(reason)
     write_mat(folder / "given.mat", {"nothing": 0.0, **variables})
-    whole = (
+    program = (
         f"pkg load control; s = load('{folder}/given.mat'); r = struct(); {script}; "
         f"save('-v6', '{folder}/found.mat', 'r');"
     )
-    done = subprocess.run([PROGRAM, "--eval", whole], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, "--eval", program], capture_output=True, text=True, check=False)
     assert (folder / "found.mat").exists(), done.stderr
     found = loadmat(folder / "found.mat", simplify_cells=True)["r"]
     assert isinstance(found, dict)

@@ -1,4 +1,4 @@
-"""Derivatives of the nonlinear arm by complex steps: what a linear model must be made of."""
+"""Derivatives of the nonlinear arm by complex steps, as a reference for linear models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = dict[str, np.ndarray]
 def stepped_outputs(
     arm: Arm, state: Arrays, frame: str, reference: str
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """∂/∂q, ∂/∂q̇ and ∂/∂τ of everything a model of the arm can tell, by name."""
+    """∂/∂q, ∂/∂q̇ and ∂/∂τ of every output of a linear model, by name."""
     directions = [_moved(arm, state, name, frame, reference) for name in ("q", "qd", "tau")]
     return {name: tuple(each[name] for each in directions) for name in directions[0]}
 

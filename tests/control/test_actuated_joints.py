@@ -1,4 +1,4 @@
-"""A description says which joints have a motor, and linear models are driven there by default."""
+"""Descriptions state which joints have a motor; linear models use these as inputs by default."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def test_the_contract_names_passive_joints(here):
     assert robolin.load("acrobot").contract["passive"] == "shoulder: no motor in the description"
     assert "passive" not in robolin.load("two-link").contract
     for verb in ("poles", "lqr", "state-space", "response"):
-        wanted = ("--duration", "1") if verb == "response" else ()
-        told = run_ok(verb, "acrobot", "--q", "180deg,0", *wanted, "--format", "json").out
-        assert '"actuated": "elbow"' in told
+        options = ("--duration", "1") if verb == "response" else ()
+        text = run_ok(verb, "acrobot", "--q", "180deg,0", *options, "--format", "json").out
+        assert '"actuated": "elbow"' in text
 
 
 def test_a_trim_uses_the_motors_of_the_description():
@@ -188,8 +188,8 @@ def test_mujoco_moves_only_the_joints_that_are_actuated(here):
 
 
 @pytest.mark.slow
-def test_a_result_stored_before_actuators_were_read_is_found_the_same(here, monkeypatch):
-    """An unchanged file is asked about with the stored motors; a changed one as it is now."""
+def test_check_accepts_results_stored_before_actuators_were_read(here, monkeypatch):
+    """An unchanged file is recomputed with the stored motors; a changed one with its own."""
     pytest.importorskip("mujoco")
     from robolin.description.mjcf import mjcf_reader
 
@@ -201,15 +201,15 @@ def test_a_result_stored_before_actuators_were_read_is_found_the_same(here, monk
         run_ok("inverse", file, "-o", "torques.npz")
     assert robolin.read_result("gains.npz").meta["contract"]["actuated"] == "all joints"
     run_ok("check", "gains.npz", "torques.npz")
-    # driven at the cart only, the same file gives other gains
+    # with the cart as the only actuated joint, the same file gives other gains
     run_ok("lqr", file, "-o", "now.npz")
     assert robolin.read_result("now.npz").arrays["K"].shape == (1, 4)
-    # a file that has changed since is another question
+    # a changed file is another question
     Path(file).write_text(Path(file).read_text() + "<!-- changed -->")
     ran = command("check", "gains.npz")
     assert ran.code == 1
     assert "actuated" in ran.out + ran.err
-    # what does not depend on motors is still the same
+    # results that do not depend on motors are the same
     run_ok("check", "torques.npz")
 
 

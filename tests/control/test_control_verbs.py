@@ -85,8 +85,8 @@ def test_every_format_keeps_what_is_checked(
         assert all(np.array_equal(kept[form][key], kept["npz"][key]) for key in kept[form]), form
 
 
-def test_library_digits_are_told() -> None:
-    """`check` says that matrix libraries take part, but not for a plain continuous model."""
+def test_verbs_that_use_lapack() -> None:
+    """`check` reports where matrix libraries are used, but not for a plain continuous model."""
     uses_lapack = {
         verb: VERBS[verb].uses_lapack for verb in ("state-space", "poles", "lqr", "response")
     }
@@ -95,8 +95,8 @@ def test_library_digits_are_told() -> None:
     assert all(uses_lapack[verb]({}) for verb in ("poles", "lqr", "response"))
 
 
-def test_poles_are_told_in_words() -> None:
-    """The contract counts stable poles and names the mode that is nearest to being lost."""
+def test_the_contract_summarizes_poles() -> None:
+    """The contract counts stable poles and names the mode nearest to uncontrollability."""
     arm = robolin.load("acrobot")
     question = Question("poles", passive="shoulder")
     found = robolin.answer(arm, question, States(q=[np.pi, 0.0]))
@@ -126,7 +126,7 @@ def test_poles_on_the_edge_are_stored(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
-    """`lqr` finds the equilibrium and the Acrobot's published gains, and its arm is brought up."""
+    """`lqr` finds the equilibrium and the Acrobot's published gains, which stabilize the arm."""
     gains = tmp_path / "gains.npz"
     run_ok("lqr", "acrobot", "--q", "3,0", "--trim", "--keep", "elbow", "--passive", "shoulder",
              "--weight", "q=10", "-o", gains)  # fmt: skip
@@ -139,14 +139,14 @@ def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
     assert np.abs(found["q"][-1] - [np.pi, 0.0]).max() < 1e-6
     words = found.contract["cost"].split()
     spent, predicted = float(words[0].rstrip(",")), float(words[-1])
-    # both figures are published with the start of 1 and 2 mrad
+    # both numbers are published, with initial offsets of 1 and 2 mrad
     assert spent == pytest.approx(0.06000513, abs=5e-9)
     assert predicted == pytest.approx(0.05999910, abs=5e-9)
     assert found["cost_to_go"][0] == pytest.approx(predicted, rel=1e-7)
 
 
 def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
-    """Schedules and time-varying gains are those of lqr and tvlqr, whatever the size of parts."""
+    """Schedules and time-varying gains are those of lqr and tvlqr, for any size of parts."""
     arm = robolin.load("two-link")
     states = States(trajectory=motion)
     rows = robolin.answer(arm, Question("lqr", weight={"q": 100}), states)
@@ -154,36 +154,36 @@ def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
     assert np.array_equal(rows["K"], robolin.lqr(model, {"q": 100.0}).K)
 
     question = Question("lqr", weight={"q": 100}, time_varying=True, dt=0.01)
-    whole = robolin.answer(arm, question, states)
+    full = robolin.answer(arm, question, states)
     parts = robolin.answer(arm, question, states, chunk_rows=7)
     tracked = robolin.tvlqr(model, {"q": 100.0}, dt=0.01)
-    for found in (whole, parts):
+    for found in (full, parts):
         assert np.array_equal(found["K"], tracked.K)
         assert np.array_equal(found["P"], tracked.P)
 
 
 def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
-    """The nonlinear arm under stored time-varying gains comes back to the motion."""
+    """The nonlinear arm under stored time-varying gains converges to the trajectory."""
     gains = tmp_path / "gains.npz"
     run_ok("lqr", "two-link", "--trajectory", motion, "--time-varying", "--dt", "0.01",
              "--weight", "q=1e4,qd=1", "--effort", "1e-4", "-o", gains)  # fmt: skip
     arm = robolin.load("two-link")
     question = Question("simulate", feedback=gains, offset=[0.02, -0.02], duration=0.29)
     found = robolin.answer(arm, question)
-    wanted = robolin.read_result(gains).arrays["q"]
+    expected = robolin.read_result(gains).arrays["q"]
 
-    assert np.abs(found["q"][0] - wanted[0]).max() == pytest.approx(0.02)
-    assert np.abs(found["q"][-1] - wanted[-1]).max() < 1e-3
+    assert np.abs(found["q"][0] - expected[0]).max() == pytest.approx(0.02)
+    assert np.abs(found["q"][-1] - expected[-1]).max() < 1e-3
 
     model = robolin.state_space(
         arm, *(robolin.read_result(gains).arrays[x] for x in ("q", "qd", "qdd"))
     )
     regulator = robolin.tvlqr(model, {"q": 1e4, "qd": 1.0}, 1e-4, dt=0.01)
-    start = wanted[0] + [0.02, -0.02]
+    start = expected[0] + [0.02, -0.02]
     motion = robolin.simulate(arm, start, model.qd[0], duration=0.29, control=regulator.feedback())
     cost = regulator.motion_cost(motion)
     words = found.contract["cost"].split()
-    # of the cost along kinks of the gains, four digits are sure
+    # kinks of the gains leave four correct digits of the cost
     printed = words[0].rstrip(",")
     assert len(printed.replace(".", "")) >= 4
     assert printed == f"{float(cost.spent + cost.left):.{len(printed.replace('.', ''))}g}"
@@ -191,8 +191,8 @@ def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asks", [{"dt": 0.01}, {"integral": "elbow", "weight": "integral=9"}])
-def test_schedules_tell_their_cost(asks: dict[str, object], motion: Path, tmp_path: Path) -> None:
-    """The cost under gains of each row is by the weights that were asked for."""
+def test_schedules_report_their_cost(asks: dict[str, object], motion: Path, tmp_path: Path) -> None:
+    """The cost under gains of each row uses the given weights."""
     arm = robolin.load("two-link")
     costs = []
     for weights in ({}, {"effort": 0.5}):
@@ -202,7 +202,7 @@ def test_schedules_tell_their_cost(asks: dict[str, object], motion: Path, tmp_pa
         run = {"offset": [0.02, -0.02], "duration": 0.1, "dt": 0.01}
         question = Question("simulate", feedback=gains, **run)
         costs.append(float(robolin.answer(arm, question).contract["cost"].split(",")[0]))
-    # torques that weigh half as much cost less than all, and more than half, of what they did
+    # halving the weight of torques lowers the cost, but not to half
     assert 0.5 * costs[0] < costs[1] < costs[0]
 
 
@@ -218,7 +218,7 @@ def test_schedules_tell_their_cost(asks: dict[str, object], motion: Path, tmp_pa
 def test_an_equilibrium_is_one_to_rounding(
     arm: str, held: tuple[str, ...], freely: tuple[str, ...]
 ) -> None:
-    """Found by steps, or held through closures, it is told as an equilibrium; under 0 N·m not."""
+    """An equilibrium found by --trim or --close is reported as one; under 0 N·m it is not."""
     assert '"an equilibrium"' in run_ok("poles", arm, *held, "--format", "json").out
     assert "it moves there" in run_ok("poles", arm, *freely, "--format", "json").out
 
@@ -256,23 +256,23 @@ def test_responses_are_stored(asks: tuple[str, str], tmp_path: Path) -> None:
         assert robolin.check(path).status == "same"
 
 
-def test_octave_opens_what_the_command_line_writes(tmp_path: Path) -> None:
+def test_octave_reads_mat_files_of_the_command_line(tmp_path: Path) -> None:
     """`ss` makes the model of a MAT-file, with names and the sample time."""
     path = tmp_path / "model.mat"
     run_ok("state-space", "acrobot", *UPRIGHT, "--dt", "0.01", "-o", path)
-    said = octave(
+    found = octave(
         f"m = load('{path}'); sys = ss(m.A, m.B, m.C, m.D, m.Ts); r.name = m.StateName{{2}};"
         "r.dt = sys.tsam; r.largest = max(abs(eig(sys.a)))",
         tmp_path,
     )
     model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder", dt=0.01)
-    assert (said["name"], said["dt"]) == ("elbow/position", 0.01)
+    assert (found["name"], found["dt"]) == ("elbow/position", 0.01)
     largest = np.abs(np.linalg.eigvals(model.A)).max()
-    assert said["largest"] == pytest.approx(largest, rel=1e-12)
+    assert found["largest"] == pytest.approx(largest, rel=1e-12)
 
 
-def test_rows_without_an_answer_are_told_by_their_place(tmp_path: Path) -> None:
-    """The first row that a passive joint cannot hold is named; with nan, all such rows are NaN."""
+def test_rows_without_a_result_are_located(tmp_path: Path) -> None:
+    """The first row that a passive joint cannot hold is named; with nan, these rows are NaN."""
     path = tmp_path / "motion.csv"
     path.write_text(f"shoulder/position,elbow/position\n{np.pi},0\n{np.pi + 0.1},0\n{np.pi},0\n")
     ask = ("state-space", "acrobot", "--passive", "shoulder", "--trajectory", path)
@@ -288,8 +288,8 @@ def test_rows_without_an_answer_are_told_by_their_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["poles.npz", "poles.json", "poles.csv"])
-def test_what_an_answer_says_is_told_beside_every_file(tmp_path: Path, name: str) -> None:
-    """How many poles are stable is a note whatever the format of the file, unless quiet."""
+def test_notes_appear_for_every_file_format(tmp_path: Path, name: str) -> None:
+    """The number of stable poles is a note for every file format, unless quiet."""
     ran = run_ok("poles", "two-link", "-o", tmp_path / name)
     assert ran.err == "note: of 4 poles 4 edge\n"
     assert run_ok("poles", "two-link", "-o", tmp_path / name, "-q").err == ""

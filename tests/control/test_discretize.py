@@ -1,4 +1,4 @@
-"""Models from sample to sample: exact, and as other programs make them."""
+"""Discrete-time models: exact, and equal to those of other programs."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def model_of(name: str, row: int = 0) -> robolin.StateSpace:
 
 @pytest.mark.parametrize("name", ["two-link", "puma560", "panda", "iiwa14"])
 def test_held_torques_are_exact(name: str) -> None:
-    """zoh, drift included, agrees with exponentials of 50 digits."""
+    """Zero-order hold, drift included, agrees with matrix exponentials of 50 digits."""
     model = model_of(name)
     sampled = model.discretize(0.01)
     N, m = model.B.shape
     with mp.workdps(50):
-        whole = mp.zeros(N + m + 1)
+        augmented = mp.zeros(N + m + 1)
         for i in range(N):
             for j, value in enumerate([*model.A[i], *model.B[i], model.drift[i]]):
-                whole[i, j] = mp.mpf(float(value)) * mp.mpf("0.01")
-        true = np.array(mp.expm(whole, method="taylor").tolist(), dtype=float)
-    for found, wanted in (
+                augmented[i, j] = mp.mpf(float(value)) * mp.mpf("0.01")
+        true = np.array(mp.expm(augmented, method="taylor").tolist(), dtype=float)
+    for found, expected in (
         (sampled.A, true[:N, :N]),
         (sampled.B, true[:N, N:-1]),
         (sampled.drift, true[:N, -1]),
     ):
         # a few roundings of the largest entry
-        assert np.abs(found - wanted).max() <= 1e-14 * np.abs(true).max()
+        assert np.abs(found - expected).max() <= 1e-14 * np.abs(true).max()
 
 
 def test_exponentials_do_not_depend_on_their_neighbours() -> None:
@@ -53,14 +53,16 @@ def test_exponentials_do_not_depend_on_their_neighbours() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_python_control_samples_alike(method: str) -> None:
+def test_discretization_agrees_with_python_control(method: str) -> None:
     """A, B, C and D are those of control.c2d, to rounding."""
     control = pytest.importorskip("control")
     model = model_of("puma560")
     found, true = model.discretize(0.005, method), control.c2d(model.to_control(), 0.005, method)
     for name in "ABCD":
-        wanted = getattr(true, name)
-        assert np.abs(getattr(found, name) - wanted).max() <= 1e-12 * max(1.0, np.abs(wanted).max())
+        expected = getattr(true, name)
+        assert np.abs(getattr(found, name) - expected).max() <= 1e-12 * max(
+            1.0, np.abs(expected).max()
+        )
 
 
 def test_octave_samples_alike(tmp_path: Path) -> None:
@@ -92,8 +94,8 @@ def test_short_samples_become_rates(method: str) -> None:
     assert np.abs(sampled.drift / dt - model.drift).max() <= size * (1 + np.abs(model.drift).max())
 
 
-def test_a_sampled_model_is_not_sampled_again() -> None:
-    """What has a sample time is refused."""
+def test_a_discrete_model_is_not_discretized_again() -> None:
+    """A model with a sample time is rejected."""
     with pytest.raises(robolin.UsageError, match=r"sampled already, every 0\.01 s"):
         model_of("two-link").discretize(0.01).discretize(0.01)
 
@@ -107,7 +109,7 @@ def test_outputs_at_a_moving_point_are_those_of_scipy(method: str) -> None:
     assert np.abs(model.drift).min() > 0.1, "every state drifts"
     B = np.column_stack([model.B, model.drift])
     D = np.column_stack([model.D, model.y])
-    wanted = signal.cont2discrete(
+    reference = signal.cont2discrete(
         (model.A, B, model.C, D), dt, "bilinear" if method == "tustin" else method
     )
     found = model.discretize(dt, method)
@@ -117,7 +119,7 @@ def test_outputs_at_a_moving_point_are_those_of_scipy(method: str) -> None:
         found.C,
         np.column_stack([found.D, found.y]),
     )
-    for mine, true in zip(ours, wanted[:4], strict=True):
+    for mine, true in zip(ours, reference[:4], strict=True):
         # a few roundings of the largest entry
         assert np.abs(mine - true).max() <= 1e-13 * np.abs(true).max()
 

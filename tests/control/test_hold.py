@@ -1,4 +1,4 @@
-"""One meaning of 'hold' wherever an arm is linearized."""
+"""'hold' means the same torques wherever an arm is linearized."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_linearize_forward_holds_as_models_do(name: str) -> None:
         robolin.linearize_forward(arm, q, tau="rest")
 
 
-def test_python_and_the_command_line_mean_the_same_point() -> None:
-    """For the same words, linear models are made about the same torques, which are told."""
+def test_python_and_the_command_line_use_the_same_point() -> None:
+    """Equal inputs give linear models about equal torques, which are reported."""
     arm, q, qd = robolin.load("two-link"), [0.3, -0.7], [0.5, -1.2]
     found = robolin.answer(arm, "linearize-forward", robolin.States(q=q, qd=qd))
     model = robolin.linearize_forward(arm, q, qd)

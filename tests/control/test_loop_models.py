@@ -76,9 +76,9 @@ def test_models_of_moving_loops_are_differences(
         for _ in range(3):
             q = robolin.close(arm, q + N @ (z - N.T @ (q - point.q))).q
         L = robolin.loop_constraints(arm, q).jacobian
-        whole = np.concatenate([N.T, L])
+        stacked = np.concatenate([N.T, L])
         speed = np.concatenate([N.T @ point.qd + zd, np.zeros(len(L))])
-        qd = np.linalg.lstsq(whole, speed, rcond=None)[0]
+        qd = np.linalg.lstsq(stacked, speed, rcond=None)[0]
         return np.concatenate([N.T @ qd, N.T @ robolin.forward(arm, q, qd, tau)])
 
     zero = np.zeros(d)

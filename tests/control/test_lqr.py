@@ -105,7 +105,7 @@ def test_the_nonlinear_arm_costs_what_is_predicted(seed: int) -> None:
 
 
 def test_weights_are_given_by_name() -> None:
-    """Names of joints go before those of all, and whatever is not named weighs 1."""
+    """Names of joints take precedence over names of groups; unnamed weights are 1."""
     model = two_link()
     named = robolin.lqr(model, {"q": 100, "elbow/q": 500, "shoulder/velocity": 3}, {"elbow": 0.1})
     assert np.array_equal(np.diag(named.Q), [100.0, 500.0, 3.0, 1.0])
@@ -178,7 +178,7 @@ def test_a_sampled_gain_keeps_its_digits() -> None:
 def test_octave_finds_the_same(tmp_path: Path) -> None:
     """K of the Acrobot, and of its sampled model, are those of Octave's lqr and dlqr.
 
-    The pencil of dlqr loses the condition of P: 1.2e-9 of its gain are rounding, as 50 digits tell.
+    The pencil of dlqr loses the condition of P: 50 digits show a rounding error of 1.2e-9.
     """
     model = acrobot()
     sampled = model.discretize(0.01)
@@ -188,14 +188,14 @@ def test_octave_finds_the_same(tmp_path: Path) -> None:
     assert np.allclose(robolin.lqr(sampled).K[0], found["Kd"], rtol=1e-8)
 
 
-def test_poles_go_where_they_are_wanted() -> None:
-    """The closed loop has the poles asked for; a model out of reach is told."""
-    wanted = [-1.0, -2.0, -3.0 + 1.0j, -3.0 - 1.0j]
-    placed = robolin.place_poles(acrobot(), wanted)
-    assert np.allclose(np.sort_complex(placed.poles.values), np.sort_complex(wanted), atol=1e-8)
+def test_poles_are_placed_as_requested() -> None:
+    """The closed loop has the requested poles; an uncontrollable model is reported."""
+    requested = [-1.0, -2.0, -3.0 + 1.0j, -3.0 - 1.0j]
+    placed = robolin.place_poles(acrobot(), requested)
+    assert np.allclose(np.sort_complex(placed.poles.values), np.sort_complex(requested), atol=1e-8)
     stuck = replace(acrobot(), B=np.zeros((4, 1)))
     with pytest.raises(robolin.RobolinError, match="the poles cannot be placed"):
-        robolin.place_poles(stuck, wanted)
+        robolin.place_poles(stuck, requested)
     with pytest.raises(robolin.UsageError, match="poles are 4 finite numbers"):
         robolin.place_poles(acrobot(), [-1.0])
 
@@ -220,15 +220,15 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong, message", WRONG, ids=[row[1] for row in WRONG])
-def test_wrong_weights_are_told(wrong: dict[str, object], message: str) -> None:
-    """Weights of the wrong name, sign or shape are refused."""
+def test_wrong_weights_are_rejected(wrong: dict[str, object], message: str) -> None:
+    """Weights of the wrong name, sign or shape are rejected."""
     with pytest.raises(robolin.UsageError) as caught:
         robolin.lqr(acrobot(), **wrong)
     assert message in str(caught.value)
 
 
-def test_only_models_are_regulated() -> None:
-    """An arm is no model, and a batch without models has no gains."""
+def test_lqr_requires_models() -> None:
+    """An arm is not a model, and a batch without models has no gains."""
     with pytest.raises(robolin.UsageError, match="a StateSpace is needed, and this is of type Arm"):
         robolin.lqr(robolin.load("two-link"))
     with pytest.raises(robolin.UsageError, match="there are no models"):
@@ -236,8 +236,8 @@ def test_only_models_are_regulated() -> None:
     assert robolin.state_space(robolin.load("two-link"), np.zeros((0, 2))).poles().values.size == 0
 
 
-def test_a_mode_out_of_reach_is_named() -> None:
-    """Where no gains stabilize a model, the mode and its joints are told."""
+def test_an_uncontrollable_mode_is_named() -> None:
+    """If no gains stabilize a model, the mode and its joints are named."""
     free = robolin.load("panda", damping=False)
     model = robolin.state_space(free, np.linspace(0.2, 0.9, 7), passive="panda_joint1")
     with pytest.raises(robolin.RobolinError, match="out of reach of its motors") as caught:

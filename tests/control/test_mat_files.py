@@ -1,4 +1,4 @@
-"""MAT-files: equal bytes, MATLAB's words, and what Octave makes of them."""
+"""MAT-files: reproducible bytes, MATLAB's names, and reading by Octave."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRITE = (
 
 @pytest.mark.slow
 def test_equal_commands_give_equal_bytes(tmp_path: Path) -> None:
-    """Another process writes the same file as this one, which tells no date."""
+    """Another process writes the same file as this one, without a date."""
     subprocess.run([sys.executable, "-c", WRITE, str(tmp_path / "a.mat")], check=True)
     model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder")
     robolin.lqr(model, 1.0).to_mat(tmp_path / "b.mat")
@@ -119,8 +119,8 @@ def test_results_too_large_for_memory_are_refused(
     run_ok(*ask, "--only", "D", "-o", tmp_path / "way.mat")
 
 
-def test_variables_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Level 5 has sizes of 32 bits, and more is refused before anything is written."""
+def test_too_large_variables_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Level 5 has sizes of 32 bits; larger variables are rejected before writing."""
     monkeypatch.setattr("robolin.io.formats.mat_results.LARGEST_VARIABLE", 100)
     with pytest.raises(robolin.FileError, match="'A' has"):
         mat_bytes({"A": np.zeros((10, 10))})

@@ -50,8 +50,8 @@ def test_a_hanging_pendulum_is_stable_and_an_upright_one_is_not() -> None:
     assert (robolin.state_space(free, 0.0).poles().stability == "edge").all()
 
 
-def test_bounds_hold_for_models_that_rounding_could_be() -> None:
-    """Poles of the model with every entry rounded anew stay within the bound."""
+def test_error_bounds_hold_for_perturbed_models() -> None:
+    """Poles of a model with round-off in every entry stay within the bound."""
     arm = robolin.load("panda")
     model = robolin.state_space(arm, np.linspace(0.1, 0.7, 7))
     poles = model.poles()
@@ -102,7 +102,7 @@ links:
 
 
 def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
-    """A hinge whose pole -1/s is sampled to 0 by Euler's rule has finite figures in a file."""
+    """A hinge whose pole -1/s is sampled to 0 by Euler's rule has finite values in a file."""
     (tmp_path / "one.yaml").write_text(ONE_HINGE)
     path = tmp_path / "poles.json"
     run_ok("poles", tmp_path / "one.yaml", "--dt", "1", "--discretize", "euler", "-o", path)
@@ -130,16 +130,16 @@ def test_rounding_does_not_order_poles_as_fast_as_each_other() -> None:
     assert (np.abs(second).min(axis=-1) >= np.abs(first).max(axis=-1)).all()
 
 
-def test_poles_are_ordered_by_size_then_decay_with_conjugates_side_by_side() -> None:
+def test_poles_are_ordered_by_size_then_decay_with_conjugates_adjacent() -> None:
     """Last digits change nothing, a billionth more does, and poles at infinity are last."""
     tiny = 4e-15
-    wanted = np.array([0.0, -1.0 - 2.0j, -1.0 + 2.0j, 1.0 - 2.0j, 1.0 + 2.0j, -3.0, 3.0])
+    expected = np.array([0.0, -1.0 - 2.0j, -1.0 + 2.0j, 1.0 - 2.0j, 1.0 + 2.0j, -3.0, 3.0])
     rng = np.random.default_rng(1)
     for _ in range(50):
-        noisy = wanted * (1.0 + tiny * rng.integers(-1, 2, 7)[[0, 1, 1, 3, 3, 5, 6]])
+        noisy = expected * (1.0 + tiny * rng.integers(-1, 2, 7)[[0, 1, 1, 3, 3, 5, 6]])
         shuffled = noisy[rng.permutation(7)]
         found = shuffled[slowest_first(shuffled)]
-        assert np.abs(found - wanted).max() <= 1e-13
+        assert np.abs(found - expected).max() <= 1e-13
     assert slowest_first(np.array([3.0 + 0j, -3.0 - 1e-8])).tolist() == [0, 1]
     twice = np.array([-1.0 + 2.0j, -1.0 + 2.0j, -1.0 - 2.0j, -1.0 - 2.0j])
     assert twice[slowest_first(twice)].imag.tolist() == [-2.0, 2.0, -2.0, 2.0]

@@ -53,11 +53,11 @@ def subsets(joints: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.slow
-def test_octave_counts_alike(tmp_path: Path) -> None:
+def test_dimensions_agree_with_octave(tmp_path: Path) -> None:
     """With two motors or more, dimensions are those of Octave's isctrb at the same tolerance.
 
-    With one motor, couplings pass through so many joints that they end in rounding: there the
-    count may differ where the distance says that it cannot be told.
+    With one motor, couplings through many joints are only round-off: the count may differ where
+    the distance to uncontrollability is that small.
     """
     given, models, script = {}, {}, ""
     for i, name in enumerate(("two-link", "puma560", "ur5", *SEVEN)):
@@ -74,8 +74,8 @@ def test_octave_counts_alike(tmp_path: Path) -> None:
     for i, (name, model) in enumerate(models.items()):
         for some, dimension in zip(subsets(model.arm.n), true[f"n{i}"], strict=True):
             found = driven_by(model, some).controllability()
-            told = len(some) > 1 or found.distance.min() > 1e-14
-            assert not told or found.dimension == dimension, (name, some)
+            decidable = len(some) > 1 or found.distance.min() > 1e-14
+            assert not decidable or found.dimension == dimension, (name, some)
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda", "iiwa14"])

@@ -27,8 +27,8 @@ def test_frequency_responses_are_solutions(dt: float | None) -> None:
     assert np.abs(found - true).max() <= 1e-11 * np.abs(true).max()
 
 
-def test_a_pole_on_the_grid_is_told() -> None:
-    """At a pole there is no number, and the frequency is named."""
+def test_a_pole_on_the_frequency_grid_is_reported() -> None:
+    """At a pole the response is infinite, and the error names the frequency."""
     model = robolin.state_space(robolin.load("cart-pole"), 0.0)
     with pytest.raises(robolin.RobolinError, match="the model has a pole at 0 rad/s"):
         model.frequency_response([1.0, 0.0])
@@ -80,11 +80,11 @@ def test_sampled_responses_are_sums_over_samples(method: str) -> None:
     model = model.discretize(0.05, method)
     assert np.abs(model.D[2:]).min() > 0.1, "accelerations follow torques at once"
     impulse, step = (respond(0.5) for respond in (model.impulse_response, model.step_response))
-    power, wanted = np.eye(4), [model.D]
+    power, expected = np.eye(4), [model.D]
     for _ in range(10):
-        wanted.append(model.C @ power @ model.B)
+        expected.append(model.C @ power @ model.B)
         power = model.A @ power
-    size = np.abs(wanted).max()
+    size = np.abs(expected).max()
     assert np.allclose(impulse.time, 0.05 * np.arange(11), rtol=1e-15)
-    assert np.allclose(impulse.y, wanted, rtol=0, atol=1e-13 * size)
-    assert np.allclose(step.y, np.cumsum(wanted, axis=0), rtol=0, atol=1e-12 * size)
+    assert np.allclose(impulse.y, expected, rtol=0, atol=1e-13 * size)
+    assert np.allclose(step.y, np.cumsum(expected, axis=0), rtol=0, atol=1e-12 * size)

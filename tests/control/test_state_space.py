@@ -1,4 +1,4 @@
-"""A, B, C and D are the derivatives of the nonlinear arm, and the point they hold at goes along."""
+"""A, B, C and D are the derivatives of the nonlinear arm, stored with their operating point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robolin.description.robot_source import bundled_names
 from tests.control.stepping import stepped_outputs
 from tests.robots import TOOL, arm_name, grouped_arm, random_arm, random_states, with_follower
 
-# both sides go through the mass matrix and its inverse once more than derivatives of torque do
+# both sides use the mass matrix and its inverse once more than derivatives of torque do
 ROUNDING = 1e-12
 
 BUNDLED = [robolin.load(name, open_loops=True) for name in bundled_names()]
@@ -28,13 +28,13 @@ def last_frame(arm: Arm) -> str:
 @pytest.mark.parametrize("reference", ["world", "frame"])
 @pytest.mark.parametrize("arm", BUNDLED + RANDOM, ids=arm_name)
 def test_models_are_complex_steps(arm: Arm, reference: str) -> None:
-    """A, B, and C, D of every output there is, agree with complex steps of the nonlinear arm."""
+    """A, B, and C, D of every output agree with complex steps of the nonlinear arm."""
     s, n, frame = random_states(arm, 1), arm.n, last_frame(arm)
     q, qd, qdd = s.q[0], s.qd[0], s.qdd[0]
     spatial = [f"frame:{frame}/{word}" for word in ("displacement", "velocity", "acceleration")]
     outputs = ["q", "qd", "qdd", "tau", *spatial]
-    how = {"outputs": outputs, "reference": reference, "actuated": "all"}
-    model = robolin.state_space(arm, q, qd, qdd, **how)
+    options = {"outputs": outputs, "reference": reference, "actuated": "all"}
+    model = robolin.state_space(arm, q, qd, qdd, **options)
     state = {"q": model.q, "qd": model.qd, "tau": model.tau}
     true = stepped_outputs(arm, state, frame, reference)
 
@@ -42,16 +42,16 @@ def test_models_are_complex_steps(arm: Arm, reference: str) -> None:
     D = np.concatenate([true[name][2] for name in true_order(true)])
     A = np.block([[np.zeros((n, n)), np.eye(n)], [true["qdd"][0], true["qdd"][1]]])
     B = np.concatenate([np.zeros((n, n)), true["qdd"][2]])
-    for found, wanted in ((model.A, A), (model.B, B), (model.C, C), (model.D, D)):
-        assert np.abs(found - wanted).max() <= ROUNDING * np.abs(wanted).max()
+    for found, expected in ((model.A, A), (model.B, B), (model.C, C), (model.D, D)):
+        assert np.abs(found - expected).max() <= ROUNDING * np.abs(expected).max()
 
 
 def true_order(true: dict[str, object]) -> list[str]:
     return ["q", "qd", "qdd", "tau", "displacement", "velocity", "acceleration"]
 
 
-def test_the_base_of_a_floating_arm_turns_its_changes() -> None:
-    """With joints of several freedoms, ẋ = A x is how a small change of a moving arm grows."""
+def test_models_of_floating_arms_predict_perturbations() -> None:
+    """With multi-DoF joints, ẋ = A x is the growth of a perturbation of a moving arm."""
     arm = grouped_arm(5, ["floating", "revolute", "revolute"], armature=True)
     rng = np.random.default_rng(3)
     q, qd = rng.uniform(-0.8, 0.8, (2, arm.n))
@@ -149,8 +149,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong, message, hint", WRONG, ids=[row[1] for row in WRONG])
-def test_wrong_wishes_are_told(wrong: dict[str, object], message: str, hint: str) -> None:
-    """What makes no sense is refused, with what and where, and what may help."""
+def test_invalid_arguments_are_rejected(wrong: dict[str, object], message: str, hint: str) -> None:
+    """Invalid arguments are rejected with the place and a hint."""
     motors = {} if {"actuated", "passive"} & set(wrong) else {"actuated": "all"}
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.state_space(robolin.load("acrobot"), [1.0, 0.0], **motors, **wrong)
@@ -158,8 +158,8 @@ def test_wrong_wishes_are_told(wrong: dict[str, object], message: str, hint: str
     assert hint in caught.value.hint
 
 
-def test_a_joint_and_a_frame_of_one_name_are_told_apart() -> None:
-    """An output that could be either is refused until it says which."""
+def test_an_output_that_is_a_joint_and_a_frame_is_rejected() -> None:
+    """An ambiguous output is rejected unless its prefix names the kind."""
     arm = grouped_arm(7, ["revolute", "revolute"])
     from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The regulator along a motion."""
+"""The time-varying regulator along a trajectory."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ def test_the_cost_is_what_it_says() -> None:
     assert np.isclose(total + 50.0 * x @ x, start, rtol=1e-12)
 
 
-def test_blocks_through_a_file_are_the_same_bits() -> None:
-    """However a motion is cut, its gains and costs are those of the whole in memory."""
+def test_blocks_are_bit_identical() -> None:
+    """Gains and costs do not depend on how a trajectory is split."""
     model = along(200, "panda")
-    whole = robolin.tvlqr(model, 1.0, 0.01, dt=DT, terminal=10.0)
+    full = robolin.tvlqr(model, 1.0, 0.01, dt=DT, terminal=10.0)
     cuts = [model[:70], model[70:71], model[71:]]
     parts = list(robolin.tvlqr_blocks(cuts, 1.0, 0.01, dt=DT, terminal=10.0))
     assert [len(part.K) for part in parts] == [70, 1, 129]
-    assert np.array_equal(np.concatenate([part.K for part in parts]), whole.K)
-    assert np.array_equal(np.concatenate([part.P for part in parts]), whole.P)
+    assert np.array_equal(np.concatenate([part.K for part in parts]), full.K)
+    assert np.array_equal(np.concatenate([part.P for part in parts]), full.P)
 
 
 def test_the_nonlinear_arm_comes_back_to_the_motion() -> None:
-    """Started beside a fast motion, the arm under the gains ends on it."""
+    """Started next to a fast trajectory, the arm under the gains ends on it."""
     model = along(300)
     law = robolin.tvlqr(model, {"q": 100.0}, 0.01, dt=DT).feedback()
     start = model.q[0] + [0.05, -0.05]
     motion = robolin.simulate(model.arm, start, model.qd[0], duration=2.9, dt=DT, control=law)
     gap = np.abs(motion.q - model.q[: len(motion.q)]).max(axis=1)
     assert gap[0] > 0.04
-    # what is left is the motion's own path between rows, taken as straight: dt² q̈ / 8
+    # the remaining error is the linear interpolation between rows: dt² q̈ / 8
     assert gap[-1] < 1e-3
 
 
 def test_the_nonlinear_arm_costs_what_is_predicted() -> None:
-    """Beside a motion, the sum over samples goes to xᵀ P x of its first row with the sample time.
+    """Near a trajectory, the sum over samples converges to xᵀ P x of the first row.
 
-    Torques follow at all times, which the recursion takes as held: that is of order dt.  A start on
-    the other side takes away what is odd in it.
+    Torques follow at all times, while the recursion holds them: the difference is of order dt.  A
+    start on the other side cancels the odd part of the difference.
     """
     gaps = []
     for dt in (2.0 * DT, DT):
@@ -99,8 +99,8 @@ def test_costs_count_from_the_first_row_to_the_last() -> None:
     assert cost.left == pytest.approx(ends[1] @ regulator.P[10] @ ends[1], rel=1e-9)
 
 
-def test_wrong_motions_are_told() -> None:
-    """A single model, no time between rows, another one, or no rows at all are refused."""
+def test_wrong_trajectories_are_rejected() -> None:
+    """A single model, a missing or different time step, and no rows are rejected."""
     model = along(3)
     for wrong, message in (
         (lambda: robolin.tvlqr(model[0], dt=DT), "a motion is a row of models"),
@@ -144,7 +144,7 @@ CROSS = np.array([[0.3, -0.1], [0.2, 0.4], [-0.2, 0.1], [0.05, 0.3]])
 
 @pytest.mark.parametrize("cross", [0.0 * CROSS, CROSS], ids=["no cross term", "cross term"])
 def test_gains_minimize_the_sum_over_all_inputs(cross: np.ndarray) -> None:
-    """K and P at the first row solve the quadratic program in all inputs at once."""
+    """K and P at the first row solve the quadratic program in all inputs together."""
     model, Q, R = along(8, dt=0.1), np.diag([3.0, 2.0, 1.0, 0.5]), np.diag([1.0, 2.0])
     found = robolin.tvlqr(model, Q, R, cross, terminal=5.0, dt=0.1)
     K, P = finite_horizon_minimum(found.model.A, found.model.B, Q, R, cross, 5.0 * np.eye(4))

@@ -52,8 +52,8 @@ def test_limits_are_kept() -> None:
     assert abs(robolin.inverse(arm, found.q)[1]) < 1e-9
 
 
-def test_no_equilibrium_is_told_with_what_is_left() -> None:
-    """Where nothing can balance, the joint and its torque at the best pose are named."""
+def test_a_missing_equilibrium_is_reported_with_its_residual() -> None:
+    """If nothing balances, the error names the joint and its torque at the best pose."""
     arm = robolin.load("cart-pole")
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.trim(arm, [0.0, 0.1], actuated="slide", keep="pivot")

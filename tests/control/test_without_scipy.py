@@ -1,4 +1,4 @@
-"""What works on NumPy alone, and what says what to install."""
+"""Functions that need only NumPy, and messages of those that need more packages."""
 
 from __future__ import annotations
 
@@ -50,13 +50,15 @@ def test_numpy_alone_is_enough_for_models_and_poles() -> None:
     assert done.stdout == "ok\n", done.stderr
 
 
-def test_a_missing_package_is_no_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told once, before the first part, and not as something that NaN could stand for."""
+def test_a_missing_package_is_not_a_bad_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is reported once, before the first part, and never replaced by NaN."""
     write_recordings(tmp_path / "logs")
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
     ask = ("lqr", "two-link", "--trajectory", str(tmp_path / "logs" / "run_*"), "--part-rows", "40")
     for more in ((), ("--on-bad-row", "nan")):
         ran = robolin(*ask, "-o", str(tmp_path / "out"), *more)
-        told = "error: a Riccati equation needs SciPy, which is not installed\n"
-        assert (ran.code, ran.err) == (3, f"{told}hint: pip install 'robolin[control]'\n")
+        message = "error: a Riccati equation needs SciPy, which is not installed\n"
+        assert (ran.code, ran.err) == (3, f"{message}hint: pip install 'robolin[control]'\n")
     assert not (tmp_path / "out").exists()

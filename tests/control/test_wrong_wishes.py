@@ -1,4 +1,4 @@
-"""Every wrong wish about models and controllers is told: what is wrong, and what helps."""
+"""Invalid arguments of models and controllers are reported with a hint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cli.command import robolin as command_line
 
 USAGE, REJECTED, UNREADABLE = 2, 3, 4
 
-# what was typed, how it ends, what is told, and what helps
+# command line, exit code, part of the error, part of the hint
 WRONG = [
     ("state-space two-link --actuated elbwo", USAGE, "no joint 'elbwo'", "did you mean 'elbow'"),
     ("state-space two-link --passive sholder", USAGE, "no joint 'sholder'", "'shoulder'"),
@@ -62,14 +62,16 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("typed, code, told, helps", WRONG, ids=[row[0] for row in WRONG])
-def test_wrong_wishes_are_told(typed: str, code: int, told: str, helps: str) -> None:
-    """What makes no sense ends with its exit code, what is wrong, and a hint; never with a bug."""
-    ran = command_line(*typed.split())
+@pytest.mark.parametrize("command, code, message, hint_part", WRONG, ids=[row[0] for row in WRONG])
+def test_invalid_arguments_are_reported(
+    command: str, code: int, message: str, hint_part: str
+) -> None:
+    """Invalid arguments give their exit code, the error and a hint; never a traceback."""
+    ran = command_line(*command.split())
     error, _, hint = ran.err.rpartition("hint: ")
     assert ran.code == code, ran
-    assert told in error
-    assert helps in hint
+    assert message in error
+    assert hint_part in hint
 
 
 TWO = robolin.load("two-link")
@@ -106,21 +108,21 @@ WRONG_CALLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("call, told", WRONG_CALLS, ids=[row[1] for row in WRONG_CALLS])
-def test_wrong_calls_are_told(call: object, told: str) -> None:
-    """The same holds in Python: joints, motors, sample times, weights of wrong sign or shape."""
+@pytest.mark.parametrize("call, message", WRONG_CALLS, ids=[row[1] for row in WRONG_CALLS])
+def test_invalid_calls_are_rejected(call: object, message: str) -> None:
+    """In Python too: joints, motors, sample times, weights of wrong sign or shape."""
     assert callable(call)
     with pytest.raises(robolin.RobolinError) as caught:
         call()
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
-    """Other joints, other figures and other loads are refused and named; insisting runs them."""
+def test_gains_of_another_arm_are_rejected(tmp_path: Path) -> None:
+    """Other joints, parameters and loads are rejected and named; the flag allows them."""
     gains, model = tmp_path / "gains.npz", tmp_path / "model.npz"
     run_ok("lqr", "two-link", "-o", gains)
     run_ok("state-space", "two-link", "-o", model)
-    for arm, path, told in (
+    for arm, path, message in (
         (("cart-pole",), gains, "another arm, 'two-link', with the joints shoulder, elbow"),
         (("acrobot",), gains, "another arm, 'two-link': "),
         (("acrobot",), gains, "links upper com: ("),
@@ -130,21 +132,21 @@ def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
     ):
         ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")
         assert ran.code == REJECTED
-        assert told in ran.err
+        assert message in ran.err
     insisted = ("--feedback", gains, "--duration", "0.002", "--other-figures")
     ran = run_ok("simulate", "two-link", "--payload", "lower:0.1", *insisted)
     assert "payload: none there" in ran.err
     assert command_line("simulate", "cart-pole", *insisted).code == REJECTED
 
 
-def test_gravity_that_a_file_leaves_out_is_no_difference(tmp_path: Path) -> None:
-    """Gains fit an arm whose file says -9.81 where theirs said nothing, and no weightless one."""
+def test_default_gravity_equals_explicit_gravity(tmp_path: Path) -> None:
+    """Gains for a file without gravity fit one with -9.81, and none without gravity."""
     text = (ROOT / "models" / "two-link.yaml").read_text("utf-8")
     assert text.count("gravity: [0, -9.81, 0]") == 1
     arms = []
-    for said in ("", "gravity: [0, 0, -9.81]", "gravity: [0, 0, 0]"):
+    for line in ("", "gravity: [0, 0, -9.81]", "gravity: [0, 0, 0]"):
         path = tmp_path / "arm.yaml"
-        path.write_text(text.replace("gravity: [0, -9.81, 0]", said), "utf-8")
+        path.write_text(text.replace("gravity: [0, -9.81, 0]", line), "utf-8")
         arms.append(robolin.load(path))
     silent, standard, weightless = arms
     found = robolin.answer(silent, Question("mass-matrix"))
@@ -154,12 +156,12 @@ def test_gravity_that_a_file_leaves_out_is_no_difference(tmp_path: Path) -> None
     )
 
 
-def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:
-    """Rows without gains, and times that the simulation does not reach, are told by name."""
+def test_gains_without_effect_are_rejected(tmp_path: Path) -> None:
+    """Rows without gains, and times beyond the simulation, are reported."""
     way, gains = tmp_path / "way.csv", tmp_path / "gains.npz"
     header = "time,shoulder/position,elbow/position\n"
     run = ("simulate", "two-link", "--duration", "1")
-    for rows, told in (
+    for rows, message in (
         ("5,0.1,0.2\n6,0.1,0.2\n", "its rows are from 5 s to 6 s"),
         ("0,0.1,0.2\n1,nan,0.2\n2,nan,0.2\n", "row 2 has no gains, nor have 1 others"),
     ):
@@ -167,7 +169,7 @@ def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:
         run_ok("lqr", "two-link", "--trajectory", way, "--on-bad-row", "nan", "-o", gains)
         ran = command_line(*run, "--feedback", gains)
         assert ran.code == REJECTED
-        assert f"gains.npz: {told}" in ran.err
+        assert f"gains.npz: {message}" in ran.err
         assert "hint: " in ran.err
     way.write_text(f"{header}5,0.1,0.2\n6,0.1,0.2\n", "utf-8")
     ran = command_line(*run, "--control", "pd", "--follow", way)
@@ -217,18 +219,18 @@ def test_rows_without_an_answer_are_nan(verb: str, tmp_path: Path) -> None:
     assert all(np.isnan(values[bad]).all() for values in stored.arrays.values())
 
 
-def test_a_motion_without_any_answer_is_told() -> None:
-    """Where no row has an answer there is nothing to write, and that is an error."""
+def test_a_trajectory_without_any_result_is_an_error() -> None:
+    """If no row has a result, there is nothing to write."""
     states = States(q=np.full((5, 2), 1.0), on_bad_row="nan")
     question = Question("state-space", passive="shoulder")
     with pytest.raises(robolin.RobolinError, match="no row has an answer"):
         robolin.answer(robolin.load("acrobot"), question, states)
 
 
-def test_many_rows_without_an_answer_are_found_in_few_looks(
+def test_many_rows_without_a_result_are_found_in_few_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Rows that a passive joint cannot hold are told apart at once, not one by one."""
+    """Rows that a passive joint cannot hold are separated in one pass, not one by one."""
     from robolin.queries.linear_model_answer import LinearModelSpec
 
     looks = []

@@ -1,4 +1,4 @@
-"""What diagonalized dynamics promise of a motion, kept by every arm."""
+"""Properties of diagonalized dynamics along simulated motions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECOND = {"duration": 1.0, "dt": 1e-3, "every": 100, "limits": False}
 FREE = robolin.RateControl(0.0)
 
 
-# the velocities to compare with are one kind or the other, in turn; a quick run takes two arms
+# the compared velocities alternate between xi and nu; a quick run takes two arms
 FORCELESS = [
     pytest.param(arm, state, id=arm.name, marks=[] if i < 2 else [pytest.mark.slow])
     for i, (arm, state) in enumerate(zip(OPEN, cycle(("xi", "nu")), strict=False))
@@ -32,17 +32,17 @@ FORCELESS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("arm", "state"), FORCELESS)
 def test_motion_without_force(arm: Arm, state: Literal["xi", "nu"]) -> None:
-    """With ε = 0 kinetic energy stays to 1e-12 for a second, and all velocities tell one motion.
+    """With ε = 0, kinetic energy is constant to 1e-12 for a second in all velocities.
 
-    That second is a thousand steps of order 4, whose errors grow with the fifth power of speed:
-    from a quarter of a radian per second they leave 1e-13.  Neighbouring motions part slowly, so
-    that states agree to 1e-9 all the more; a third of a second tells.
+    The second has a thousand steps of order 4, whose errors grow with the fifth power of speed:
+    a quarter of a radian per second leaves 1e-13.  Nearby motions diverge slowly, so states agree
+    to 1e-9; a third of a second is enough to compare them.
     """
     q, qd = gentle_state(arm)
     motion = robolin.simulate(arm, q, qd, control=FREE, **SECOND)
 
     assert np.abs(_remaining(motion) - 1.0).max() < 1e-12
-    # it does move, and inertia alone changes its velocities
+    # the arm moves, and only inertia changes its velocities
     assert np.abs(motion.q[-1] - q).max() > 0.1
     assert np.abs(motion.qd[-1] - qd).max() > 1e-3
     if not arm.has_mimic:
@@ -97,7 +97,7 @@ def test_gains_of_their_own_take_their_own_share(name: str) -> None:
 @pytest.mark.parametrize("state", ["xi", "nu"])
 @pytest.mark.parametrize("name", ["two-link", "panda"])
 def test_states_agree_in_free_fall(name: str, state: str) -> None:
-    """With steps as small as 1e-12 asks for, a falling arm moves the same in all velocities."""
+    """With a tolerance of 1e-12, a falling arm moves the same in all velocities."""
     arm = robolin.load(name)
     q, _ = gentle_state(arm)
     fall = {"duration": 0.5, "rtol": 1e-12, "rows": 3}

@@ -41,7 +41,7 @@ def test_sampled_gains_hold_their_torques() -> None:
     assert np.allclose(motion.time, 0.05 * np.arange(141))
     assert np.abs(motion.q[-1] - model.q).max() < 1e-7
     assert abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted
-    # work goes on from sample to sample, and so does the energy it pays for
+    # work accumulates over samples, and so does the energy
     assert motion.energy_drift < 1e-9
     with pytest.raises(robolin.UsageError, match="not for torques held between samples"):
         robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
@@ -50,7 +50,7 @@ def test_sampled_gains_hold_their_torques() -> None:
 
 
 def test_torques_stop_at_their_limits() -> None:
-    """A regulator that asks for more than a motor gives is cut, and told to be."""
+    """Torques of a regulator are cut at the effort limits, and this is reported."""
     arm = robolin.load("panda")
     q = np.array([0.0, 0.3, 0.0, -1.8, 0.0, 2.1, 0.7])
     law = robolin.lqr(robolin.state_space(arm, q), {"q": 1e6}).feedback()
@@ -125,8 +125,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize("law, message", WRONG, ids=[row[1] for row in WRONG])
-def test_wrong_controllers_are_told(law: object, message: str) -> None:
-    """Gains of another arm, of the wrong sign or without their times are refused."""
+def test_wrong_controllers_are_rejected(law: object, message: str) -> None:
+    """Gains of another arm, of the wrong sign or without their times are rejected."""
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.simulate(ARM, 0.0, duration=0.1, control=law)
     assert message in str(caught.value)
@@ -136,21 +136,21 @@ OTHERS = [
     (robolin.load("two-link", payload=("lower", 0.1)), "payload: none there, 0.1 kg on link"),
     (robolin.load("acrobot"), "another arm, 'two-link': arm gravity"),
     (robolin.load("cart-pole"), "another arm, 'two-link': "),
-    # an arm that was changed after it was loaded says nothing of that in its contract
+    # changes of an arm after loading do not appear in its contract
     (replace(ARM, gravity=(0.0, 0.0, 0.0)), "another arm: other gravity"),
 ]
 
 
-@pytest.mark.parametrize("other, told", OTHERS, ids=[row[1] for row in OTHERS])
-def test_gains_of_another_arm_are_refused(other: robolin.Arm, told: str) -> None:
-    """A regulator drives its own arm, and one that was loaded again; another only on request."""
+@pytest.mark.parametrize("other, message", OTHERS, ids=[row[1] for row in OTHERS])
+def test_gains_of_another_arm_are_rejected(other: robolin.Arm, message: str) -> None:
+    """A regulator accepts its own arm, also loaded again; another arm only on request."""
     model = robolin.state_space(ARM, 0.0)
     sampled = robolin.state_space(ARM, np.zeros((3, 2)))
     for regulator in (robolin.lqr(model), robolin.tvlqr(sampled, dt=0.01)):
         law = regulator.feedback()
         with pytest.raises(robolin.RobolinError) as caught:
             robolin.simulate(other, 0.0, duration=0.01, control=law)
-        assert told in str(caught.value)
+        assert message in str(caught.value)
         assert "other_figures=True" in caught.value.hint
         robolin.simulate(robolin.load("two-link"), 0.0, duration=0.002, control=law)
         if other.joint_names == ARM.joint_names:
@@ -158,8 +158,8 @@ def test_gains_of_another_arm_are_refused(other: robolin.Arm, told: str) -> None
             robolin.simulate(other, 0.0, duration=0.002, control=law)
 
 
-def test_regulators_that_cannot_be_simulated_are_told() -> None:
-    """Gains of several models, and of states that have torques in them, are refused."""
+def test_regulators_that_cannot_be_simulated_are_rejected() -> None:
+    """Gains of several models, and of states that contain torques, are rejected."""
     model = robolin.state_space(ARM, 0.0)
     for method in ("foh", "tustin"):
         with pytest.raises(robolin.UsageError, match=f"by {method} are not those of the arm"):
@@ -171,7 +171,7 @@ def test_regulators_that_cannot_be_simulated_are_told() -> None:
         robolin.simulate(ARM, 0.0, duration=0.1, dt=0.003, control=held)
     with pytest.raises(robolin.UsageError, match="need steps of fixed size"):
         robolin.simulate(ARM, 0.0, duration=0.1, rtol=1e-6, control=held)
-    # under other gains there is no cost along the steps, and rows miss samples
+    # other gains have no running cost, and rows do not contain all samples
     other = robolin.lqr(model.discretize(0.01), 2.0).feedback()
     motion = robolin.simulate(ARM, 0.0, duration=0.1, dt=0.005, every=3, control=other)
     with pytest.raises(robolin.UsageError, match="needs the motion at all of them"):
@@ -188,7 +188,7 @@ def _linear_steps(regulator: robolin.Regulator, x: np.ndarray, count: int) -> np
 
 @pytest.mark.parametrize("integral", [(), ("elbow/position",)], ids=["plain", "integral"])
 def test_held_torques_follow_the_sampled_loop(integral: tuple[str, ...]) -> None:
-    """Near its point the arm under held torques is where (A - B K)ᵏ x says, integrals included."""
+    """Near its operating point the arm under held torques is at (A - B K)ᵏ x, with integrals."""
     model = robolin.state_space(ARM, [0.3, -0.7], dt=0.02)
     regulator = robolin.lqr(model, {"q": 100.0}, 0.1, integral=integral)
     offset = np.array([1e-4, -2e-4])
@@ -196,14 +196,14 @@ def test_held_torques_follow_the_sampled_loop(integral: tuple[str, ...]) -> None
         ARM, model.q + offset, duration=1.0, dt=0.004, every=5, control=regulator.feedback()
     )
     x = np.concatenate([offset, np.zeros(2 + len(integral))])
-    wanted = _linear_steps(regulator, x, 50)
+    expected = _linear_steps(regulator, x, 50)
 
-    # what is left is quadratic in the offset
-    assert np.abs(motion.q - model.q - wanted[:, :2]).max() < 1e-6
+    # the remaining error is quadratic in the offset
+    assert np.abs(motion.q - model.q - expected[:, :2]).max() < 1e-6
     if integral:
         assert motion.integrals is not None
-        assert np.abs(motion.integrals - wanted[:, 4:]).max() < 1e-7
-    # a torque stays until the next sample
+        assert np.abs(motion.integrals - expected[:, 4:]).max() < 1e-7
+    # a torque is held until the next sample
     fine = robolin.simulate(
         ARM, model.q + offset, duration=0.1, dt=0.004, control=regulator.feedback()
     )

@@ -118,20 +118,20 @@ def test_a_state_does_not_know_its_neighbours(state: str) -> None:
             assert np.array_equal(getattr(alone, name), getattr(together, name)[i]), name
 
 
-def test_moments_of_adapted_steps_are_dt_apart() -> None:
-    """Where steps adapt, dt alone says which moments are kept; `every` is for rk4."""
+def test_output_times_of_adaptive_steps_are_dt_apart() -> None:
+    """With adaptive steps, dt sets the output times; `every` is for rk4."""
     for every in (1, None):
         schedule = Schedule(0.45, "dop853", dt=0.1, rtol=1e-6, every=every)
         assert schedule.times() == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.45], abs=1e-15)
 
 
-def test_a_step_longer_than_the_motion_is_told_as_it_was() -> None:
-    """A step is never longer than the motion, and the words say so."""
+def test_a_step_longer_than_the_duration_is_shortened() -> None:
+    """A step is never longer than the duration, and the settings text states it."""
     assert Schedule(1.0, dt=2.0).settings_text() == "Runge–Kutta of order 4, dt = 1 s, 1 step"
 
 
 def test_adapted_steps_of_a_batch_are_those_of_each_state() -> None:
-    """With a tolerance each state takes its own steps, whatever the others need."""
+    """With a tolerance, each state takes its own steps, independent of the others."""
     arm = robolin.load("two-link")
     q, tau = np.array([[0.1, 0.2], [1.0, -2.0]]), np.array([[0.0, 0.0], [1.0, -1.0]])
     together = robolin.simulate(arm, q, duration=0.3, rtol=1e-8, rows=4, tau=tau)
@@ -170,7 +170,7 @@ class NoFailure:
 
 
 def test_last_step_is_cut_to_the_duration() -> None:
-    """A duration that is no multiple of the step ends where it should, in order 4 all the same."""
+    """If the duration is not a multiple of the step, the last step is shorter, with order 4."""
     times = []
 
     def growth(t: float, y: np.ndarray, out: np.ndarray) -> None:
@@ -192,8 +192,8 @@ def test_rounding_makes_no_extra_step() -> None:
     assert len(Schedule(0.3, dt=0.1).times()) == 4
 
 
-def test_missing_scipy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without SciPy a tolerance is refused with what to install; fixed steps go on."""
+def test_missing_scipy_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without SciPy, a tolerance is rejected with a hint; fixed steps still work."""
     monkeypatch.setitem(sys.modules, "scipy.integrate", None)
     arm = robolin.load("two-link")
     with pytest.raises(robolin.RobolinError, match="need SciPy") as error:
@@ -204,7 +204,7 @@ def test_missing_scipy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_floating_arms_keep_their_energy() -> None:
-    """A Panda adrift keeps its energy, whatever turns its base makes; both integrators agree."""
+    """A free-floating Panda keeps its energy while its base rotates; both integrators agree."""
     arm = robolin.load("panda", floating_base=True, gravity=0, damping=False)
     rng = np.random.default_rng(3)
     q, qd = rng.uniform(-1.0, 1.0, arm.n), 0.5 * rng.normal(size=arm.n)

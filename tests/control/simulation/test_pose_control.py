@@ -107,8 +107,8 @@ def test_orientation_error_is_the_angle_of_the_turn() -> None:
         assert abs(steering.error(away).orientation - angle) < 1e-15 + 1e-14 * angle
 
 
-def test_limits_hold_the_tool_back() -> None:
-    """A target that asks for more torque than a UR5 has is reached with what it has."""
+def test_effort_limits_apply_to_pose_control() -> None:
+    """A target that needs more torque than a UR5 has is approached with saturated torques."""
     arm = robolin.load("ur5")
     gains = {"gain": 8.0, "position_gain": 3000.0, "orientation_gain": 100.0}
     motion = robolin.simulate(

@@ -1,4 +1,4 @@
-"""Motions of arms whose base, or a joint, moves as it is told."""
+"""Motions of arms with a prescribed base or joint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import robolin
 from tests.dynamics.running import gap
 
-# a bead of 2 kg that slides along a rod on a turntable
+# a bead of 2 kg on a rod on a turntable: a prismatic joint on a revolute one
 BEAD = """
 robolin: 1
 name: bead
@@ -25,12 +25,12 @@ links:
 def test_a_bead_flies_off_a_turntable() -> None:
     """r = r₀ cosh ωt while the table turns evenly, which takes 2 m r ṙ ω.
 
-    The table itself weighs nothing.  Steps of 5 ms err by some (ω dt)⁴ / 120 = 4e-10 of the way.
+    The table has no mass.  Steps of 5 ms have errors of about (ω dt)⁴ / 120 = 4e-10 of the way.
     """
     omega, r = 3.0, 0.2
     start = (robolin.load(BEAD), [0.0, r], [omega, 0.0])
-    how = {"duration": 0.1, "dt": 0.005, "engine": "python"}
-    motion = robolin.simulate(*start, **how, prescribe="table")
+    options = {"duration": 0.1, "dt": 0.005, "engine": "python"}
+    motion = robolin.simulate(*start, **options, prescribe="table")
     way, speed = r * np.cosh(omega * motion.time), r * omega * np.sinh(omega * motion.time)
     assert gap(motion.q[:, 1], way) <= 1e-9
     assert gap(motion.tau[:, 0], 2.0 * 2.0 * way * speed * omega) <= 1e-8
@@ -38,22 +38,22 @@ def test_a_bead_flies_off_a_turntable() -> None:
     assert np.abs(motion.energy_error).max() <= 1e-8 * motion.kinetic_energy.max()
 
 
-def test_a_base_that_speeds_up_is_weight() -> None:
-    """Joints move as under another gravity, and the base as far as its acceleration takes it."""
+def test_an_accelerated_base_acts_as_gravity() -> None:
+    """Joints move as under another gravity, and the base by its prescribed acceleration."""
     cart = robolin.load("two-link", base_joint="planar")
     still = robolin.load("two-link", gravity=[-2.0, -9.81, 0.0])
-    told = {"base:x": 2.0}
+    acceleration = {"base:x": 2.0}
     start = np.array([0.0, 0.0, 0.0, 1.0, -0.5])
-    how = {"duration": 0.1, "dt": 0.01, "engine": "python"}
-    found = robolin.simulate(cart, start, **how, prescribe="base", qdd=told)
-    true = robolin.simulate(still, start[3:], **how)
-    # the same steps of the same equations, rounded otherwise
+    options = {"duration": 0.1, "dt": 0.01, "engine": "python"}
+    found = robolin.simulate(cart, start, **options, prescribe="base", qdd=acceleration)
+    true = robolin.simulate(still, start[3:], **options)
+    # the same steps of the same equations, with different rounding
     assert gap(found.q[:, 3:], true.q) <= 1e-11
     assert gap(found.q[:, 0], found.time**2) <= 1e-12
 
 
-def test_a_base_told_by_a_function_of_time() -> None:
-    """A base shaken as A sin ωt is there, and what shakes it keeps the energy's account.
+def test_a_base_prescribed_by_a_function_of_time() -> None:
+    """A base that is shaken as A sin ωt has this position, and the energy balance holds.
 
     Steps of 5 ms of a motion of 2 Hz err by some (ω dt)⁴ / 120: 1e-6.
     """
@@ -75,26 +75,26 @@ def test_a_base_told_by_a_function_of_time() -> None:
     assert np.abs(shaken.q[-1, 3:] - [1.0, -0.5]).max() > 1e-2
 
 
-def test_limits_do_not_cut_what_the_motion_takes() -> None:
-    """A motor with a limit gives more where its joint moves as told, and is not said to be cut."""
+def test_effort_limits_do_not_apply_to_prescribed_joints() -> None:
+    """The torque of a prescribed joint may exceed its limit, and is not reported as saturated."""
     arm = robolin.load("ur5")
-    told = np.zeros(6)
-    told[1] = -900.0
-    asked = {"tau": lambda t, q, qd: np.full(6, 1e3), "qdd": told}
-    motion = robolin.simulate(arm, 0.0, duration=0.002, prescribe="shoulder_lift_joint", **asked)
+    acceleration = np.zeros(6)
+    acceleration[1] = -900.0
+    inputs = {"tau": lambda t, q, qd: np.full(6, 1e3), "qdd": acceleration}
+    motion = robolin.simulate(arm, 0.0, duration=0.002, prescribe="shoulder_lift_joint", **inputs)
     assert motion.tau[0, 1] < -2.0 * arm.joints[1].limits.effort
     assert motion.saturated.any(axis=0).tolist() == [True, False, True, True, True, True]
     assert (motion.qdd[:, 1] == -900.0).all()
 
 
-def test_a_disturbance_is_no_motors_torque() -> None:
-    """Motors and what disturbs them together move the arm, joints that are told to move among it.
+def test_a_disturbance_is_not_part_of_motor_torques() -> None:
+    """The sum of motor torques and the disturbance moves the arm, prescribed joints included.
 
     Torques of 20 N·m, rounded: 1e-12.
     """
     arm, push = robolin.load("two-link"), robolin.Push([2.0, 3.0])
-    asked = {"prescribe": "elbow", "qdd": [0.0, 1.0], "disturbance": push, "engine": "python"}
-    motion = robolin.simulate(arm, [0.3, -0.7], duration=0.004, **asked)
+    options = {"prescribe": "elbow", "qdd": [0.0, 1.0], "disturbance": push, "engine": "python"}
+    motion = robolin.simulate(arm, [0.3, -0.7], duration=0.004, **options)
     taken = robolin.inverse(arm, motion.q, motion.qd, motion.qdd)
     assert np.abs(motion.tau - (taken - push.tau)).max() <= 1e-12
     assert (motion.qdd[:, 1] == 1.0).all()
@@ -115,18 +115,18 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_makes_no_sense_is_refused(asked: dict, message: str) -> None:
-    """What would have no effect, or no meaning, is an error."""
+@pytest.mark.parametrize(("options", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_invalid_options_are_rejected(options: dict, message: str) -> None:
+    """Options without an effect or a meaning are errors."""
     with pytest.raises(robolin.RobolinError, match=message):
-        robolin.simulate(robolin.load("two-link"), 0.0, duration=0.01, **asked)
+        robolin.simulate(robolin.load("two-link"), 0.0, duration=0.01, **options)
 
 
-def test_one_number_is_for_one_joint_or_for_rest() -> None:
-    """An arm of one joint is told by a number, and 0 says the same of every joint."""
+def test_a_scalar_is_for_one_joint_or_zero_for_all() -> None:
+    """A number is accepted for an arm with one joint, and 0 for any arm."""
     arm = robolin.load("two-link", lock={"elbow": 0.0})
-    told = robolin.simulate(arm, 0.0, duration=0.01, prescribe="shoulder", qdd=lambda t: 2.0)
-    assert (told.qdd == 2.0).all()
+    motion = robolin.simulate(arm, 0.0, duration=0.01, prescribe="shoulder", qdd=lambda t: 2.0)
+    assert (motion.qdd == 2.0).all()
     arm = robolin.load("two-link")
     still = robolin.simulate(arm, 0.0, duration=0.01, prescribe="shoulder,elbow", qdd=lambda t: 0)
     assert (still.q == 0.0).all()

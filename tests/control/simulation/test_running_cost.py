@@ -1,4 +1,4 @@
-"""The cost of a regulated motion: along the steps, whatever is stored, by any integrator."""
+"""The cost of a regulated motion: along all steps, for any stored rows and integrator."""
 
 from __future__ import annotations
 
@@ -68,24 +68,24 @@ STEPS = {
 @pytest.mark.parametrize("integral", [(), ("elbow/position",)], ids=["plain", "integral"])
 @pytest.mark.parametrize("steps", STEPS)
 def test_the_cost_is_that_of_another_integration(steps: str, integral: tuple[str, ...]) -> None:
-    """Whatever rows are kept, the cost agrees with an integration of tolerance 1e-12."""
+    """For any stored rows, the cost agrees with an integration of tolerance 1e-12."""
     chosen = regulator(integral=integral)
     motion = simulated(chosen.feedback(), **STEPS[steps])
-    wanted = independent_cost(chosen.feedback())
+    expected = independent_cost(chosen.feedback())
     # rk4 by 1 ms: (6 1/s · 1 ms)⁴ and smaller; the others keep 1e-9 per step
-    assert motion.cost.spent == pytest.approx(wanted, rel=1e-7)
+    assert motion.cost.spent == pytest.approx(expected, rel=1e-7)
     assert chosen.motion_cost(motion) is motion.cost
 
 
-def test_saturated_torques_and_pushes_count_as_they_are() -> None:
-    """Torques that are cut off cost what they are, and a disturbance costs nothing itself."""
+def test_saturated_torques_and_pulses_in_the_cost() -> None:
+    """Saturated torques cost their saturated values; a disturbance costs nothing itself."""
     motors = replace(ARM, links_tip_to_base=tuple(map(_weak, ARM.links_tip_to_base)))
     law = replace(regulator().feedback(), arm=None)
     motion = simulated(law, arm=motors, dt=1e-3, disturbance=[1.0, 1.0])
     assert 0 < motion.saturated.any(axis=-1).sum() < len(motion.time)
-    wanted = independent_cost(law, most=MOST, push=1.0)
+    expected = independent_cost(law, most=MOST, push=1.0)
     # the corner where a torque leaves its limit is within a step
-    assert motion.cost.spent == pytest.approx(wanted, rel=1e-5)
+    assert motion.cost.spent == pytest.approx(expected, rel=1e-5)
 
 
 MOST = 16.0
@@ -138,7 +138,7 @@ def test_costs_of_a_batch_are_those_of_each_state(steps: str) -> None:
 
 @pytest.mark.parametrize("every", [1, 7, None])
 def test_sampled_costs_are_sums_over_all_samples(every: int | None) -> None:
-    """Of torques that are held, the sum is over samples, whether they are rows or not."""
+    """For held torques, the cost is the sum over samples, whether they are rows or not."""
     chosen = regulator(dt=0.02)
     motion = simulated(chosen.feedback(), dt=0.004, every=every, duration=0.4)
     fine = simulated(chosen.feedback(), dt=0.004, every=5, duration=0.4)
@@ -163,10 +163,10 @@ def _scheduled(times: np.ndarray) -> robolin.FeedbackControl:
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", ["every step", "every 500", "ends only", "dop853"])
 def test_only_times_of_the_gains_count(steps: str) -> None:
-    """Of gains with times, the cost is that from their first to their last row."""
+    """For gains with times, the cost covers their first to their last row."""
     law = _scheduled(np.array([0.1, 0.25, 0.6]))
     motion = simulated(law, **STEPS[steps])
-    whole, first, last = (
+    full, first, last = (
         robolin.simulate(
             ARM, POSE + OFFSET, duration=t, dt=1e-3, every=None, control=regulator().feedback()
         )
@@ -175,7 +175,7 @@ def test_only_times_of_the_gains_count(steps: str) -> None:
     assert motion.cost.spent == pytest.approx(last.cost.spent - first.cost.spent, rel=1e-7)
     assert motion.cost.predicted == pytest.approx(first.cost.left, rel=1e-7)
     assert motion.cost.left == pytest.approx(last.cost.left, rel=1e-7)
-    assert whole.cost.spent > last.cost.spent
+    assert full.cost.spent > last.cost.spent
 
 
 def test_motions_under_other_controllers_need_close_rows() -> None:

@@ -148,7 +148,7 @@ def test_the_advice_helps() -> None:
 
 
 def test_the_state_of_a_batch_is_named() -> None:
-    """Of many states at once, the first one that diverges is named by its number."""
+    """In a batch, the first state that diverges is named by its number."""
     qd = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 
     def growing(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

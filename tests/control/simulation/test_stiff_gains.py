@@ -28,16 +28,16 @@ def _fastest(arm: robolin.Arm, damping: float) -> float:
     return float(np.abs(np.linalg.eigvals(closed)).max())
 
 
-def test_steps_too_long_for_the_gains_are_refused() -> None:
+def test_steps_too_long_for_the_gains_are_rejected() -> None:
     arm = robolin.load("two-link")
     law, start = _stiff(arm, 1e3), np.add(POSE, 0.01)
-    with pytest.raises(robolin.RobolinError) as told:
+    with pytest.raises(robolin.RobolinError) as caught:
         robolin.simulate(arm, start, duration=0.02, control=law, limits=False)
     fastest = _fastest(arm, 1e3)
-    assert f"decays at {fastest:.4g} 1/s" in told.value.message
-    assert "--integrator radau" in (told.value.hint or "")
-    assert "integrator='radau'" in (told.value.hint or "")
-    dt = float((told.value.hint or "").rpartition("dt=")[2])
+    assert f"decays at {fastest:.4g} 1/s" in caught.value.message
+    assert "--integrator radau" in (caught.value.hint or "")
+    assert "integrator='radau'" in (caught.value.hint or "")
+    dt = float((caught.value.hint or "").rpartition("dt=")[2])
     # 2.6 of the 2.785 that a real pole allows, rounded down to two digits
     assert 0.9 * 2.6 < dt * fastest <= 2.6
     by_steps = robolin.simulate(arm, start, duration=0.02, dt=dt, control=law, limits=False)
@@ -52,12 +52,12 @@ def test_steps_too_long_for_the_gains_are_refused() -> None:
 def test_real_poles_are_allowed_up_to_the_bound_of_the_method(share: float, refused: bool) -> None:
     """1 + z + z²/2 + z³/6 + z⁴/24 = 1 at z = -2.7853."""
     arm = robolin.load("two-link")
-    how = {"dt": share / _fastest(arm, 1e3), "duration": 0.002, "control": _stiff(arm, 1e3)}
+    options = {"dt": share / _fastest(arm, 1e3), "duration": 0.002, "control": _stiff(arm, 1e3)}
     if refused:
         with pytest.raises(robolin.RobolinError, match="make it grow"):
-            robolin.simulate(arm, POSE, **how)
+            robolin.simulate(arm, POSE, **options)
     else:
-        assert np.isfinite(robolin.simulate(arm, POSE, **how).q).all()
+        assert np.isfinite(robolin.simulate(arm, POSE, **options).q).all()
 
 
 def test_gains_of_any_row_in_time_count() -> None:

@@ -1,4 +1,4 @@
-"""What drives an arm, what it can bear, and where the energy goes."""
+"""Torques of simulated arms, effort limits, and the energy balance."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_energy_is_accounted_for(arm: Any) -> None:
 
 
 def test_torques_are_cut_off_at_the_limits() -> None:
-    """Effort limits of the description hold, unless they are to be ignored, and cuts are told."""
+    """Effort limits of the description apply unless ignored, and saturation is reported."""
     arm = robolin.load("two-link")
     joints = {"shoulder": Limits(effort=2.0), "elbow": Limits()}
     links = tuple(
@@ -164,8 +164,8 @@ def test_wrong_settings_are_refused(case: str) -> None:
         robolin.simulate(robolin.load("two-link"), **given)
 
 
-def test_a_bad_beginning_is_not_blamed_on_the_steps() -> None:
-    """What is wrong before the first step has its own hint, not one about shorter steps."""
+def test_a_bad_initial_state_is_not_blamed_on_the_steps() -> None:
+    """An error before the first step has its own hint, not one about shorter steps."""
     arm = robolin.load("two-link")
     with pytest.raises(robolin.RobolinError, match=r"at t = 0 s: .*tau") as error:
         robolin.simulate(arm, [0.0, 0.0], tau=lambda t, q, qd: [np.nan, 0.0], **SHORT)
