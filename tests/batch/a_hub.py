@@ -1,6 +1,6 @@
-"""A server on this machine that answers as the API of the Hugging Face hub is documented to.
+"""A local server with the documented API of the Hugging Face hub.
 
-Only what reading takes: a repository, its tree, what is known of some paths, and bytes of files.
+It has only what reading needs: a repository, its tree, information on paths, and bytes of files.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class _Hub(BaseHTTPRequestHandler):
     held: dict[str, bytes]
 
     def do_GET(self) -> None:
-        path, asked = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
+        path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
         if path.startswith(_FILES):
             self._send_file(path.removeprefix(_FILES))
         elif path.startswith(f"{_API}/tree/main"):
             folder = path.removeprefix(f"{_API}/tree/main").strip("/")
-            names = _below(folder, self.held, all_of_them=asked.get("recursive") == ["true"])
-            self._send([_told(name, self.held) for name in names])
+            names = _below(folder, self.held, all_of_them=query.get("recursive") == ["true"])
+            self._send([_entry(name, self.held) for name in names])
         elif path == _API:
             self._send({"id": REPOSITORY, "sha": "0" * 40, "siblings": [], "tags": []})
         else:
@@ -51,10 +51,10 @@ class _Hub(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"])).decode()
         names = parse_qs(text).get("paths", [])
-        self._send([_told(name, self.held) for name in names if name in self.held])
+        self._send([_entry(name, self.held) for name in names if name in self.held])
 
     def log_message(self, *_: object) -> None:
-        """Nobody listens."""
+        """Log nothing."""
 
     def _send_file(self, name: str) -> None:
         if name not in self.held:
@@ -69,8 +69,8 @@ class _Hub(BaseHTTPRequestHandler):
     def _refuse(self, why: str) -> None:
         self._answer(b"{}", 404, {"X-Error-Code": why})
 
-    def _send(self, told: Any) -> None:
-        self._answer(json.dumps(told).encode(), 200, {"Content-Type": "application/json"})
+    def _send(self, document: Any) -> None:
+        self._answer(json.dumps(document).encode(), 200, {"Content-Type": "application/json"})
 
     def _answer(self, data: bytes, code: int, more: dict[str, str] | None = None) -> None:
         self.send_response(code)
@@ -87,7 +87,7 @@ def _below(folder: str, files: dict[str, bytes], *, all_of_them: bool) -> list[s
     return sorted({begin + (name if all_of_them else name.partition("/")[0]) for name in inside})
 
 
-def _told(name: str, files: dict[str, bytes]) -> dict[str, Any]:
+def _entry(name: str, files: dict[str, bytes]) -> dict[str, Any]:
     if name not in files:
         return {"type": "directory", "path": name, "oid": "0" * 40, "size": 0}
     content = hashlib.sha1(files[name]).hexdigest()

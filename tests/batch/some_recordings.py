@@ -1,4 +1,4 @@
-"""A few small recordings in folders, and a question about all of them."""
+"""A few small recordings in folders, and a request for all of them."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def write_recordings(folder: Path) -> None:
             np.savetxt(path, table, delimiter=",", header=head, comments="", fmt="%.17g")
 
 
-def all_of(folder: Path) -> tuple[NamedRecording, ...]:
+def all_recordings(folder: Path) -> tuple[NamedRecording, ...]:
     return recordings([str(folder / "run_*"), str(folder / "c.npz")])
 
 
-def question(found: tuple[NamedRecording, ...], **options: object) -> tuple[Request, Arm]:
-    inquiry = request_from_options("inverse", "two-link", {**options, "trajectory": found[0].path})
-    return inquiry, inquiry.source.arm()
+def make_request(found: tuple[NamedRecording, ...], **options: object) -> tuple[Request, Arm]:
+    request = request_from_options("inverse", "two-link", {**options, "trajectory": found[0].path})
+    return request, request.source.arm()
 
 
-def plan_of(
+def make_plan(
     folder: Path, part_rows: int | None = 40, **options: object
 ) -> tuple[PartsPlan, Request, Arm]:
-    found = all_of(folder)
-    inquiry, arm = question(found, **options)
-    return planned_parts(inquiry, arm, found, Division(part_rows, "npz")), inquiry, arm
+    found = all_recordings(folder)
+    request, arm = make_request(found, **options)
+    return planned_parts(request, arm, found, Division(part_rows, "npz")), request, arm

@@ -1,4 +1,4 @@
-"""Columns of many recordings that differ in kind: made alike where no number changes, or told."""
+"""Columns of different types in many recordings: converted without loss, or rejected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
 from robolin.queries.query_context import DEFAULT_SETTINGS
-from tests.batch.some_recordings import SIZES, all_of, plan_of, write_recordings
+from tests.batch.some_recordings import SIZES, all_recordings, make_plan, write_recordings
 from tests.cli.command import robolin, run_ok
 
 LARGE = (1 << 53) + 1
@@ -46,24 +46,24 @@ def _counted(path: Path, first: int = 0) -> None:
 
 
 @pytest.mark.parametrize("name", ["run_1/b.csv", "c.npz"])
-def test_whole_times_beside_fractions_are_fractions(
+def test_integer_times_next_to_floats_become_floats(
     folder: Path, tmp_path: Path, name: str
 ) -> None:
     """In parts, merged and without parts the times are the same numbers, as float64."""
     _counted(folder / name)
     for part_rows in (40, None):
-        plan, inquiry, arm = plan_of(folder, part_rows)
-        compute_parts(plan, inquiry, arm, tmp_path / f"{part_rows}")
+        plan, request, arm = make_plan(folder, part_rows)
+        compute_parts(plan, request, arm, tmp_path / f"{part_rows}")
         FORMATS["npz"].write(merged_parts(tmp_path / f"{part_rows}"), tmp_path / f"{part_rows}.npz")
-    whole = answered_recordings(inquiry, arm, all_of(folder), DEFAULT_SETTINGS)
-    FORMATS["npz"].write(whole, tmp_path / "whole.npz")
+    result = answered_recordings(request, arm, all_recordings(folder), DEFAULT_SETTINGS)
+    FORMATS["npz"].write(result, tmp_path / "whole.npz")
     assert (tmp_path / "40.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     assert (tmp_path / "None.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     stored = read_result(tmp_path / "whole.npz").arrays
     times = stored["time"][stored["source"] == list(SIZES).index(name)]
     assert times.dtype == np.float64
     np.testing.assert_array_equal(times, np.arange(SIZES[name]))
-    # a recording that has a result of its own keeps its times as they are
+    # a recording with a result of its own keeps the type of its times
     alone = tmp_path / "None" / Path(name).with_suffix(".npz")
     assert read_result(alone).arrays["time"].dtype == np.int64
 
@@ -81,10 +81,10 @@ def test_a_column_without_a_name_is_not_the_time(tmp_path: Path) -> None:
     np.testing.assert_array_equal(stored.arrays["time"], [0.0, 1.0, 2.0, 0.5, 1.5, 2.5])
 
 
-def test_a_part_with_other_times_is_checked_as_any(folder: Path, tmp_path: Path) -> None:
-    """Whoever asks the question of a part again gets its numbers."""
+def test_a_part_with_converted_times_passes_check(folder: Path, tmp_path: Path) -> None:
+    """`check` reproduces the numbers of such a part."""
     _counted(folder / "run_1" / "b.csv")
-    compute_parts(*plan_of(folder), tmp_path / "out")
+    compute_parts(*make_plan(folder), tmp_path / "out")
     checked = robolin("check", tmp_path / "out" / "part-00003.npz", "--root", folder / "run_1")
     assert checked.code == 0, checked.err + checked.out
 
@@ -93,12 +93,12 @@ def test_a_part_with_other_times_is_checked_as_any(folder: Path, tmp_path: Path)
 def test_times_that_would_be_rounded_are_refused(folder: Path, tmp_path: Path, name: str) -> None:
     """A whole number that no float64 is becomes none, and the parts of others are right."""
     _counted(folder / name, LARGE)
-    plan, inquiry, arm = plan_of(folder)
+    plan, request, arm = make_plan(folder)
     with pytest.raises(RobolinError, match=f"time {LARGE} would be rounded") as refused:
-        compute_parts(plan, inquiry, arm, tmp_path / "out")
+        compute_parts(plan, request, arm, tmp_path / "out")
     assert name in str(refused.value)
     with pytest.raises(RobolinError, match=f"time {LARGE} would be rounded"):
-        for _ in answered_recordings(inquiry, arm, all_of(folder), DEFAULT_SETTINGS).parts:
+        for _ in answered_recordings(request, arm, all_recordings(folder), DEFAULT_SETTINGS).parts:
             pass
 
 
@@ -117,16 +117,16 @@ def test_one_rounded_number_is_enough(value: int, what: str) -> None:
     assert values is (kept.time if what == "time" else kept.arrays[0].values)
 
 
-def test_dates_beside_numbers_are_refused_at_once(folder: Path) -> None:
-    """Times that no one table has room for are told before a part is computed, by their file."""
+def test_dates_mixed_with_numbers_are_rejected_early(folder: Path) -> None:
+    """Times that do not fit into one table are reported with their file, before computing."""
     path = folder / "run_1" / "b.csv"
     _with_times(path, lambda i: f"2026-01-01T00:00:{i:02}")
     with pytest.raises(RobolinError, match=r"has dates in s+ as times, 'run_1/a\.csv' has num"):
-        plan_of(folder)
-    # without numbered parts each recording has a result of its own, and these may differ
-    _, inquiry, arm = plan_of(folder, None)
+        make_plan(folder)
+    # without numbered parts each recording has a result of its own, whose type may differ
+    _, request, arm = make_plan(folder, None)
     with pytest.raises(RobolinError, match="has dates") as refused:
-        answered_recordings(inquiry, arm, all_of(folder), DEFAULT_SETTINGS)
+        answered_recordings(request, arm, all_recordings(folder), DEFAULT_SETTINGS)
     assert refused.value.where == str(path)
 
 
@@ -136,14 +136,14 @@ def _with_column(path: Path, cell: Callable[[int], str]) -> None:
     path.write_text("\n".join([f"{head},grip", *changed, ""]))
 
 
-def test_columns_that_go_along_are_alike(folder: Path, tmp_path: Path) -> None:
-    """A column that is whole in one recording and not in another is fractions in all parts."""
+def test_passthrough_columns_get_a_common_type(folder: Path, tmp_path: Path) -> None:
+    """A column with integers in one recording and floats in another is float in all parts."""
     (folder / "c.npz").unlink()
     _with_column(folder / "run_1" / "a.csv", str)
     _with_column(folder / "run_1" / "b.csv", lambda i: f"{i}.5")
     _with_column(folder / "run_2" / "a.csv", str)
-    asked = ["--trajectory", folder / "run_1", "--trajectory", folder / "run_2", "--carry", "grip"]
-    ask = ["inverse", "two-link", *asked]
+    sources = ["--trajectory", folder / "run_1", "--trajectory", folder / "run_2"]
+    ask = ["inverse", "two-link", *sources, "--carry", "grip"]
     assert robolin(*ask, "-o", tmp_path / "plain.npz").code == 0
     done = robolin(*ask, "-o", tmp_path / "out", "--part-rows", "40")
     assert done.code == 0, done.err

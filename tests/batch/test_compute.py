@@ -1,4 +1,4 @@
-"""Parts are complete or absent, have the same bytes whoever computes them, and add up."""
+"""Parts are complete or absent, bit-identical for any division of work, and can be merged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
 from robolin.queries.query_context import Settings
-from tests.batch.some_recordings import ROWS, SIZES, all_of, plan_of, write_recordings
+from tests.batch.some_recordings import ROWS, SIZES, all_recordings, make_plan, write_recordings
 from tests.cli.command import robolin
 
 QUIET = Settings()
@@ -47,8 +47,8 @@ def _states(folder: Path) -> list[str]:
 @pytest.fixture
 def single(folder: Path, tmp_path: Path) -> dict[str, bytes]:
     """The files of one run by one process."""
-    plan, inquiry, arm = plan_of(folder)
-    done = compute_parts(plan, inquiry, arm, tmp_path / "single")
+    plan, request, arm = make_plan(folder)
+    done = compute_parts(plan, request, arm, tmp_path / "single")
     assert done.finished
     assert (done.written, done.rows) == (8, ROWS)
     return _bytes(tmp_path / "single")
@@ -58,26 +58,26 @@ def single(folder: Path, tmp_path: Path) -> dict[str, bytes]:
 def test_shards_make_the_files_of_one_run(
     folder: Path, tmp_path: Path, single: dict[str, bytes]
 ) -> None:
-    """However the work is shared, in whatever order and however often, the bytes are the same."""
-    plan, inquiry, arm = plan_of(folder)
+    """The bytes do not depend on shards, their order or repetitions."""
+    plan, request, arm = make_plan(folder)
     out = tmp_path / "shards"
     for number in (3, 1, 1, 2):
-        done = compute_parts(plan, inquiry, arm, out, shard=Shard(number, 3))
+        done = compute_parts(plan, request, arm, out, shard=Shard(number, 3))
         assert done.finished == (number == 2)
     assert _bytes(out) == single
     settings = Settings(jobs=2, chunk_rows=3)
-    compute_parts(plan, inquiry, arm, tmp_path / "chunks", settings=settings)
+    compute_parts(plan, request, arm, tmp_path / "chunks", settings=settings)
     assert _bytes(tmp_path / "chunks") == single
 
 
-def test_a_run_that_goes_on_computes_what_is_left(
+def test_resume_computes_the_remaining_parts(
     folder: Path, tmp_path: Path, single: dict[str, bytes]
 ) -> None:
-    """Parts that are missing, damaged or of another plan are computed, all others are left."""
+    """Missing, damaged and foreign parts are computed, all others are left."""
     out = tmp_path / "single"
-    other, inquiry, arm = plan_of(folder, 20)
-    compute_parts(other, inquiry, arm, tmp_path / "other")
-    plan, inquiry, arm = plan_of(folder)
+    other, request, arm = make_plan(folder, 20)
+    compute_parts(other, request, arm, tmp_path / "other")
+    plan, request, arm = make_plan(folder)
     kept = {name: (out / name).stat().st_mtime_ns for name in single}
     (out / "part-00001.npz").unlink()
     (out / "part-00003.npz").write_bytes(single["part-00003.npz"][:-100])
@@ -87,11 +87,11 @@ def test_a_run_that_goes_on_computes_what_is_left(
         *("of another plan", "done", "done"),
     ]
     assert remaining_by_shard(part_states(out, plan), 4) == {2: 2, 4: 1}
-    said: list[str] = []
-    settings = Settings(notify=lambda _, text: said.append(text))
-    done = compute_parts(plan, inquiry, arm, out, resume=True, settings=settings)
+    messages: list[str] = []
+    settings = Settings(notify=lambda _, text: messages.append(text))
+    done = compute_parts(plan, request, arm, out, resume=True, settings=settings)
     assert (done.written, done.skipped) == (3, 5)
-    assert any("part-00003.npz: damaged" in text for text in said)
+    assert any("part-00003.npz: damaged" in text for text in messages)
     assert _bytes(out) == single
     left = {name for name in kept if (out / name).stat().st_mtime_ns != kept[name]}
     assert left == {"part-00001.npz", "part-00003.npz", "part-00005.npz"}
@@ -102,19 +102,19 @@ def test_a_folder_that_is_finished_is_not_written_to(
 ) -> None:
     """Nothing is left to do, so that nothing is made there, not even for a moment."""
     out = tmp_path / "single"
-    plan, inquiry, arm = plan_of(folder)
+    plan, request, arm = make_plan(folder)
     # a file that is put in place of another, or removed again, changes the folder's time
     before = {path: path.stat().st_mtime_ns for path in (out, *out.iterdir())}
-    assert compute_parts(plan, inquiry, arm, out, resume=True).finished
+    assert compute_parts(plan, request, arm, out, resume=True).finished
     assert {path: path.stat().st_mtime_ns for path in (out, *out.iterdir())} == before
 
 
 def test_a_part_that_cannot_be_read_hides_no_other(
     folder: Path, tmp_path: Path, single: dict[str, bytes]
 ) -> None:
-    """It is damaged with the reason; a run that goes on names it and computes the others."""
+    """It is damaged with a reason; a resumed run names it and computes the others."""
     out = tmp_path / "single"
-    plan, inquiry, arm = plan_of(folder)
+    plan, request, arm = make_plan(folder)
     (out / "part-00001.npz").unlink()
     (out / "part-00003.npz").unlink()
     (out / "part-00003.npz").mkdir()
@@ -124,19 +124,19 @@ def test_a_part_that_cannot_be_read_hides_no_other(
     with pytest.raises(RobolinError, match=r"1 part is damaged: 'part-00003\.npz'"):
         merged_parts(out)
     with pytest.raises(RobolinError, match=r"part-00003\.npz"):
-        compute_parts(plan, inquiry, arm, out, resume=True)
+        compute_parts(plan, request, arm, out, resume=True)
     (out / "part-00003.npz").rmdir()
-    done = compute_parts(plan, inquiry, arm, out, resume=True)
+    done = compute_parts(plan, request, arm, out, resume=True)
     assert (done.written, done.skipped, _bytes(out)) == (1, 7, single)
 
 
 @pytest.mark.slow
 def test_numbers_that_were_changed_show_in_a_thorough_look(folder: Path, tmp_path: Path) -> None:
     """A CSV part that lost its last rows is damaged."""
-    _, inquiry, arm = plan_of(folder, None)
-    plan = planned_parts(inquiry, arm, all_of(folder), Division(None, "csv"))
+    _, request, arm = make_plan(folder, None)
+    plan = planned_parts(request, arm, all_recordings(folder), Division(None, "csv"))
     out = tmp_path / "out"
-    compute_parts(plan, inquiry, arm, out)
+    compute_parts(plan, request, arm, out)
     assert {*_states(out)} == {"done"}
     path = out / "run_1" / "a.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
@@ -146,66 +146,66 @@ def test_numbers_that_were_changed_show_in_a_thorough_look(folder: Path, tmp_pat
 def test_parts_add_up_to_the_result_without_them(folder: Path, tmp_path: Path) -> None:
     """A merged result has the bytes of the result of the same question without parts."""
     for part_rows in (40, None):
-        plan, inquiry, arm = plan_of(folder, part_rows)
+        plan, request, arm = make_plan(folder, part_rows)
         out = tmp_path / f"parts_{part_rows}"
-        compute_parts(plan, inquiry, arm, out)
+        compute_parts(plan, request, arm, out)
         FORMATS["npz"].write(merged_parts(out), tmp_path / f"{part_rows}.npz")
-    whole = answered_recordings(inquiry, arm, all_of(folder), QUIET)
-    FORMATS["npz"].write(whole, tmp_path / "whole.npz")
+    result = answered_recordings(request, arm, all_recordings(folder), QUIET)
+    FORMATS["npz"].write(result, tmp_path / "whole.npz")
     assert (tmp_path / "40.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     assert (tmp_path / "None.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     stored = read_result(tmp_path / "whole.npz")
     assert stored.meta["contract"]["sources"] == SIZES
-    # by their last names, but for the two that share it
-    told = {"run_1/a.csv", "run_2/a.csv", "b.csv", "c.npz", "two-link"}
-    assert set(stored.meta["inputs"]) == told
+    # inputs have base names, except two files with the same base name
+    inputs = {"run_1/a.csv", "run_2/a.csv", "b.csv", "c.npz", "two-link"}
+    assert set(stored.meta["inputs"]) == inputs
     counts = np.repeat(np.arange(len(SIZES)), list(SIZES.values()))
     np.testing.assert_array_equal(stored.arrays["source"], counts)
 
 
-def test_what_is_not_all_there_is_not_merged(folder: Path, tmp_path: Path) -> None:
-    """Parts that are missing or damaged are named instead of left out, with one hint for all."""
-    plan, inquiry, arm = plan_of(folder)
+def test_incomplete_parts_are_not_merged(folder: Path, tmp_path: Path) -> None:
+    """Missing and damaged parts are named, with one hint for all."""
+    plan, request, arm = make_plan(folder)
     out = tmp_path / "out"
-    compute_parts(plan, inquiry, arm, out, shard=Shard(1, 2))
+    compute_parts(plan, request, arm, out, shard=Shard(1, 2))
     (out / "part-00002.npz").write_bytes(b"PK")
-    with pytest.raises(RobolinError) as refused:
+    with pytest.raises(RobolinError) as caught:
         merged_parts(out)
-    told = str(refused.value)
-    assert "4 parts are missing: 'part-00001.npz', 'part-00003.npz'" in told
-    assert "1 part is damaged: 'part-00002.npz' (" in told
-    assert told.count("hint:") == 1
+    message = str(caught.value)
+    assert "4 parts are missing: 'part-00001.npz', 'part-00003.npz'" in message
+    assert "1 part is damaged: 'part-00002.npz' (" in message
+    assert message.count("hint:") == 1
     assert not (out / "_robolin.json").exists()
 
 
 @pytest.mark.slow
 def test_another_plan_is_refused(folder: Path, tmp_path: Path) -> None:
     """Parts of two plans are never in one folder."""
-    compute_parts(*plan_of(folder), tmp_path / "out")
+    compute_parts(*make_plan(folder), tmp_path / "out")
     before = _bytes(tmp_path / "out")
     with pytest.raises(RobolinError, match="another plan"):
-        compute_parts(*plan_of(folder, 30), tmp_path / "out")
+        compute_parts(*make_plan(folder, 30), tmp_path / "out")
     assert _bytes(tmp_path / "out") == before
 
 
 def test_a_recording_that_was_changed_is_named(folder: Path, tmp_path: Path) -> None:
-    """Of a recording that changes or vanishes no part is written, of all others they are."""
-    plan, inquiry, arm = plan_of(folder)
+    """No part is written of a changed or missing recording; all others are written."""
+    plan, request, arm = make_plan(folder)
     path = folder / "run_1" / "b.csv"
     path.write_text(path.read_text() + "0.5,0,0,0,0\n")
     (folder / "c.npz").unlink()
-    with pytest.raises(RobolinError) as refused:
-        compute_parts(plan, inquiry, arm, tmp_path / "out")
-    told = str(refused.value)
-    assert "run_1/b.csv: it was changed after the plan was made" in told
-    assert "c.npz: no such file" in told
+    with pytest.raises(RobolinError) as caught:
+        compute_parts(plan, request, arm, tmp_path / "out")
+    message = str(caught.value)
+    assert "run_1/b.csv: it was changed after the plan was made" in message
+    assert "c.npz: no such file" in message
     assert _states(tmp_path / "out").count("done") == 5
 
 
 def test_a_recording_that_changes_meanwhile_leaves_no_part(folder: Path, tmp_path: Path) -> None:
-    """What is read of a file while it is written is not kept."""
-    plan, inquiry, arm = plan_of(folder)
-    job = part_jobs(plan, inquiry, arm, tmp_path, QUIET)[0]
+    """Data read from a file while it is written is discarded."""
+    plan, request, arm = make_plan(folder)
+    job = part_jobs(plan, request, arm, tmp_path, QUIET)[0]
     text = Path(job.source.path).read_text()
 
     def change(_: str, __: str) -> None:
@@ -221,18 +221,18 @@ def test_a_recording_that_changes_meanwhile_leaves_no_part(folder: Path, tmp_pat
 @pytest.mark.slow
 def test_a_file_that_was_touched_is_the_same(folder: Path, tmp_path: Path) -> None:
     """Another time of writing alone changes nothing."""
-    plan, inquiry, arm = plan_of(folder)
+    plan, request, arm = make_plan(folder)
     for name in SIZES:
         os.utime(folder / name, (5, 5))
-    assert compute_parts(plan, inquiry, arm, tmp_path / "out").finished
+    assert compute_parts(plan, request, arm, tmp_path / "out").finished
 
 
-def test_jobs_of_others_are_refused_by_name(folder: Path, tmp_path: Path) -> None:
-    """Another version, another arm or none: each is told and leaves no file."""
+def test_jobs_of_another_version_or_arm_are_rejected(folder: Path, tmp_path: Path) -> None:
+    """Another version, another arm and a missing arm are reported, and leave no file."""
     from dataclasses import replace
 
-    plan, inquiry, arm = plan_of(folder)
-    job = part_jobs(plan, inquiry, arm, tmp_path, QUIET)[0]
+    plan, request, arm = make_plan(folder)
+    job = part_jobs(plan, request, arm, tmp_path, QUIET)[0]
     gone = replace(job.loads, path=str(tmp_path / "gone.urdf"))
     for wrong, words in (
         (replace(job, version="9.9"), "robolin 9.9 is asked for"),
@@ -252,7 +252,7 @@ def test_what_others_left_is_removed(folder: Path, tmp_path: Path) -> None:
     out.mkdir()
     name = new_name().replace(f"-{os.getpid()}-", "-4194304-")
     (out / name).write_bytes(b"half")
-    compute_parts(*plan_of(folder), out)
+    compute_parts(*make_plan(folder), out)
     assert not list(out.glob(".robolin-*"))
 
 
@@ -262,7 +262,7 @@ def test_a_part_that_leads_to_a_recording_is_refused(folder: Path, tmp_path: Pat
     out.mkdir()
     (out / "part-00002.npz").symlink_to(folder / "c.npz")
     with pytest.raises(RobolinError, match="same file"):
-        compute_parts(*plan_of(folder), out)
+        compute_parts(*make_plan(folder), out)
 
 
 INPUTS = {
@@ -303,7 +303,7 @@ def test_a_part_that_leads_to_another_input_is_refused(
     ],
 )
 def test_what_is_no_shard_is_refused(text: str, words: str) -> None:
-    """A shard is one of so many."""
+    """A shard is NUMBER/COUNT."""
     with pytest.raises(RobolinError, match=words) as refused:
         shard(text)
     assert refused.value.where == f"--shard={text}"

@@ -1,4 +1,4 @@
-"""What a joined result reports of its recordings: common lines once, others by recording."""
+"""The contract of a joined result: common lines once, others by recording."""
 
 from __future__ import annotations
 

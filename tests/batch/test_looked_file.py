@@ -1,4 +1,4 @@
-"""Whoever is killed goes on where it was: recordings looked at and parts made are kept."""
+"""A killed run resumes where it stopped: surveys of recordings and parts are kept."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts, computed_in_this_process
 from robolin.batch.parts_folder import begin
 from robolin.batch.plan_file import SURVEY_CACHE, planned_in
-from tests.batch.some_recordings import SIZES, all_of, plan_of, question, write_recordings
+from tests.batch.some_recordings import (
+    SIZES,
+    all_recordings,
+    make_plan,
+    make_request,
+    write_recordings,
+)
 
 FORTY = Division(40, "npz")
 
 
 class Killed(BaseException):
-    """The process ends here, as by a signal that nobody catches."""
+    """Simulate a process that ends by a signal."""
 
 
 @pytest.fixture
@@ -29,16 +35,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The recordings that are looked through; every second look is the last of its process."""
+def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The surveyed recordings; every second survey is the last of its process."""
     names: list[str] = []
     survey = batch_plan.surveyed_recording
 
-    def killed_after_one(recording: Any, *how: Any) -> Any:
+    def killed_after_one(recording: Any, *args: Any) -> Any:
         names.append(recording.name)
         if len(names) % 2 == 0:
             raise Killed
-        return survey(recording, *how)
+        return survey(recording, *args)
 
     monkeypatch.setattr(batch_plan, "surveyed_recording", killed_after_one)
     monkeypatch.setattr(plan_file, "_FEW", 0)
@@ -46,47 +52,47 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_plan_is_made_by_processes_that_look_at_one_recording_each(
-    folder: Path, tmp_path: Path, looks: list[str]
+    folder: Path, tmp_path: Path, surveyed: list[str]
 ) -> None:
     """If there is time for one recording, there is a plan in the end, and it is the same."""
-    found, out = all_of(folder), tmp_path / "out"
-    inquiry, arm = question(found)
+    found, out = all_recordings(folder), tmp_path / "out"
+    request, arm = make_request(found)
     for _ in range(len(SIZES) - 1):
         with pytest.raises(Killed):
-            planned_in(out, inquiry, arm, found, FORTY)
+            planned_in(out, request, arm, found, FORTY)
         with open(out / SURVEY_CACHE, "ab") as stream:
             # what it was killed over
             stream.write(b'0badc0de {"question": "')
-    plan = planned_in(out, inquiry, arm, found, FORTY)
+    plan = planned_in(out, request, arm, found, FORTY)
     names = list(SIZES)
-    assert looks == [names[0], names[1], names[1], names[2], names[2], names[3], names[3]]
+    assert surveyed == [names[0], names[1], names[1], names[2], names[2], names[3], names[3]]
     begin(out, plan, [])
     assert [path.name for path in out.iterdir()] == ["_plan.json"]
 
 
-def test_what_was_looked_for_otherwise_is_looked_for_again(
-    folder: Path, tmp_path: Path, looks: list[str]
+def test_surveys_of_another_question_are_repeated(
+    folder: Path, tmp_path: Path, surveyed: list[str]
 ) -> None:
-    """Another question, other parts or a recording that was changed: nothing kept is of use."""
-    found, out = all_of(folder), tmp_path / "out"
-    inquiry, arm = question(found)
+    """Another question, other parts or a changed recording invalidate kept surveys."""
+    found, out = all_recordings(folder), tmp_path / "out"
+    request, arm = make_request(found)
     with pytest.raises(Killed):
-        planned_in(out, inquiry, arm, found, FORTY)
-    other, _ = question(found, gravity="0,0,-1")
-    for asked, division in ((inquiry, Division(30, "npz")), (other, FORTY)):
+        planned_in(out, request, arm, found, FORTY)
+    other, _ = make_request(found, gravity="0,0,-1")
+    for each, division in ((request, Division(30, "npz")), (other, FORTY)):
         with pytest.raises(Killed):
-            planned_in(out, asked, arm, found, division)
+            planned_in(out, each, arm, found, division)
     path = folder / next(iter(SIZES))
     path.write_text(path.read_text() + "0.9,0,0,0,0\n")
     with pytest.raises(Killed):
-        planned_in(out, inquiry, arm, found, FORTY)
-    assert looks == [*SIZES][:2] * 4
+        planned_in(out, request, arm, found, FORTY)
+    assert surveyed == [*SIZES][:2] * 4
 
 
 def test_small_recordings_leave_nothing_in_the_folder(folder: Path, tmp_path: Path) -> None:
-    """What is looked through in no time is not kept."""
-    found = all_of(folder)
-    planned_in(tmp_path / "out", *question(found), found, FORTY)
+    """Quick surveys are not kept."""
+    found = all_recordings(folder)
+    planned_in(tmp_path / "out", *make_request(found), found, FORTY)
     assert not (tmp_path / "out").exists()
 
 
@@ -94,7 +100,7 @@ def test_parts_are_made_by_processes_that_make_one_each(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If there is time for one part, all are made in the end: none is checked before the last."""
-    plan, inquiry, arm = plan_of(folder)
+    plan, request, arm = make_plan(folder)
     out = tmp_path / "out"
 
     def killed_after_one(jobs: list[Any]) -> Any:
@@ -106,6 +112,6 @@ def test_parts_are_made_by_processes_that_make_one_each(
         patched.setattr("robolin.batch.compute.part_state", None)
         for _ in plan.parts[1:]:
             with pytest.raises(Killed):
-                compute_parts(plan, inquiry, arm, out, resume=True, work=killed_after_one)
-    done = compute_parts(plan, inquiry, arm, out, resume=True, work=killed_after_one)
+                compute_parts(plan, request, arm, out, resume=True, work=killed_after_one)
+    done = compute_parts(plan, request, arm, out, resume=True, work=killed_after_one)
     assert (done.written, done.skipped, done.finished) == (1, len(plan.parts) - 1, True)

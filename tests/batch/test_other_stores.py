@@ -1,4 +1,4 @@
-"""Stores beside S3: Google's, played by a server that speaks as both do, Azure's and the hub's."""
+"""Other stores than S3: Google's, simulated by a server with both APIs, Azure's and the hub's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.cli.command import robolin
 pytest.importorskip("obstore")
 ASKED = ["inverse", "two-link"]
 
-# the account that every Azurite has
+# the default account of Azurite
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
@@ -70,16 +70,16 @@ def google(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A container of Azure's, played by Azurite."""
+    """A container of Azure, simulated by Azurite."""
     program = shutil.which("azurite-blob")
     if program is None:
         pytest.skip("azurite-blob is not installed (npm install -g azurite)")
-    how = ["--silent", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
-    words = [program, *how, "--blobPort", "0"]
+    options = ["--silent", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
+    words = [program, *options, "--blobPort", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdout is not None
-        told = next(line for line in process.stdout if "http://" in line)
-        url = re.findall(r"http://[0-9.:]+", told)[0]
+        line = next(line for line in process.stdout if "http://" in line)
+        url = re.findall(r"http://[0-9.:]+", line)[0]
         for name, text in {
             "AZURE_STORAGE_USE_EMULATOR": "true",
             "AZURITE_BLOB_STORAGE_URL": url,
@@ -93,11 +93,11 @@ def azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def _make_container(url: str, name: str) -> None:
-    """A new container, asked for with the key as Azure wants it."""
+    """Create a container with a request signed as Azure requires."""
     headers = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-08-06"}
-    told = "".join(f"{key}:{text}\n" for key, text in headers.items())
-    asked = "PUT" + 12 * "\n" + f"{told}/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
-    digest = hmac.new(base64.b64decode(KEY), asked.encode(), hashlib.sha256).digest()
+    header_lines = "".join(f"{key}:{text}\n" for key, text in headers.items())
+    text = "PUT" + 12 * "\n" + f"{header_lines}/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
+    digest = hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()
     headers["Authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
     place = f"{url}/{ACCOUNT}/{name}?restype=container"
     request = urllib.request.Request(place, method="PUT", headers=headers)
@@ -109,7 +109,7 @@ def _make_container(url: str, name: str) -> None:
 def test_parts_in_other_stores(
     logs: Path, tmp_path: Path, store: str, request: pytest.FixtureRequest
 ) -> None:
-    """Parts in a bucket add up to the result without them; what is cut off or replaced is told."""
+    """Merged parts in a bucket equal the result without parts; damaged parts are reported."""
     bucket = request.getfixturevalue(store)
     for path in logs.rglob("*.*"):
         objects.put(f"{bucket}/{path.relative_to(logs).as_posix()}", path)

@@ -25,12 +25,12 @@ from robolin.errors import RobolinError
 from robolin.io.provenance_writer import with_checksum
 from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import open_trajectory
-from tests.batch.some_recordings import all_of, plan_of, question, write_recordings
+from tests.batch.some_recordings import all_recordings, make_plan, make_request, write_recordings
 from tests.cli.command import robolin
 from tests.io.file_damage import mutated
 
 FORTY = Division(40, "npz")
-# values that a hand or a program may put in place of another
+# values to substitute for others
 OTHERS: tuple[Any, ...] = (None, True, -1, 0, 1.5, 10**30, "", "\udcff", "../x.npz", [], {}, [[]])
 
 
@@ -39,8 +39,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings in `logs` and the parts of a plan about them in `out`."""
     place = tmp_path_factory.mktemp("plan")
     write_recordings(place / "logs")
-    plan, inquiry, arm = plan_of(place / "logs")
-    compute_parts(plan, inquiry, arm, place / "out")
+    plan, request, arm = make_plan(place / "logs")
+    compute_parts(plan, request, arm, place / "out")
     return place
 
 
@@ -80,7 +80,7 @@ def written(path: Path, document: Any) -> None:
 
 @pytest.mark.slow
 def test_every_edit_of_a_plan_is_noticed(out: Path) -> None:
-    """Whatever single value is edited, status, merge and --resume reject the plan."""
+    """For every single edited value, status, merge and --resume reject the plan."""
     document = json.loads((out / PLAN).read_text())
     for place in leaves(document):
         for value in OTHERS:
@@ -170,16 +170,16 @@ def test_a_damaged_survey_is_ignored(
 ) -> None:
     """Edited, cut or re-sealed lines of a survey change no plan, and are no bug."""
     monkeypatch.setattr(plan_file, "_FEW", 0)
-    found = all_of(made / "logs")
-    inquiry, arm = question(found)
-    plan = planned_in(tmp_path, inquiry, arm, found, FORTY)
+    found = all_recordings(made / "logs")
+    request, arm = make_request(found)
+    plan = planned_in(tmp_path, request, arm, found, FORTY)
     path = tmp_path / SURVEY_CACHE
     data, rng = path.read_bytes(), random.Random(14)
     lines = [json.loads(line) for line in data.splitlines() if line]
     assert len(lines) == len(found)
 
     def plan_again() -> Any:
-        return planned_in(tmp_path, inquiry, arm, found, FORTY)
+        return planned_in(tmp_path, request, arm, found, FORTY)
 
     for _ in range(40):
         path.write_bytes(mutated(data, data[::-1], rng))
@@ -199,7 +199,7 @@ def test_a_damaged_survey_is_ignored(
 def test_a_recording_changed_with_its_time_kept_is_noticed(tmp_path: Path, name: str) -> None:
     """A recording of the same size and time, but with other numbers, is another recording."""
     write_recordings(tmp_path / "logs")
-    plan, inquiry, arm = plan_of(tmp_path / "logs")
+    plan, request, arm = make_plan(tmp_path / "logs")
     path = tmp_path / "logs" / name
     before = path.stat()
     if path.suffix == ".csv":
@@ -214,27 +214,27 @@ def test_a_recording_changed_with_its_time_kept_is_noticed(tmp_path: Path, name:
     after = path.stat()
     assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     with pytest.raises(RobolinError, match="it was changed after the plan was made"):
-        compute_parts(plan, inquiry, arm, tmp_path / "out")
-    again = planned_in(tmp_path / "other", inquiry, arm, all_of(tmp_path / "logs"), FORTY)
+        compute_parts(plan, request, arm, tmp_path / "out")
+    again = planned_in(tmp_path / "other", request, arm, all_recordings(tmp_path / "logs"), FORTY)
     assert again.id != plan.id
 
 
 def test_a_copy_with_the_same_bytes_is_the_same_recording(tmp_path: Path) -> None:
     """A file that was replaced by a copy of itself has other stamps, and its parts are made."""
     write_recordings(tmp_path / "logs")
-    plan, inquiry, arm = plan_of(tmp_path / "logs")
+    plan, request, arm = make_plan(tmp_path / "logs")
     for path in (tmp_path / "logs").rglob("*.*"):
         data = path.read_bytes()
         path.unlink()
         path.write_bytes(data)
-    done = compute_parts(plan, inquiry, arm, tmp_path / "out")
+    done = compute_parts(plan, request, arm, tmp_path / "out")
     assert done.written == len(plan.parts)
 
 
 def test_a_mark_within_a_line_is_rejected(tmp_path: Path) -> None:
     """Rows are read from a mark only if a line begins there."""
     write_recordings(tmp_path / "logs")
-    plan, inquiry, arm = plan_of(tmp_path / "logs")
+    plan, request, arm = make_plan(tmp_path / "logs")
     first = plan.sources[0]
     for number, moved in ((1, -1), (1, 1), (2, -7), (2, 7)):
         marks = list(first.marks)
@@ -242,7 +242,7 @@ def test_a_mark_within_a_line_is_rejected(tmp_path: Path) -> None:
         source = replace(first, marks=tuple(marks))
         wrong = replace(plan, sources=(source, *plan.sources[1:]))
         with pytest.raises(RobolinError, match="does not begin at byte"):
-            compute_parts(wrong, inquiry, arm, tmp_path / f"out{number}{moved}")
+            compute_parts(wrong, request, arm, tmp_path / f"out{number}{moved}")
     # the last mark a line too early: a row is missing
     data = (tmp_path / "logs/run_1/a.csv").read_bytes()
     before = data.rfind(b"\n", 0, first.marks[2].byte - 1) + 1
@@ -250,7 +250,7 @@ def test_a_mark_within_a_line_is_rejected(tmp_path: Path) -> None:
     source = replace(first, marks=(*first.marks[:2], last, *first.marks[3:]))
     with pytest.raises(RobolinError, match="does not end where it did"):
         compute_parts(
-            replace(plan, sources=(source, *plan.sources[1:])), inquiry, arm, tmp_path / "short"
+            replace(plan, sources=(source, *plan.sources[1:])), request, arm, tmp_path / "short"
         )
 
 

@@ -1,4 +1,4 @@
-"""Which recordings patterns and folders stand for."""
+"""Recordings that patterns and folders select."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robolin.batch.compute import compute_parts
 from robolin.batch.parts_folder import recordings_for
 from robolin.batch.recordings import names_several, recordings, require_outside
 from robolin.errors import FileError, UsageError
-from tests.batch.some_recordings import SIZES, all_of, plan_of, write_recordings
+from tests.batch.some_recordings import SIZES, all_recordings, make_plan, write_recordings
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_names_are_paths_below_what_all_share(folder: Path) -> None:
-    """Recordings of the same last name in different folders are told apart."""
-    assert [each.name for each in all_of(folder)] == list(SIZES)
+def test_names_are_relative_to_the_common_folder(folder: Path) -> None:
+    """Recordings with the same base name in different folders have different names."""
+    assert [each.name for each in all_recordings(folder)] == list(SIZES)
 
 
 def test_patterns_and_folders_come_in_the_order_of_names(folder: Path) -> None:
@@ -58,8 +58,8 @@ def test_parts_are_called_as_files_in_their_recording(folder: Path) -> None:
     ]
 
 
-def test_nothing_found_is_told(folder: Path) -> None:
-    """A pattern without a file is an error that repeats it."""
+def test_a_pattern_without_files_is_an_error(folder: Path) -> None:
+    """The error repeats the pattern."""
     with pytest.raises(FileError, match="nothing"):
         recordings([str(folder / "nothing*.csv")])
     (folder / "empty").mkdir()
@@ -67,8 +67,8 @@ def test_nothing_found_is_told(folder: Path) -> None:
         recordings([str(folder / "empty")])
 
 
-def test_standard_input_goes_alone(folder: Path) -> None:
-    """What can be read once only is not one of many."""
+def test_standard_input_is_the_only_recording(folder: Path) -> None:
+    """Standard input can be read only once and cannot be combined with files."""
     with pytest.raises(UsageError, match="other recordings"):
         recordings(["-", str(folder / "c.npz")])
 
@@ -76,20 +76,20 @@ def test_standard_input_goes_alone(folder: Path) -> None:
 def test_results_among_recordings_are_refused(folder: Path) -> None:
     """A folder of results that the next run would read is refused."""
     with pytest.raises(UsageError, match="run_1"):
-        require_outside(str(folder / "run_1"), all_of(folder))
-    require_outside(str(folder / "run"), all_of(folder))
+        require_outside(str(folder / "run_1"), all_recordings(folder))
+    require_outside(str(folder / "run"), all_recordings(folder))
 
 
 def test_parts_are_not_found_as_recordings(folder: Path) -> None:
-    """Where a pattern finds the parts of the plan that results go to, these are left out."""
-    plan, inquiry, arm = plan_of(folder)
+    """If a pattern matches the parts of the output folder, these are ignored."""
+    plan, request, arm = make_plan(folder)
     out, pattern = folder / "run_2" / "out", [str(folder / "**" / "*")]
     before = recordings_for(out, pattern)
-    compute_parts(plan, inquiry, arm, out)
+    compute_parts(plan, request, arm, out)
     assert recordings_for(out, pattern) == before
     (folder / "link").symlink_to(folder / "run_2")
     assert [each.name for each in recordings_for(out, [str(folder / "link" / "*")])] == ["a.csv"]
-    # what is no part, or is named itself, is still there to be refused
+    # files that are not parts, or are named explicitly, are still found
     (out / "more.csv").write_text("x")
     for text in (pattern[0], str(out / "part-00000.npz")):
         with pytest.raises(UsageError, match="lies in the folder that results go to"):

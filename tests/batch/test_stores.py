@@ -1,4 +1,4 @@
-"""Recordings and parts in an object store, which a server on this machine plays."""
+"""Recordings and parts in an object store, simulated by a local server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.batch.some_recordings import SIZES, write_recordings
 from tests.cli.command import robolin
 
 pytest.importorskip("obstore")
-ASKED, OUT = ["inverse", "two-link"], "s3://logs/out"
+COMMAND, OUT = ["inverse", "two-link"], "s3://logs/out"
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,8 @@ def _parts() -> dict[str, bytes]:
 
 
 def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
-    """Shards fill a bucket, status tells what is left, and merge gives the result without parts."""
-    ask = [*ASKED, "--trajectory", "s3://logs/run_*/*", "--trajectory", "s3://logs/c.npz"]
+    """Shards fill a bucket, status lists missing parts, and merge gives the same result."""
+    ask = [*COMMAND, "--trajectory", "s3://logs/run_*/*", "--trajectory", "s3://logs/c.npz"]
     into = ["-o", OUT, "--part-rows", "100", "--resume"]
     for number, code in ((2, 1), (1, 0)):
         done = robolin(*ask, *into, "--shard", f"{number}/2")
@@ -91,14 +91,14 @@ def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
     merged, local = (read_result(tmp_path / f"{name}.npz") for name in ("merged", "here"))
     for name, values in local.arrays.items():
         np.testing.assert_array_equal(merged.arrays[name], values)
-    # of what was put as a whole the store has one digest, not that of pieces
+    # an object stored in one request has one hash, not that of pieces
     assert all("-" not in objects.require_exists(url).etag for url in _parts())
     assert not list(Path(tempfile.gettempdir()).glob(".robolin-*.part/part-*"))
 
 
-def test_parts_that_are_not_sound_are_told(logs: Path) -> None:
-    """A part that is cut off or of another plan is computed again; the bytes are as they were."""
-    ask = [*ASKED, "--trajectory", "s3://logs/run_1/", "-o", OUT, "--part-rows"]
+def test_damaged_parts_are_computed_again(logs: Path) -> None:
+    """A truncated part and one of another plan are computed again with the same bytes."""
+    ask = [*COMMAND, "--trajectory", "s3://logs/run_1/", "-o", OUT, "--part-rows"]
     assert robolin(*ask, "50").code == 0
     right = _parts()
     first, second, third = right
@@ -114,9 +114,9 @@ def test_parts_that_are_not_sound_are_told(logs: Path) -> None:
 
 
 def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:
-    """Of two versions of an object no part is made, and none is read half by half."""
+    """No part mixes two versions of an object."""
     url = "s3://logs/run_1/b.csv"
-    ask = [*ASKED, "--trajectory", "s3://logs/run_1/*", "-o", f"{OUT}/"]
+    ask = [*COMMAND, "--trajectory", "s3://logs/run_1/*", "-o", f"{OUT}/"]
     assert robolin(*ask).code == 0
     version = objects.require_exists(url)
     objects.put(url, logs / "run_1" / "a.csv")
@@ -127,8 +127,8 @@ def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:
         objects.require_same_version(url, version)
 
 
-def test_what_a_store_cannot_do_is_told(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missing objects, buckets and credentials, and stores that do not answer, have a hint each."""
+def test_errors_of_a_store_are_reported(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing objects, buckets and credentials, and timeouts, have a hint each."""
     for words, message in (
         (["--trajectory", "s3://logs/none.csv"], "no such object"),
         (["--trajectory", "s3://none/*.csv"], "no such bucket"),
@@ -140,7 +140,7 @@ def test_what_a_store_cannot_do_is_told(logs: Path, monkeypatch: pytest.MonkeyPa
         (["--trajectory", "s3://logs/run_1/", "-o", "s3://logs/run_1/"], "results go to"),
         (["--trajectory", "s3://logs/c.npz", "-o", "hf://datasets/a/b/"], "only read"),
     ):
-        refused = robolin(*ASKED, *words)
+        refused = robolin(*COMMAND, *words)
         assert refused.code in (2, 4), refused.err
         assert message in refused.err
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -148,8 +148,8 @@ def test_what_a_store_cannot_do_is_told(logs: Path, monkeypatch: pytest.MonkeyPa
     assert "does not answer" in refused.err
 
 
-def test_words_of_stores_are_understood() -> None:
-    """What libraries say at length comes to what is wrong and what helps."""
+def test_messages_of_stores_are_shortened() -> None:
+    """Long messages of libraries become a short error with a hint."""
     for text, words in (
         ("PUT http://169.254.169.254/latest/api/token timed out", "no credentials"),
         ("403 Forbidden: <Code>InvalidAccessKeyId</Code>", "credentials are wrong"),
@@ -176,10 +176,10 @@ def test_patterns_mean_what_they_mean_on_a_disk(logs: Path) -> None:
     assert len({each.name for each in both}) == 2
 
 
-def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever names a store without the extra is told which one."""
+def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra for stores, the error names it."""
     monkeypatch.setitem(sys.modules, "obstore", None)
-    refused = robolin(*ASKED, "--trajectory", "s3://logs/a.csv")
+    refused = robolin(*COMMAND, "--trajectory", "s3://logs/a.csv")
     assert refused.code == 2
     assert "robolin[stores]" in refused.err
 
@@ -188,6 +188,6 @@ def test_sizes_are_those_of_the_recordings(logs: Path) -> None:
     """Rows of an object are those of the file that was put."""
     shutil.rmtree(logs)
     for name in ("run_1/b.csv", "run_2/a.parquet", "c.npz"):
-        answered = robolin(*ASKED, "--trajectory", f"s3://logs/{name}")
+        answered = robolin(*COMMAND, "--trajectory", f"s3://logs/{name}")
         rows = SIZES.get(name) or SIZES["run_2/a.csv"]
         assert len(answered.rows) == rows + 1

@@ -1,4 +1,4 @@
-"""Workers, clients and schedulers killed at random moments; what is left must always add up.
+"""Kill workers, clients and schedulers at random times; the remaining parts must be complete.
 
 After every round the parts have the bytes of a run by one process, nothing half-written is left,
 and only missing parts were computed.
@@ -37,8 +37,8 @@ def write_recordings(folder: Path) -> None:
 def command(folder: Path, out: str, *more: str) -> list[str]:
     """The command whose process is killed."""
     words = ["mass-matrix", "panda", "--trajectory", str(folder / "*.csv"), "-o", str(folder / out)]
-    how = ["--part-rows", str(PART_ROWS), "--resume", "--jobs", "1"]
-    return [sys.executable, "-c", START, *words, *how, *more]
+    options = ["--part-rows", str(PART_ROWS), "--resume", "--jobs", "1"]
+    return [sys.executable, "-c", START, *words, *options, *more]
 
 
 def killed_while_running(words: list[str], longest: float) -> bool:
@@ -65,10 +65,10 @@ def found(folder: Path) -> dict[str, bytes]:
 
 
 class Campaign:
-    """Rounds of killing in a folder, each ended by one run that has to put all right.
+    """Rounds of killing in a folder; a final run of each must complete all parts.
 
-    usual:  seconds that a command takes if nobody kills it
-    report: is told how many of a kind have been killed so far, after every round that was right
+    usual:  seconds that a command takes if it is not killed
+    report: receives the kind and the number killed so far, after every successful round
     """
 
     def __init__(self, folder: Path, report: Callable[[str, int], None]) -> None:
@@ -84,12 +84,12 @@ class Campaign:
         self.rounds = 0
 
     def require_right(self, out: str) -> None:
-        """What is there now is what one process has made, and nothing besides."""
+        """The folder has exactly the files of one process."""
         assert found(self.folder / out) == self.single
         self.rounds += 1
 
     def require_only_missing(self, out: str, run: Callable[[], None]) -> None:
-        """A last run leaves parts that are done as they are."""
+        """A last run does not change complete parts."""
         place = self.folder / out
         before = {path: path.stat().st_mtime_ns for path in place.glob("part-*.parquet")}
         run()
@@ -104,14 +104,14 @@ class Campaign:
             while done < kills and len(list((self.folder / out).glob("part-*"))) < PARTS - 4:
                 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
                 words = command(self.folder, out, "--shard", f"{random.randint(1, 3)}/3")
-                with subprocess.Popen(words, env=environment(), **quiet) as beside:
+                with subprocess.Popen(words, env=environment(), **quiet) as other:
                     done += killed_while_running(command(self.folder, out), self.usual)
-                    beside.send_signal(signal.SIGKILL)
+                    other.send_signal(signal.SIGKILL)
             self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
             self.report("shards", done)
 
     def kill_workers(self, kills: int, done: int) -> None:
-        """Kill workers under a client that goes on."""
+        """Kill workers while their client continues."""
         import distributed
 
         with distributed.LocalCluster(
@@ -132,7 +132,7 @@ class Campaign:
                 self.report("workers", done)
 
     def kill_clients(self, kills: int, done: int) -> None:
-        """Kill clients of workers that go on."""
+        """Kill clients while their workers continue."""
         import distributed
 
         with distributed.LocalCluster(
@@ -148,17 +148,17 @@ class Campaign:
                 self.report("clients", done)
 
     def kill_schedulers(self, kills: int, done: int) -> None:
-        """Kill schedulers; clients are told, and other workers complete what is missing."""
+        """Kill schedulers; clients report it, and other workers complete the missing parts."""
         for number in range(done, kills):
             out = f"schedulers_{number}"
-            code, told = self._scheduler_killed(out, 18786 + number)
-            assert code != 70, told
+            code, messages = self._scheduler_killed(out, 18786 + number)
+            assert code != 70, messages
             self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
-            print(f"exit {code}, told: {told[-160:]!r}", flush=True)
+            print(f"exit {code}, messages: {messages[-160:]!r}", flush=True)
             self.report("schedulers", number + 1)
 
     def _scheduler_killed(self, out: str, port: int) -> tuple[int, str]:
-        """How a client ends whose scheduler is killed after the first part, and what it says."""
+        """Exit code and messages of a client whose scheduler is killed after the first part."""
         where = f"tcp://127.0.0.1:{port}"
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
@@ -179,11 +179,11 @@ class Campaign:
             sleep(0.1)
         sleep(random.uniform(0, 1))
         scheduler.kill()
-        told = client.communicate()[1]
+        messages = client.communicate()[1]
         for process in (scheduler, *workers):
             process.kill()
             process.wait()
-        return client.returncode, told
+        return client.returncode, messages
 
 
 def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:

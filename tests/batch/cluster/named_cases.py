@@ -1,7 +1,7 @@
-"""What goes wrong on one machine of several, in real processes: told by name, the rest is right.
+"""Failures on one machine of several, in real processes: named, with the other parts correct.
 
-Machines are processes in mount namespaces of their own, which takes the rights of root; without
-them the cases that need one are left out, and said to be.
+Machines are processes in mount namespaces of their own, which requires root; without root the
+cases that need one are skipped and reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.cli.command import ROOT, START, environment
 
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 _OTHER_VERSION = "import robolin.version; robolin.version.__version__ = '0.0.1'"
-# rows of a part that takes long enough to be caught at it
+# rows of a part that takes long enough to be interrupted
 _LONG = 100_000
 
 
@@ -40,17 +40,17 @@ class NamedCases:
         self._scheduler = folder / "scheduler.json"
 
     def run(self) -> list[str]:
-        """Every case, and what it has said."""
+        """Every case and its messages."""
         dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
-        how = ["--port", "0", "--no-dashboard", "--scheduler-file", str(self._scheduler)]
-        with _running([*dask, *how]):
+        options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(self._scheduler)]
+        with _running([*dask, *options]):
             _wait(self._scheduler.exists)
             cases = [self.full_disk, self.another_version, self.no_arm, self.changed_recording]
             lines = [f"{case.__name__}: {case()}" for case in cases]
             return [*lines, *(f"{each.__name__}: {each()}" for each in (self.vanished, self.unfit))]
 
     def full_disk(self) -> str:
-        """A worker whose disk is full is told; where there is another one, that makes its parts."""
+        """A full disk of a worker is reported; another worker makes its parts."""
         out = self.folder / "full"
         out.mkdir()
         if not _can_mount():
@@ -64,10 +64,10 @@ class NamedCases:
             done = self._robolin(*self._ask("full"), *self._cluster(2))
         _require(done, 0, "could not make it: could not write: No space left on device")
         assert found(out) == self._single
-        return f"{_said(alone, 'No space')}; beside another: {_said(done, 'No space')}"
+        return f"{_summary(alone, 'No space')}; with another worker: {_summary(done, 'No space')}"
 
     def another_version(self) -> str:
-        """A worker with another robolin is refused before the first part."""
+        """A worker with another version of robolin is rejected before the first part."""
         shim = self.folder / "shim"
         shim.mkdir()
         (shim / "sitecustomize.py").write_text(_OTHER_VERSION)
@@ -75,10 +75,10 @@ class NamedCases:
             done = self._robolin(*self._ask("version"), *self._cluster(2))
         _require(done, 3, "it has robolin 0.0.1, here is")
         assert not list((self.folder / "version").glob("part-*"))
-        return _said(done, "0.0.1")
+        return _summary(done, "0.0.1")
 
     def no_arm(self) -> str:
-        """A worker without the arm's file is refused before the first part."""
+        """A worker without the arm's file is rejected before the first part."""
         if not _can_mount():
             return "left out, as it takes the rights of root"
         hide = f"mount -t tmpfs none {self.folder / 'arm'} && exec $0 $@"
@@ -86,10 +86,10 @@ class NamedCases:
             done = self._robolin(*self._ask("arm-less"), *self._cluster(2))
         _require(done, 3, "is not there, or another one")
         assert not list((self.folder / "arm-less").glob("part-*"))
-        return _said(done, "not there")
+        return _summary(done, "not there")
 
     def changed_recording(self) -> str:
-        """Of a recording that is changed while a worker reads it no part is left."""
+        """No part is left of a recording that changes while a worker reads it."""
         path, out = self.folder / "long.csv", self.folder / "changed"
         head, *rows = (self.folder / "a.csv").read_text().splitlines()
         path.write_text("\n".join([head, *(rows * (2 * _LONG // len(rows))), ""]))
@@ -104,10 +104,10 @@ class NamedCases:
         _require(done, 3, f"{path} on worker")
         assert "it was changed after the plan was made" in done.stderr
         assert [path.name for path in out.glob("*part*")] == ["part-00002.parquet"]
-        return _said(done, "changed")
+        return _summary(done, "changed")
 
     def vanished(self) -> str:
-        """Parts of a recording that is removed meanwhile are told, and all others are made."""
+        """Parts of a recording that is removed meanwhile are reported; all others are made."""
         shutil.copy(self.folder / "d.csv", self.folder / "gone.csv")
         names = [*self._names[:3], str(self.folder / "gone.csv")]
         out = self.folder / "vanished"
@@ -123,34 +123,34 @@ class NamedCases:
         there = found(out)
         assert len(there) >= 48
         assert there.items() <= single.items()
-        return _said(done, "no such file")
+        return _summary(done, "no such file")
 
     def unfit(self) -> str:
-        """A part that is cut off and one of another plan are told, and computed again."""
+        """A truncated part and one of another plan are reported and computed again."""
         out = self.folder / "unfit"
         shutil.copytree(self.folder / "single", out)
         done = self._robolin(*self._ask("other", self._names, 2 * PART_ROWS))
         assert done.returncode == 0, done.stderr
         shutil.copy(self.folder / "other" / "part-00009.parquet", out)
         (out / "part-00005.parquet").write_bytes(self._single["part-00005.parquet"][:-100])
-        told = self._robolin("status", str(out))
-        assert told.returncode == 1
-        assert "1 damaged, 1 of another plan" in told.stdout
+        status = self._robolin("status", str(out))
+        assert status.returncode == 1
+        assert "1 damaged, 1 of another plan" in status.stdout
         with self._worker():
             done = self._robolin(*self._ask("unfit"), *self._cluster(1))
         _require(done, 0, "part-00005.parquet: damaged, computed again")
         assert "part-00009.parquet: of another plan, computed again" in done.stderr
         assert found(out) == self._single
-        return _said(done, "computed again")
+        return _summary(done, "computed again")
 
     def _ask(self, out: str, names: Sequence[str] = (), rows: int = PART_ROWS) -> list[str]:
         files = [word for name in names or self._names for word in ("--trajectory", name)]
         words = ["mass-matrix", str(self.folder / "arm" / "panda.urdf"), *files]
-        how = ["--part-rows", str(rows), "--resume", "--jobs", "1"]
-        return [*words, "-o", str(self.folder / out), *how]
+        options = ["--part-rows", str(rows), "--resume", "--jobs", "1"]
+        return [*words, "-o", str(self.folder / out), *options]
 
     def _cluster(self, workers: int) -> list[str]:
-        """The flag that names the scheduler, once so many workers have come to it."""
+        """The flag that names the scheduler, once this number of workers has connected."""
         from distributed import Client
 
         with Client(scheduler_file=str(self._scheduler)) as client:
@@ -162,12 +162,12 @@ class NamedCases:
     def _worker(
         self, before: Sequence[str] = (), path: str = ""
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """A worker, behind the words of another command, with modules of its own."""
+        """A worker started by another command, with modules of its own."""
         dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny"]
-        how = ["--nthreads", "1", "--no-dashboard", "--scheduler-file", str(self._scheduler)]
+        options = ["--nthreads", "1", "--no-dashboard", "--scheduler-file", str(self._scheduler)]
         env = environment()
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [path, env["PYTHONPATH"]]))
-        with _running([*before, *dask, *how], env) as process:
+        with _running([*before, *dask, *options], env) as process:
             yield process
 
     @contextmanager
@@ -215,7 +215,7 @@ def _require(done: subprocess.CompletedProcess[str], code: int, words: str) -> N
     assert words in done.stderr, done.stderr[-2000:]
 
 
-def _said(done: subprocess.CompletedProcess[str], words: str) -> str:
+def _summary(done: subprocess.CompletedProcess[str], words: str) -> str:
     """The exit code and the first line with these words."""
     line = next(line for line in done.stderr.splitlines() if words in line)
-    return f"exit {done.returncode}, told: {line}"
+    return f"exit {done.returncode}: {line}"

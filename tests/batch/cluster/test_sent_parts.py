@@ -1,4 +1,4 @@
-"""Which workers a part is sent to, counted at a client that answers at once."""
+"""The choice of workers for parts, counted with a client that replies immediately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robolin.batch.part_job import PartDone, PartJob, part_jobs
 from robolin.batch.workers import submit_parts
 from robolin.errors import FileError
 from robolin.queries.query_context import DEFAULT_SETTINGS
-from tests.batch.some_recordings import plan_of, write_recordings
+from tests.batch.some_recordings import make_plan, write_recordings
 
 Outcome = Callable[[str, PartJob], PartDone]
 
@@ -38,7 +38,7 @@ class Future:
 
 @dataclass
 class Client:
-    """A client of workers with one thread each; the busiest worker is asked last."""
+    """A client of workers with one thread each; the busiest worker comes last."""
 
     names: list[str]
     outcome: Outcome
@@ -61,7 +61,7 @@ class Client:
         except Exception as error:
             return Future(name, error)
 
-    # what `distributed.as_completed` gives
+    # the result of `distributed.as_completed`
     def add(self, future: Future) -> None:
         self.waiting.append(future)
         self.most = max(self.most, len(self.waiting))
@@ -75,8 +75,8 @@ class Client:
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[PartJob]:
     monkeypatch.setattr("robolin.batch.workers._as_completed", lambda client: client)
     write_recordings(tmp_path / "logs")
-    plan, inquiry, arm = plan_of(tmp_path / "logs", 10)
-    return part_jobs(plan, inquiry, arm, tmp_path / "out", DEFAULT_SETTINGS)
+    plan, request, arm = make_plan(tmp_path / "logs", 10)
+    return part_jobs(plan, request, arm, tmp_path / "out", DEFAULT_SETTINGS)
 
 
 def made(name: str, job: PartJob) -> PartDone:

@@ -1,4 +1,4 @@
-"""Parts computed by Dask workers are those of one process, and what does not fit is named."""
+"""Parts computed by Dask workers equal those of one process, and misfits are named."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robolin.batch.workers import _some_workers, by_workers, from_anywhere, requ
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
 from robolin.queries.query_context import DEFAULT_SETTINGS
-from tests.batch.some_recordings import plan_of, write_recordings
+from tests.batch.some_recordings import make_plan, write_recordings
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
 def test_jobs_hold_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker in another folder finds what the client named from its own."""
     monkeypatch.chdir(folder.parent)
-    plan, inquiry, arm = plan_of(Path("logs"))
-    for job in part_jobs(plan, inquiry, arm, Path("out"), DEFAULT_SETTINGS):
+    plan, request, arm = make_plan(Path("logs"))
+    for job in part_jobs(plan, request, arm, Path("out"), DEFAULT_SETTINGS):
         sent = from_anywhere(job)
         assert os.path.isabs(sent.target)
         assert os.path.isabs(sent.source.path)
@@ -45,8 +45,8 @@ def test_an_arm_of_a_file_is_found_from_every_folder(
 ) -> None:
     """A path to a robot file is made absolute; the name of a bundled arm stays a name."""
     monkeypatch.chdir(folder.parent)
-    plan, inquiry, arm = plan_of(Path("logs"))
-    (job, *_) = part_jobs(plan, inquiry, arm, Path("out"), DEFAULT_SETTINGS)
+    plan, request, arm = make_plan(Path("logs"))
+    (job, *_) = part_jobs(plan, request, arm, Path("out"), DEFAULT_SETTINGS)
     bundled = bundled_path("two-link")
     assert bundled is not None
     Path("arm.yaml").write_bytes(bundled.read_bytes())
@@ -73,13 +73,13 @@ def test_what_is_no_cluster_is_refused() -> None:
         ({"form": "doc"}, "doc"),
     ],
 )
-def test_wrong_calls_are_told_before_anything_is_written(
+def test_invalid_calls_are_rejected_before_writing(
     wrong: dict[str, Any], words: str, folder: Path, tmp_path: Path
 ) -> None:
-    asked = {"arm": "two-link", "client": SimpleNamespace(submit=print), "part_rows": 40, **wrong}
-    arm = asked.pop("arm")
+    args = {"arm": "two-link", "client": SimpleNamespace(submit=print), "part_rows": 40, **wrong}
+    arm = args.pop("arm")
     with pytest.raises(RobolinError, match=words):
-        robolin.cluster.compute(arm, "inverse", folder / "c.npz", tmp_path / "no", **asked)
+        robolin.cluster.compute(arm, "inverse", folder / "c.npz", tmp_path / "no", **args)
     assert not (tmp_path / "no").exists()
 
 
@@ -87,14 +87,14 @@ def test_wrong_calls_are_told_before_anything_is_written(
 def test_arms_with_options_and_recordings_with_rules_go_to_workers(
     folder: Path, tmp_path: Path, client: Any
 ) -> None:
-    """A loaded arm keeps its payload, and recordings are read as they are meant."""
+    """A loaded arm keeps its payload, and recordings are read with their rules."""
     arm = robolin.load("two-link", payload=[("lower", 0.5)])
-    how = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
+    options = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
     source = folder / "c.npz"
     for name, more in (("deg", {"degrees": True, "rows": "0:20"}), ("rad", {"rows": "0:20"})):
-        robolin.cluster.compute(arm, "inverse", source, tmp_path / name, **how, **more)
+        robolin.cluster.compute(arm, "inverse", source, tmp_path / name, **options, **more)
         states = robolin.States(trajectory=source, **more)
-        expected = robolin.answer(arm, "inverse", states, notify=how["notify"])["tau"]
+        expected = robolin.answer(arm, "inverse", states, notify=options["notify"])["tau"]
         found = np.load(tmp_path / name / "part-00000.npz")["tau"]
         assert np.array_equal(found, expected)
     assert not np.array_equal(found, np.load(tmp_path / "deg" / "part-00000.npz")["tau"])
@@ -116,8 +116,8 @@ def client() -> Iterator[Any]:
 @pytest.mark.slow
 def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, client: Any) -> None:
     """Dask's workers write the same bytes; one of another version or without the arm is named."""
-    plan, inquiry, arm = plan_of(folder)
-    compute_parts(plan, inquiry, arm, tmp_path / "here")
+    plan, request, arm = make_plan(folder)
+    compute_parts(plan, request, arm, tmp_path / "here")
     texts = [str(folder / "run_*"), str(folder / "c.npz")]
     where = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
     ask = ("two-link", "inverse", texts, tmp_path / "there")
@@ -126,10 +126,10 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, cli
     assert robolin.cluster.compute(*ask, **where).skipped == 8
     again = robolin.cluster.compute(*ask, **where, resume=False)
     assert (again.written, again.skipped) == (8, 0)
-    # a pattern that finds its own parts goes on as well
+    # a pattern that matches its own parts can be resumed too
     inside = ("two-link", "inverse", str(folder / "**/*.npz"), folder / "out")
     assert [robolin.cluster.compute(*inside, **where).skipped for _ in "12"] == [0, 2]
-    jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", DEFAULT_SETTINGS)
+    jobs = part_jobs(plan, request, arm, tmp_path / "no", DEFAULT_SETTINGS)
     wrong = replace(jobs[0], arm_digest="0" * 64)
     with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
         list(by_workers(client)([wrong]))
@@ -138,13 +138,13 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, cli
 
 
 @pytest.mark.slow
-def test_what_one_worker_cannot_do_others_are_asked_for(
+def test_parts_of_a_failing_worker_go_to_others(
     folder: Path, tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker with a full disk costs no part; what no worker can do is told with its address."""
+    """A worker with a full disk costs no part; if all workers fail, the error has their address."""
     from distributed import get_worker
 
-    plan, inquiry, arm = plan_of(folder)
+    plan, request, arm = make_plan(folder)
     full = [min(client.nthreads())]
 
     def computed(job: PartJob) -> PartDone:
@@ -154,35 +154,35 @@ def test_what_one_worker_cannot_do_others_are_asked_for(
         return compute_part(job)
 
     monkeypatch.setattr("robolin.batch.workers.compute_part", computed)
-    parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, DEFAULT_SETTINGS))
-    said = [text for part in parts for _, text in part.messages if part.error is None]
+    parts = by_workers(client)(part_jobs(plan, request, arm, tmp_path, DEFAULT_SETTINGS))
+    messages = [text for part in parts for _, text in part.messages if part.error is None]
     assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)
-    assert any(f"worker {full[0]} could not make it: could not write" in text for text in said)
+    assert any(f"worker {full[0]} could not make it: could not write" in text for text in messages)
     full[:] = client.nthreads()
-    (part,) = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, DEFAULT_SETTINGS)[:1])
+    (part,) = by_workers(client)(part_jobs(plan, request, arm, tmp_path, DEFAULT_SETTINGS)[:1])
     assert isinstance(part.error, FileError)
     assert any(f"on worker {address}" in part.error.where for address in full)
 
 
 class _Workers:
-    """A client of a cluster of which only this is known: what its workers say, and how many."""
+    """A client of a cluster with fixed replies of its workers."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._told = told
+    def __init__(self, replies: dict[str, Any]) -> None:
+        self._replies = replies
 
     def run(self, *_: object, **__: object) -> dict[str, Any]:
-        if not self._told:
+        if not self._replies:
             raise OSError("closed")
-        return self._told
+        return self._replies
 
     def nthreads(self) -> dict[str, int]:
         return {}
 
 
-def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> None:
-    """Of a worker that is gone nothing is wrong; one of another version is named."""
-    plan, inquiry, arm = plan_of(folder)
-    job = part_jobs(plan, inquiry, arm, folder, DEFAULT_SETTINGS)[0]
+def test_workers_that_die_are_not_rejected(folder: Path) -> None:
+    """A worker that is gone is not an error; one of another version is named."""
+    plan, request, arm = make_plan(folder)
+    job = part_jobs(plan, request, arm, folder, DEFAULT_SETTINGS)[0]
     require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
     with pytest.raises(RobolinError, match=r"worker tcp://old: it has robolin 0\.0\.0"):
         require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
@@ -192,9 +192,9 @@ def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> 
         require_fit(_Workers({}), job)
 
 
-def test_nobody_waits_for_workers_of_which_there_are_none() -> None:
-    """A cluster that has lost its workers is told, and how to go on."""
+def test_a_cluster_without_workers_is_reported() -> None:
+    """The error of a cluster that lost its workers has a hint on how to resume."""
     pytest.importorskip("distributed")
-    with pytest.raises(RobolinError, match="no worker is left") as told:
+    with pytest.raises(RobolinError, match="no worker is left") as caught:
         _some_workers(_Workers({}))
-    assert "--resume" in told.value.hint
+    assert "--resume" in caught.value.hint
