@@ -1,4 +1,4 @@
-"""A change of a model is told at the line that was changed."""
+"""Changes of a model are reported with the line that was changed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ EDITS = [
 
 @pytest.mark.parametrize(("text", "old", "new"), EDITS, ids=lambda value: str(value)[-16:])
 def test_the_line_that_was_edited_is_named(text: str, old: str, new: str, tmp_path: Path) -> None:
-    """Whatever figure is edited, the line that is named is the one that was edited."""
+    """For every edited parameter, the reported line is the edited one."""
     ending = ".yaml" if text == YAML else ".urdf"
     before, after = tmp_path / f"before{ending}", tmp_path / f"after{ending}"
     assert text.count(old) == 1

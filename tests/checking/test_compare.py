@@ -1,4 +1,4 @@
-"""Numbers beside stored numbers: what counts as a difference, and how it is told."""
+"""Comparison of results with stored ones: differences and how they are reported."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def close_to(rtol: float = 0.0, atol: float = 0.0) -> Tolerances:
     return Tolerances({ALL: Tolerance(rtol, atol)})
 
 
-def test_the_worst_row_of_each_entry_is_told(tmp_path: Path) -> None:
-    """Of many rows the one that is furthest off is named, with joint, unit and per cent."""
+def test_the_worst_row_of_each_entry_is_reported(tmp_path: Path) -> None:
+    """Among many rows, the largest difference is reported with joint, unit and per cent."""
     old = np.tile([3.2101, 1.0], (500, 1))
     new = old.copy()
     new[411, 1] = 1.0001
     new[411, 0] = 3.2094
     new[7, 0] = 3.2100
     found = beside(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
-    told = [str(entry) for entry in found.beyond]
-    assert told == [
+    texts = [str(entry) for entry in found.beyond]
+    assert texts == [
         "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, 2 rows like it",
         "row 412, elbow/effort: 1 → 1.0001 N·m, 0.01 %, allowed 0.001 %",
     ]
@@ -81,7 +81,7 @@ def test_infinity_is_close_to_nothing_but_itself(tmp_path: Path, close: Toleranc
 
 
 def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
-    """What never differed stands there as in the first row, NaN included, and by nothing."""
+    """An entry without a difference has the values of the first row, NaN included."""
     old = np.array([[1.5, np.nan], [2.5, np.nan]])
     new = np.array([[1.5, np.nan], [2.5, 4.0]])
     for now in (old, new):
@@ -113,16 +113,16 @@ def test_shares_are_per_cent(share: float, text: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 1000])
-def test_how_a_result_comes_in_does_not_show(tmp_path: Path, size: int) -> None:
-    """Rows find their stored partners however the result is cut."""
+def test_comparison_does_not_depend_on_chunk_size(tmp_path: Path, size: int) -> None:
+    """Rows are compared with the right stored rows for any chunk size."""
     rng = np.random.default_rng(3)
     old = rng.standard_normal((300, 2))
     new = old.copy()
     new[[5, 299], [0, 1]] += 1e-9
-    moments = np.arange(300.0)
-    found = beside(tmp_path, torques(old, moments), in_pieces(torques(new, moments), size))
-    told = {(entry.row, entry.entry) for entry in found.beyond}
-    assert told == {(6, "shoulder/effort"), (300, "elbow/effort")}
+    times = np.arange(300.0)
+    found = beside(tmp_path, torques(old, times), in_pieces(torques(new, times), size))
+    entries = {(entry.row, entry.entry) for entry in found.beyond}
+    assert entries == {(6, "shoulder/effort"), (300, "elbow/effort")}
     assert [d.array for d in found.entries if not d.beyond] == ["time"]
 
 
@@ -158,7 +158,7 @@ def test_tolerances(tmp_path: Path, close: Tolerances, same: bool) -> None:
 
 
 def test_the_last_bit_counts(tmp_path: Path) -> None:
-    """Without tolerance the next number is another number, and is told with all its digits."""
+    """Without a tolerance, a difference in the last bit is reported with all digits."""
     new = np.nextafter(0.1, 1)
     found = beside(tmp_path, torques([[0.1, 1.0]]), torques([[new, 1.0]]))
     assert found.beyond[0].values == ("0.10000000000000001", "0.10000000000000002")
@@ -171,7 +171,7 @@ def test_differences_are_ordered_by_what_they_mean_in_their_array(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "change, told",
+    "change, message",
     [
         (lambda r: replace(r, verb="forward"), "verb: inverse → forward"),
         (lambda r: replace(r, options={"arm": "b.urdf"}), "option arm: a.urdf → b.urdf"),
@@ -197,16 +197,16 @@ def test_differences_are_ordered_by_what_they_mean_in_their_array(tmp_path: Path
         ),
     ],
 )
-def test_other_questions_are_differences(tmp_path: Path, change, told: str) -> None:
-    """What is not a number and differs is told in a sentence, and is no agreement."""
+def test_other_questions_are_differences(tmp_path: Path, change, message: str) -> None:
+    """Differences that are not numbers are reported in a sentence."""
     old = torques(np.ones((3, 2)))
     found = beside(tmp_path, old, change(old), close_to(rtol=1.0))
-    assert told in found.structure
+    assert message in found.structure
     assert not found.same
 
 
 def test_more_rows_than_stored(tmp_path: Path) -> None:
-    """Rows without a partner are told, and the others are still compared."""
+    """Rows without a stored row are reported, and the others are still compared."""
     old, new = torques(np.ones((3, 2))), torques(np.ones((5, 2)))
     new.arrays[0].values[1, 1] = 2.0
     found = beside(tmp_path, old, new)
@@ -214,8 +214,8 @@ def test_more_rows_than_stored(tmp_path: Path) -> None:
     assert [d.row for d in found.beyond] == [2]
 
 
-def test_a_changed_input_is_told_and_is_no_difference(tmp_path: Path) -> None:
-    """Another content of a file that gives the same numbers is worth a note."""
+def test_a_changed_input_is_a_note(tmp_path: Path) -> None:
+    """A changed file that gives the same numbers is a note, not a difference."""
     old = torques(np.ones(2))
     found = beside(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
     assert found.notes == ("input a.urdf has changed",)
@@ -240,8 +240,8 @@ def test_what_rounding_leaves_of_an_equation_is_no_difference(tmp_path: Path) ->
     assert not beside(tmp_path, *other, close).same
 
 
-def test_a_contract_tells_which_quantity_moved_and_how_far(tmp_path: Path) -> None:
-    """Of numbers by quantity each one that changed is a short line, with the joint of the most."""
+def test_contract_changes_name_quantity_and_size(tmp_path: Path) -> None:
+    """Each changed quantity is a short line with the joint of the largest change."""
     point = {"q": [0.1, 0.2], "qd": [0.0, 0.0], "tau": [3.0, -1.5]}
     old = replace(torques([1.0, 2.0]), contract={"operating point": point, "gravity": "down"})
     moved = {**point, "tau": [3.25, -1.5], "wrench": [1.0]}
@@ -254,8 +254,8 @@ def test_a_contract_tells_which_quantity_moved_and_how_far(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("now", "shown"), [(2e-14, False), (2e-9, True)])
-def test_a_contract_leaves_out_rounding_of_zero(tmp_path: Path, now: float, shown: bool) -> None:
-    """An acceleration of 1e-14 beside torques of 30 N·m has not moved if it is 2e-14 later."""
+def test_contract_changes_omit_rounding_of_zero(tmp_path: Path, now: float, shown: bool) -> None:
+    """A change from 1e-14 to 2e-14 is omitted where torques are 30 N·m."""
 
     def at(qdd: float, tau: float) -> Result:
         return replace(
@@ -287,8 +287,8 @@ def test_real_and_exact_differences_have_no_such_note(
     assert found.notes == ()
 
 
-def test_what_is_rounding_on_both_sides_comes_last(tmp_path: Path) -> None:
-    """An acceleration of nothing but rounding stays listed, behind the torques that changed."""
+def test_rounding_on_both_sides_is_listed_last(tmp_path: Path) -> None:
+    """An acceleration that is only round-off is listed after the changed torques."""
     tiny = Array("qdd", np.array([7e-18, 2e-15]), (JOINTS,), "rad/s²", "acceleration")
     other = replace(tiny, values=np.array([7e-15, 0.01]))
     old, now = torques([30.0, 20.0]), torques([30.0, 20.001])
@@ -297,9 +297,9 @@ def test_what_is_rounding_on_both_sides_comes_last(tmp_path: Path) -> None:
         replace(old, arrays=(tiny, *old.arrays)),
         replace(now, arrays=(other, *now.arrays)),
     )
-    told = [entry.entry for entry in found.beyond]
-    # the arm begins to move at its elbow: what is rounding on one side alone is a change
-    assert told == ["elbow/acceleration", "elbow/effort", "shoulder/acceleration"]
+    entries = [entry.entry for entry in found.beyond]
+    # the arm begins to move at its elbow: round-off on one side only is a change
+    assert entries == ["elbow/acceleration", "elbow/effort", "shoulder/acceleration"]
 
 
 def lines_of(comparison: Comparison) -> dict[str, str]:
@@ -322,14 +322,14 @@ def test_rounding_is_not_listed_beside_a_real_difference(tmp_path: Path) -> None
 
 
 def test_rounding_alone_is_listed(tmp_path: Path) -> None:
-    """Where nothing else differs, the last digits are what made the check fail."""
+    """If nothing else differs, the last digits are listed: they made the check fail."""
     old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.0])
     found = beside(tmp_path, old, now)
     assert not found.same
     for text in lines_of(found).values():
         assert "shoulder/effort: -1.7053e-12 → -1.7089e-12 N·m" in text
-    asked = beside(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
-    for text in lines_of(asked).values():
+    found = beside(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
+    for text in lines_of(found).values():
         assert "option arm: a.urdf → b.urdf" in text
         assert "shoulder" not in text
 
@@ -363,7 +363,7 @@ def test_an_entry_is_rounding_only_if_all_its_rows_are(tmp_path: Path) -> None:
     assert [entry.rounding for entry in found.beyond] == [False, False]
 
 
-def test_times_and_whole_numbers_are_not_rounded(tmp_path: Path) -> None:
+def test_times_and_integers_are_not_rounded(tmp_path: Path) -> None:
     """A clock of 1.7e9 s that is 1 µs off, and a count that is 1 off, are real differences."""
     time = np.array([1.7e9, 1.7e9 + 1.0])
     old, now = torques(np.ones((2, 2)), time), torques(np.full((2, 2), 2.0), time + 1e-6)
@@ -395,7 +395,7 @@ def test_an_inverse_of_the_former_algorithm_is_the_same(tmp_path: Path) -> None:
 
 
 def test_numbers_of_a_small_robot_are_not_rounding(tmp_path: Path) -> None:
-    """A mass matrix of 1e-12 kg·m² that doubles is a difference, beside an inverse of 1e12."""
+    """A mass matrix of 1e-12 kg·m² that doubles is a difference, despite an inverse of 1e12."""
     link = "{name: %s, mass: %g, com: [0, 0, 0.0005], shape: {rod: 0.001}}"
     joint = "{name: %s, type: revolute, parent: %s, child: %s, axis: [0, 1, 0]}"
     joints = (joint % ("a", "base", "l"), joint % ("b", "l", "m"))

@@ -1,4 +1,4 @@
-"""What differs between two models, by name."""
+"""Differences between two models, by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def figures(source: str = "panda") -> dict[str, Any]:
     return figures_of(description)
 
 
-def told(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [str(change) for change in model_changes(old, new)]
 
 
@@ -36,16 +36,16 @@ def new(old: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_model_is_itself(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Nothing differs between a model and its copy."""
-    assert told(old, new) == []
+    assert changes(old, new) == []
 
 
-def test_numbers_are_told_with_unit_and_share(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_changes_have_unit_and_percentage(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Every component that differs has a line with both values, unit and relative change."""
     new["links"]["panda_link3"]["mass"] *= 1.05
     new["links"]["panda_link3"]["com"][1] = 0.05
     new["joints"]["panda_joint2"]["damping"] = 0.006
     new["joints"]["panda_joint2"]["upper limit"] = 1.9
-    assert told(old, new) == [
+    assert changes(old, new) == [
         "link panda_link3: mass 3.2286 → 3.39 kg (+5 %)",
         "link panda_link3: com y 0.039252 → 0.05 m (+27 %)",
         "joint panda_joint2: damping 0.003 → 0.006 N·m·s/rad (+100 %)",
@@ -57,14 +57,14 @@ def test_what_was_zero_or_absent(old: dict[str, Any], new: dict[str, Any]) -> No
     """A damping that was not there was 0; a limit that was not there was none."""
     del new["joints"]["panda_joint1"]["damping"]
     del new["joints"]["panda_joint1"]["upper limit"]
-    assert told(old, new) == [
+    assert changes(old, new) == [
         "joint panda_joint1: damping 0.003 → 0 N·m·s/rad (-100 %)",
         "joint panda_joint1: upper limit 2.8973 → none",
     ]
 
 
-def test_turned_origins_are_told_by_their_angles(old: dict[str, Any]) -> None:
-    """A frame that is turned a little shows by which angle."""
+def test_rotated_origins_are_reported_as_angles(old: dict[str, Any]) -> None:
+    """A slightly rotated frame is reported with its angle."""
     other = figures("panda")
     rotation = other["joints"]["panda_joint2"]["rotation"]
     # 1 part in a million of -π/2 about x
@@ -76,22 +76,20 @@ def test_turned_origins_are_told_by_their_angles(old: dict[str, Any]) -> None:
     assert change.relative == pytest.approx(-1e-6, rel=1e-6)
 
 
-def test_angles_are_told_where_roll_and_yaw_are_one(
-    old: dict[str, Any], new: dict[str, Any]
-) -> None:
-    """With a pitch of 90 degrees only the sum of the others is defined, and roll tells it."""
+def test_angles_at_gimbal_lock_are_reported(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """At a pitch of 90 degrees only the sum of the others is defined; roll contains it."""
     for model, roll in ((old, 0.2), (new, 0.5)):
         s, c = sin(roll), cos(roll)
         model["joints"]["panda_joint2"]["rotation"] = [0.0, s, c, 0.0, c, -s, -1.0, 0.0, 0.0]
-    assert told(old, new) == ["joint panda_joint2: origin roll 0.2 → 0.5 rad (+150 %)"]
+    assert changes(old, new) == ["joint panda_joint2: origin roll 0.2 → 0.5 rad (+150 %)"]
 
 
-def test_sliding_joints_have_other_units(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Damping and limits of a joint that slides are told in units of forces and lengths."""
+def test_prismatic_joints_have_their_own_units(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Damping and limits of a prismatic joint have units of force and length."""
     for model, damping in ((old, 1.0), (new, 2.0)):
         joint = {"type": "prismatic", "damping": damping, "lower limit": -damping}
         model["joints"]["panda_joint2"] |= joint
-    assert told(old, new) == [
+    assert changes(old, new) == [
         "joint panda_joint2: damping 1 → 2 N·s/m (+100 %)",
         "joint panda_joint2: lower limit -1 → -2 m (-100 %)",
     ]
@@ -110,7 +108,7 @@ def test_renamed_parts_are_recognized_by_their_numbers(
     renamed(new["links"], "panda_link3", "upper_arm")
     renamed(new["joints"], "panda_joint3", "elbow")
     new["joints"]["elbow"]["child"] = new["joints"]["panda_joint4"]["parent"] = "upper_arm"
-    assert told(old, new) == [
+    assert changes(old, new) == [
         "link panda_link3: renamed to upper_arm",
         "joint panda_joint3: renamed to elbow",
     ]
@@ -123,16 +121,16 @@ def test_a_new_name_with_other_numbers_is_another_part(
     renamed(new["links"], "panda_link3", "upper_arm")
     new["links"]["upper_arm"]["mass"] = 9.0
     new["joints"]["panda_joint3"]["child"] = "upper_arm"
-    found = told(old, new)
+    found = changes(old, new)
     assert "link panda_link3: removed" in found
     assert "link upper_arm: added" in found
     assert "joint panda_joint3: child panda_link3 → upper_arm" in found
 
 
-def test_hanging_a_link_elsewhere_is_told(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Another parent and another type are words, not numbers."""
+def test_a_changed_parent_is_reported(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """A changed parent and a changed type are reported as words, not numbers."""
     new["joints"]["panda_joint7"] |= {"parent": "panda_link5", "type": "continuous"}
-    assert told(old, new) == [
+    assert changes(old, new) == [
         "joint panda_joint7: type revolute → continuous",
         "joint panda_joint7: parent panda_link6 → panda_link5",
     ]
@@ -154,28 +152,28 @@ def test_parts_with_the_same_numbers_are_renamed_one_by_one(
     """Two equal links that both have new names are two renamings, and nothing was added."""
     for model, names in ((old, ("pad1", "pad2")), (new, ("left", "right"))):
         model["links"] |= {name: {"mass": 0.1} for name in names}
-    assert told(old, new) == ["link pad1: renamed to left", "link pad2: renamed to right"]
+    assert changes(old, new) == ["link pad1: renamed to left", "link pad2: renamed to right"]
 
 
-def test_a_fixed_joint_that_slides_now_has_the_units_of_sliding(
+def test_a_fixed_joint_that_becomes_prismatic_has_its_units(
     old: dict[str, Any], new: dict[str, Any]
 ) -> None:
-    """What a joint gains when it begins to slide is told in newtons and metres."""
+    """New parameters of a joint that becomes prismatic are in newtons and metres."""
     old["joints"]["panda_joint1"]["type"] = "fixed"
     del old["joints"]["panda_joint1"]["damping"]
     new["joints"]["panda_joint1"]["type"] = "prismatic"
-    assert "joint panda_joint1: damping 0 → 0.003 N·s/m" in told(old, new)
+    assert "joint panda_joint1: damping 0 → 0.003 N·s/m" in changes(old, new)
 
 
-def test_gravity_that_no_file_names_is_the_standard_one() -> None:
-    """An arm without gravity in its file is the one that says -9.81, and no other."""
-    said, silent = figures("two-link"), figures("two-link")
-    del silent["arm"]["gravity"]
-    assert told(silent, said) == [
+def test_default_gravity_is_the_standard_one() -> None:
+    """An arm without gravity in its file equals one with -9.81, and no other."""
+    explicit, default = figures("two-link"), figures("two-link")
+    del default["arm"]["gravity"]
+    assert changes(default, explicit) == [
         "arm two-link: gravity y 0 → -9.81 m/s²",
         "arm two-link: gravity z -9.81 → 0 m/s² (+100 %)",
     ]
-    said["arm"]["gravity"] = [0.0, 0.0, -9.81]
-    assert told(silent, said) == told(said, silent) == []
-    said["arm"]["gravity"] = [0.0, 0.0, 0.0]
-    assert told(said, silent) == ["arm two-link: gravity z 0 → -9.81 m/s²"]
+    explicit["arm"]["gravity"] = [0.0, 0.0, -9.81]
+    assert changes(default, explicit) == changes(explicit, default) == []
+    explicit["arm"]["gravity"] = [0.0, 0.0, 0.0]
+    assert changes(explicit, default) == ["arm two-link: gravity z 0 → -9.81 m/s²"]

@@ -1,4 +1,4 @@
-"""Complex and whole numbers beside stored ones."""
+"""Comparison of complex numbers and integers with stored ones."""
 
 import numpy as np
 import pytest
@@ -37,8 +37,8 @@ def test_the_modulus_of_the_difference_counts(tmp_path, form, rtol, same):
         assert comparison(tmp_path, result(3 + 4j), result(found), rtol, form).same is same
 
 
-def test_a_complex_difference_is_told(tmp_path):
-    """The message has both numbers, the share of the modulus, and one entry per number."""
+def test_a_complex_difference_is_reported(tmp_path):
+    """The message has both numbers and the change relative to the modulus, as one entry."""
     found = comparison(tmp_path, result(3 + 4j), result(3 + 4.5j))
     assert len(found.entries) == 1
     assert compared_lines(found) == ["poles/1: 3+4j → 3+4.5j 1/s, 10 %, allowed nothing"]
@@ -59,15 +59,15 @@ def test_a_real_number_may_become_complex(tmp_path):
     assert not comparison(tmp_path, result(2.0), result(2 + 1e-300j)).same
 
 
-def test_axes_that_count_something_else_are_told(tmp_path):
-    """The same labels along an axis of states and one of modes are not the same."""
+def test_axes_of_another_kind_are_reported(tmp_path):
+    """Equal labels on an axis of states and on one of modes are a difference."""
     found = comparison(tmp_path, result(1j), result(1j, "state"))
     assert found.structure == ("array poles: its rows or columns have other names",)
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_one_nanosecond_is_a_difference(tmp_path, form):
-    """Whole numbers that float64 cannot tell apart differ, and all their digits are shown."""
+    """Integers that float64 cannot distinguish differ, and all their digits are shown."""
     first, later = (result(1j, time=np.array([t])) for t in (EPOCH, EPOCH + 1))
     assert float(EPOCH) == float(EPOCH + 1)
     assert comparison(tmp_path, first, first, form=form).same
@@ -75,14 +75,14 @@ def test_one_nanosecond_is_a_difference(tmp_path, form):
     assert compared_lines(found)[0].startswith(f"row 1, time: {EPOCH} → {EPOCH + 1} s")
 
 
-def test_whole_numbers_far_apart_do_not_wrap(tmp_path):
-    """A difference that does not fit into 64 bits is as large as it is."""
+def test_differences_of_integers_do_not_overflow(tmp_path):
+    """A difference that does not fit into 64 bits has its real size."""
     ends = np.iinfo(np.int64)
     first, last = (result(1j, time=np.array([t])) for t in (ends.min, ends.max))
     assert not comparison(tmp_path, first, last, rtol=1.9).same
 
 
-def test_float_stamps_of_older_files_equal_whole_ones(tmp_path):
-    """Time that was stored as float64 is the same as the whole numbers it stands for."""
+def test_float_time_stamps_of_older_files_equal_integers(tmp_path):
+    """Time that was stored as float64 equals the same integers."""
     before, now = (result(1j, time=np.array([5], kind)) for kind in (np.float64, np.int64))
     assert comparison(tmp_path, before, now).same

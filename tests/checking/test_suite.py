@@ -1,4 +1,4 @@
-"""Suite files: what a project asks, read from TOML."""
+"""Suite files: the cases of a project, read from TOML."""
 
 from __future__ import annotations
 
@@ -144,10 +144,10 @@ WRONG = [
 @pytest.mark.parametrize(
     "text, line, message, hint", [row[1:] for row in WRONG], ids=[row[0] for row in WRONG]
 )
-def test_mistakes_are_told_with_their_line(
+def test_mistakes_are_reported_with_their_line(
     tmp_path: Path, text: str, line: str, message: str, hint: str
 ) -> None:
-    """Whatever is wrong in a suite is told by line, with what was probably meant."""
+    """Every mistake in a suite is reported with its line and a suggestion."""
     with pytest.raises(RobolinError) as caught:
         read(tmp_path, text)
     part = caught.value.parts[0]
@@ -156,7 +156,7 @@ def test_mistakes_are_told_with_their_line(
     assert hint in part.hint
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
     """Two mistakes are two errors."""
     with pytest.raises(RobolinError) as caught:
         read(tmp_path, CASE + "stat = {}\nrtol = 'x'\n")
@@ -184,8 +184,8 @@ ODD = {
 
 
 @pytest.mark.parametrize("what", ODD)
-def test_odd_toml_is_refused(tmp_path: Path, what: str) -> None:
-    """Whatever TOML can say besides is an error that names the file."""
+def test_unexpected_toml_is_rejected(tmp_path: Path, what: str) -> None:
+    """Unexpected values of TOML are errors that name the file."""
     with pytest.raises(RobolinError, match=r"robolin\.toml"):
         read(tmp_path, ODD[what])
 
@@ -201,7 +201,7 @@ def test_a_project_file_above_may_hold_anything(tmp_path: Path, tool: str) -> No
 
 
 def test_a_project_file_nested_too_deep(tmp_path: Path) -> None:
-    """What the parser of TOML cannot read is not looked at any further."""
+    """A project file that the TOML parser cannot read is ignored."""
     (tmp_path / "pyproject.toml").write_text("a = " + "[" * 5000)
     with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
         find_suite(tmp_path)

@@ -1,4 +1,4 @@
-"""Verification without what takes longest where it is not what a test is about."""
+"""Fixtures that skip the slowest parts of `verify`."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def only_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compared but with another program: other tests ask about the rest."""
+    """Run only the comparison with a reference implementation; other tests cover the rest."""
     monkeypatch.setattr(module, "_FAMILIES", ())

@@ -1,4 +1,4 @@
-"""How well single bodies can be divided by, as bounds of `verify` take it."""
+"""Condition numbers of single bodies, as used by the bounds of `verify`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_bodies_that_are_flat_are_named() -> None:
 
 
 def test_no_body_is_worse_than_the_bound() -> None:
-    """The condition of every body's 6x6 inertia about the base stays below what is told of all."""
+    """The condition of every body's 6x6 inertia about the base is below the common bound."""
     arm = random_arm(51, 5)
     q = random_states(arm, 1).q
     most = condition_of_bodies(arm, reaches(arm, q, slides_of(arm, q)))[0]

@@ -1,4 +1,4 @@
-"""Digits are those of all states, counted beside the largest entry, and told of how many."""
+"""Correct digits: over all states, relative to the largest entry, with the number of states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def subject(arm: Arm, states: int = STATES) -> CheckContext:
     return CheckContext(arm, checked_states(arm, states, 0))
 
 
-def told(on: CheckContext, name: str) -> dict[str, RightDigits]:
+def digits_by_array(on: CheckContext, name: str) -> dict[str, RightDigits]:
     (check,) = digits_of(on, [name])
     return {each.array: each for each in check.digits}
 
@@ -37,11 +37,11 @@ def small() -> Arm:
 
 
 @pytest.mark.parametrize("state", range(STATES))
-def test_a_state_that_is_off_is_the_one_that_counts(state: int) -> None:
-    """Whichever state has lost digits, theirs are told: none of them is left out."""
+def test_digits_are_those_of_the_worst_state(state: int) -> None:
+    """The digits are those of the state with the largest error, for any position."""
     on = subject(small())
     on.result("mass-matrix", "mass_matrix")[state] *= 1.0 + 1e-8
-    found = told(on, "mass-matrix")["mass_matrix"]
+    found = digits_by_array(on, "mass-matrix")["mass_matrix"]
 
     assert found.digits == pytest.approx(8.0, abs=0.1)
     assert (found.state, found.answered, found.states) == (state, STATES, STATES)
@@ -51,7 +51,7 @@ def test_states_without_an_answer_are_counted() -> None:
     """Three states without an answer leave three that have one, and no digit is made up."""
     on = subject(small())
     on.result("mass-matrix", "mass_matrix")[[0, 2, 5], 0, 0] = np.nan
-    found = told(on, "mass-matrix")["mass_matrix"]
+    found = digits_by_array(on, "mass-matrix")["mass_matrix"]
 
     assert found.answered == 3
     assert found.digits is not None
@@ -61,14 +61,14 @@ def test_states_without_an_answer_are_counted() -> None:
 
 def test_results_of_one_algorithm_are_counted_each_for_itself() -> None:
     """Where the inertia at a frame does not exist in some poses, its inverse still does."""
-    found = told(subject(robolin.load("ur5"), 20), "operational-space")
+    found = digits_by_array(subject(robolin.load("ur5"), 20), "operational-space")
     assert found["operational_inertia"].answered == 17
     assert found["operational_inertia_inverse"].answered == 20
 
 
-def test_no_answer_anywhere_is_said_so() -> None:
-    """Two joints move no frame in six directions; the rest of the algorithm is told of."""
-    found = told(subject(robolin.load("two-link"), 3), "operational-space")
+def test_arrays_without_any_result_are_reported() -> None:
+    """Two joints cannot move a frame in six directions; other arrays are still reported."""
+    found = digits_by_array(subject(robolin.load("two-link"), 3), "operational-space")
     assert found["operational_inertia"] == RightDigits("operational_inertia", None, None, 0.0, 0, 3)
     assert found["free_acceleration"].answered == 3
 
@@ -86,7 +86,7 @@ def wheels(apart: float) -> Arm:
 def test_the_yardstick_is_the_largest_entry() -> None:
     """Digits lost by cancellation are lost: mpmath counts as many, and no terms are pardoned."""
     on = subject(wheels(100.0))
-    found = told(on, "mass-matrix")["mass_matrix"]
+    found = digits_by_array(on, "mass-matrix")["mass_matrix"]
     entry, fewest = ALGORITHMS["mass-matrix"], 16.0
     with mpmath.workdps(60):
         for state in range(STATES):
@@ -103,15 +103,15 @@ def test_a_result_that_is_nothing_has_no_digits() -> None:
     """Wheels feel no Coriolis forces; what rounding leaves of them is not counted as digits."""
     on = subject(wheels(10.0))
     on.result("coriolis-matrix", "coriolis_matrix")[0, 0, 1] = 1e-18
-    found = told(on, "coriolis-matrix")["coriolis_matrix"]
+    found = digits_by_array(on, "coriolis-matrix")["coriolis_matrix"]
     assert found.digits is None
     assert found.answered == STATES
 
 
-def test_states_of_a_part_have_the_numbers_they_have_among_all() -> None:
-    """Digits of states that could be closed are told by the numbers of the states drawn."""
+def test_states_of_a_subset_are_renumbered() -> None:
+    """Digits of the states that could be closed have the numbers of the random states."""
     one = RightDigits("lam", 12.0, 1, 3.0, 2, 2)
     check = Check("digits", "forward-closed", "passed", 0.0, 1.0, "loops", 0, digits=(one,))
-    told = check.renumbered([1, 4], 5)
-    assert told.state == 1
-    assert told.digits == (RightDigits("lam", 12.0, 4, 3.0, 2, 5),)
+    renumbered = check.renumbered([1, 4], 5)
+    assert renumbered.state == 1
+    assert renumbered.digits == (RightDigits("lam", 12.0, 4, 3.0, 2, 5),)

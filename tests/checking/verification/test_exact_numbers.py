@@ -1,4 +1,4 @@
-"""Decimals in arrays are numbers as any: they have fifty digits and run every algorithm."""
+"""Arrays of decimals have fifty digits and run every algorithm."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_mpmath(number: Decimal) -> mpmath.mpf:
     ],
 )
 def test_functions_have_fifty_digits(ours: object, true: object) -> None:
-    """Of one number and of one for each state, beside mpmath."""
+    """One number, and one number per state, compared with mpmath."""
     angles = [x for x in ANGLES if x != 3.0]
     with fifty_digits():
         together = ours(ExactNumbers(decimals(np.array(angles)))).value  # type: ignore[operator]
@@ -71,8 +71,8 @@ def test_algorithms_run_on_them_as_on_mpmaths_numbers() -> None:
                 assert gap <= CLOSE * abs(true.arrays["qdd"]).max()
 
 
-def test_precision_is_given_back() -> None:
-    """Whoever uses decimals besides keeps the digits that they chose."""
+def test_precision_is_restored() -> None:
+    """The decimal precision of the caller is restored."""
     before = getcontext().prec
     with fifty_digits():
         assert getcontext().prec == 50

@@ -1,7 +1,7 @@
-"""A wrong algorithm does not pass: whatever is changed in a result, some check fails.
+"""A wrong algorithm does not pass: for every changed result, some check fails.
 
-Mutants change a result by one part in 10⁹, far above the bounds and far below what anybody would
-notice.  Kernels are left out: they would be compiled from the mutants.
+Mutants change a result by one part in 10⁹, far above the bounds and too small to notice by eye.
+Kernels are left out: they would be compiled from the mutants.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.evaluation.loops.closed_arms import closed
 from tests.robots import random_arm, with_wrench
 
 ARM = with_wrench(random_arm(70, 3, armature=True, damping=True, friction_velocity=0.4), "follower")
-# one that has its kernels in common with bundled arms
+# an arm that shares kernels with bundled arms
 PLAIN = random_arm(71, 3, prismatic=False)
 SLIGHTLY = 1.0 + 1e-9
 
@@ -50,7 +50,7 @@ def failing(*families: Family, arm: Arm = ARM) -> Iterator[str]:
 
 
 def fails(*families: Family) -> bool:
-    """Whether some check fails; those after it are not run."""
+    """Return whether some check fails; later checks are not run."""
     return any(failing(*families))
 
 
@@ -124,7 +124,7 @@ LOOPS = [
     (name, array)
     for name in ("closures", "linearize-closures", "forward-closed")
     for array in ALGORITHMS[name].gives
-    # gaps beside the motion are those that "closures" gives, and a mark is 0 or 1
+    # the gaps are those of "closures", and a flag is 0 or 1
     if name != "forward-closed" or array in ("qdd", "lam")
 ]
 
@@ -134,7 +134,7 @@ LOOPS = [
 def test_a_slightly_wrong_closure_fails(
     name: str, array: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One part in 10⁹ too much in what is said of a closed loop is out of some bound."""
+    """An error of one part in 10⁹ in a result of a closed loop exceeds some bound."""
     monkeypatch.setattr(loop_checks, "same_bits", lambda *_: ())
     monkeypatch.setattr(loop_checks, "digits_of", lambda *_: ())
     arm = closed(1, 7, ("rigid", 1, 0)).arm
@@ -143,12 +143,12 @@ def test_a_slightly_wrong_closure_fails(
     assert any(check.verdict == "failed" for check in found)
 
 
-def test_every_derivative_of_a_closed_motion_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One part in 10⁹ too much in all that is linearized fails in six places, and nowhere else."""
+def test_every_derivative_of_a_closed_motion_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of one part in 10⁹ in the linearization fails exactly six checks."""
     real = loop_checks.evaluate_any_arm_rows
 
-    def wrong(arm: Arm, verb: str, *given: Any, **how: Any) -> Any:
-        arrays, unanswered = real(arm, verb, *given, **how)
+    def wrong(arm: Arm, verb: str, *given: Any, **options: Any) -> Any:
+        arrays, unanswered = real(arm, verb, *given, **options)
         by = SLIGHTLY if verb == "linearize-loops" else 1.0
         return {name: array * by for name, array in arrays.items()}, unanswered
 
@@ -217,7 +217,7 @@ def test_another_bit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_arm_misunderstood_by_every_algorithm_fails(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When all algorithms agree on the wrong arm, its bodies still tell."""
+    """If all algorithms agree on the wrong arm, the check of its bodies fails."""
 
     def misread(arm: Arm) -> Parameters:
         read = parameters_of(arm)

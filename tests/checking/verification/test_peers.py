@@ -1,4 +1,4 @@
-"""Other programs, asked about the same arm."""
+"""Reference implementations, run on the same arm."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
 @pytest.mark.slow
 @only_the_peer
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
-def test_followers_are_tied_afterwards(peer: str) -> None:
-    """A mimic joint is free in the other program; its answers are reduced, and that is said."""
+def test_mimic_joints_are_reduced_afterwards(peer: str) -> None:
+    """A mimic joint is free in the other program; its results are reduced, and this is reported."""
     pytest.importorskip(peer)
     found = robolin.verify(robolin.load("panda-fingers"), samples=3, against=peer)
     checks = against(found)
@@ -117,7 +117,7 @@ def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_without_mpmath_digits_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could not be measured is said to be missing, with what to install."""
+    """A check that could not run is reported with the package to install."""
     monkeypatch.setitem(sys.modules, "mpmath", None)
     found = robolin.verify(random_arm(1, 2), samples=1)
     (check,) = [c for c in found.checks if c.family == "digits"]
@@ -127,8 +127,8 @@ def test_without_mpmath_digits_are_not_run(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.slow
-def test_loads_and_losses_of_a_plain_arm_are_nothing() -> None:
-    """What is added to another program's torques is nothing where the contract includes nothing."""
+def test_loads_and_dissipation_of_a_plain_arm_are_zero() -> None:
+    """Nothing is added to the other program's torques if the arm has no loads or damping."""
     arm = random_arm(12, 4)
     states = robolin.verify(arm, samples=2).states
     assert not dissipation_and_load_torques(arm, states["q"], states["qd"]).any()

@@ -1,4 +1,4 @@
-"""The states that an arm is checked in."""
+"""The random states in which an arm is checked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_states_are_inside_the_limits() -> None:
 
 
 def test_more_samples_add_states() -> None:
-    """The first states stay what they are, so that a worst state can be looked at again."""
+    """More samples keep the first states, so that the worst state can be reproduced."""
     arm = random_arm(4, 3)
     few, many = (checked_states(arm, count, 7) for count in (4, 9))
     for name, values in few.items():
@@ -69,16 +69,16 @@ def test_a_badly_conditioned_state_is_always_among_them(samples: int) -> None:
 @pytest.mark.parametrize(
     "arm", [robolin.load("cart-pole"), robolin.load("ur5", floating_base=True)]
 )
-def test_a_far_state_is_always_among_them(arm: robolin.Arm) -> None:
-    """Whatever slides or floats without a limit is looked at a hundred metres away."""
+def test_a_far_state_is_always_included(arm: robolin.Arm) -> None:
+    """Prismatic and floating joints without a limit are checked at a hundred metres."""
     q = checked_states(arm, 3, 0)["q"]
     slides = np.array([not joint.turns for joint in arm.joints])
     assert (q[2, slides] == FAR_PLACED).all()
     assert (np.abs(q[:2]) < 10.0).all()
 
 
-def test_limits_keep_a_state_near() -> None:
-    """A finger that opens 4 cm is looked at within them; a rail of 30 m at its end."""
+def test_states_are_within_limits() -> None:
+    """A finger that opens 4 cm is checked within its limits; a rail of 30 m at its end."""
     assert np.abs(checked_states(robolin.load("panda-fingers"), 20, 0)["q"]).max() < 4.0
     cart = robolin.load("cart-pole")
     pole, slider = cart.links_tip_to_base

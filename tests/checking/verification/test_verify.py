@@ -1,4 +1,4 @@
-"""Arms that are right pass, arms that are wrong are told what is wrong with them."""
+"""Correct arms pass, and defects of arms are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ without_kernels = pytest.mark.usefixtures("without_kernels")
 FULLY = ("two-link",)
 LINKAGES = ("four-bar", "five-bar")
 GRIPPER = "panda-fingers"
-# those below have more to say
+# the others have tests of their own
 PLAIN = [name for name in bundled_names() if name not in (*LINKAGES, GRIPPER)]
 
 
@@ -53,7 +53,7 @@ def test_bundled_arms_pass(name: str) -> None:
 
 
 def _unusual() -> list[Arm]:
-    """Everything that the contract can include, on chains and trees nobody built."""
+    """Random chains and trees with everything that the contract can include."""
     arms = [with_follower(random_arm(5, 4, armature=True, damping=True, friction_velocity=0.3))]
     for seed, model in enumerate(WRENCH_MODELS):
         arm = random_arm(60 + seed, 4, tree=seed == 1, damping=True, friction_velocity=0.3)
@@ -64,25 +64,25 @@ def _unusual() -> list[Arm]:
 @pytest.mark.slow
 @without_kernels
 @pytest.mark.parametrize("arm", _unusual(), ids=arm_name)
-def test_losses_loads_and_followers_pass(arm: Arm) -> None:
-    """Damping, friction, rotors, wrenches and mimic joints are checked and found right."""
+def test_dissipation_loads_and_mimic_joints_pass(arm: Arm) -> None:
+    """Damping, friction, rotors, wrenches and mimic joints pass the checks."""
     found = robolin.verify(arm, samples=2)
     assert_passes(found)
-    told = {check.name: check.verdict for check in found.checks}
-    assert told["losses and loads = damping, friction, virtual work"] == "passed"
+    verdicts = {check.name: check.verdict for check in found.checks}
+    assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
 
 
 @pytest.mark.slow
 @without_kernels
 def test_floating_base_passes() -> None:
-    """A body with several freedoms is checked along its twists, not along its angles."""
+    """Multi-DoF joints are checked along their twists, not along their angles."""
     found = robolin.verify(grouped_arm(3, ("floating", "revolute")), samples=1)
     assert_passes(found)
-    told = {check.name: check for check in found.checks}
-    assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
-    assert told["q̇ᵀτ = rate of the bodies' energy"].verdict == "passed"
-    assert told["Ṁ - 2C is skew"].verdict == "passed"
-    assert told["dmass_matrix_dq = ∂mass_matrix/∂q"].verdict == "passed"
+    checks = {check.name: check for check in found.checks}
+    assert checks["dtau_dq = ∂tau/∂q"].verdict == "passed"
+    assert checks["q̇ᵀτ = rate of the bodies' energy"].verdict == "passed"
+    assert checks["Ṁ - 2C is skew"].verdict == "passed"
+    assert checks["dmass_matrix_dq = ∂mass_matrix/∂q"].verdict == "passed"
     reasons = {check.detail for check in found.checks if check.verdict == "not applicable"}
     assert any("links that stand for single freedoms of it have none" in each for each in reasons)
 
@@ -94,17 +94,17 @@ def test_loops_are_checked_closed(arm: str) -> None:
     found = robolin.verify(robolin.load(arm), samples=4)
     assert_passes(found)
     assert_reasons(found)
-    told = {check.name: check for check in found.checks if check.verdict == "passed"}
+    passed = {check.name: check for check in found.checks if check.verdict == "passed"}
     for name in ("L = ∂gap/∂q", "dlam_dq = ∂lam/∂q", "energy grows by τ and losses alone"):
-        assert told[name].family == "loops"
-    assert "5 algorithms" in told["closed: compiled kernels = plain Python"].detail
-    assert {"closures", "forward-closed", "forward-closed-recursive"} <= told.keys()
+        assert passed[name].family == "loops"
+    assert "5 algorithms" in passed["closed: compiled kernels = plain Python"].detail
+    assert {"closures", "forward-closed", "forward-closed-recursive"} <= passed.keys()
 
 
 @pytest.mark.slow
 @without_kernels
 def test_states_that_cannot_be_closed_are_counted() -> None:
-    """A closure that no state can meet is said so, and nothing is compared there."""
+    """A loop that no state can close is reported, and nothing is compared."""
     arm = robolin.load("four-bar")
     far = Frame("far", arm.base, Pose(translation=(9.0, 0.0, 0.0)))
     torn = replace(arm, loops=(replace(arm.loops[0], second=far),))
@@ -115,7 +115,7 @@ def test_states_that_cannot_be_closed_are_counted() -> None:
 
 @pytest.mark.slow
 def test_arms_with_grippers_are_checked_in_diagonalizing_velocities() -> None:
-    """Elimination answers there, and its answers are held to the same identities and digits.
+    """Elimination is used there, and its results pass the same identities and digits.
 
     Recursions with free joints do not apply to followers, and every one of them says so.
     """
@@ -130,10 +130,10 @@ def test_arms_with_grippers_are_checked_in_diagonalizing_velocities() -> None:
 
     reason = "joint 'panda_finger_joint2' follows 'panda_finger_joint1'"
     silent = [check for check in found.checks if check.error is None and not check.detail]
-    told = {check.name: check.detail for check in found.checks if check.error is None}
+    details = {check.name: check.detail for check in found.checks if check.error is None}
     assert not silent
-    assert told["forward: articulated bodies = mass matrix and elimination"] == reason
-    assert told["linearize-forward: Algorithm 6 = Algorithm 4"] == reason
+    assert details["forward: articulated bodies = mass matrix and elimination"] == reason
+    assert details["linearize-forward: Algorithm 6 = Algorithm 4"] == reason
 
 
 def _with_idle_tip(arm: Arm) -> Arm:
@@ -148,17 +148,17 @@ def _with_idle_tip(arm: Arm) -> Arm:
 
 @without_kernels
 def test_a_joint_that_moves_nothing_is_a_defect() -> None:
-    """It is named with a remedy, the inverse side is still checked, the forward side is not."""
+    """The joint is named with a remedy; inverse dynamics are still checked, forward are not."""
     found = robolin.verify(_with_idle_tip(random_arm(3, 4, prismatic=False)), samples=3)
-    told = {check.name: check for check in found.checks}
+    checks = {check.name: check for check in found.checks}
     (defect,) = found.defects
 
     assert not found.passed
     assert not found.failed
     assert "joint 'joint3' moves nothing that has inertia" in defect
     assert "--armature joint3=VALUE" in defect
-    assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
-    assert told["M M⁻¹ = 1"].detail == "joint 'joint3' moves nothing that has inertia"
+    assert checks["dtau_dq = ∂tau/∂q"].verdict == "passed"
+    assert checks["M M⁻¹ = 1"].detail == "joint 'joint3' moves nothing that has inertia"
 
 
 def _wrist(lower: float) -> Arm:
@@ -221,9 +221,9 @@ def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
 @pytest.mark.slow
 @without_kernels
 def test_the_same_seed_gives_the_same_verification() -> None:
-    """Two runs agree in every number; another seed looks elsewhere.
+    """Two runs agree in every number; another seed uses other states.
 
-    Bounds have reasons on arms nobody built, too.
+    Bounds have reasons on random arms too.
     """
     arm = random_arm(8, 2)
     one, same, other = (robolin.verify(arm, samples=2, seed=seed) for seed in (1, 1, 2))
