@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from robolin.core.arm import (
     HERE,
@@ -44,8 +44,7 @@ EntryKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class JointPart:
+class JointPart(NamedTuple):
     """One of the two single-DoF joints of a joint pair."""
 
     coordinate: str
@@ -53,8 +52,7 @@ class JointPart:
     axis: str = "axis"
 
 
-@dataclass(frozen=True, slots=True)
-class JointType:
+class JointType(NamedTuple):
     """Properties of a joint type that readers and checks use.
 
     rotary: positions, limits and offsets are angles

@@ -165,3 +165,11 @@ def test_other_objects_are_rejected(wrong: object) -> None:
     with pytest.raises(RobolinError, match="not a robot") as caught:
         read_urdfpy(wrong)
     assert "urchin.URDF.load" in caught.value.hint
+
+
+def test_unknown_joint_types_of_objects_are_rejected() -> None:
+    """A joint type that urdfpy does not have is a RobolinError with the joint's name."""
+    links = [SimpleNamespace(name=name, inertial=None) for name in "ab"]
+    joint = SimpleNamespace(name="elbow", joint_type="weird", parent="a", child="b")
+    with pytest.raises(RobolinError, match="joint 'elbow' has the type 'weird'"):
+        read_urdfpy(SimpleNamespace(name="r", links=links, joints=[joint]))

@@ -92,9 +92,11 @@ def _link(link: Any, place: SourceLocation) -> LinkEntry:
 
 def _joint(joint: Any, place: SourceLocation) -> JointEntry:
     kind = joint.joint_type
-    if kind not in MOVING:
+    if kind == "fixed":
         pose = _pose(joint.origin)
         return JointEntry(joint.name, kind, joint.parent, joint.child, place, pose)
+    if kind not in MOVING:
+        raise ValueError(f"joint '{joint.name}' has the type {kind!r}")
     limit, dynamics, mimic = joint.limit, joint.dynamics, joint.mimic
     return JointEntry(
         name=joint.name,
