@@ -228,7 +228,7 @@ def _named(
 def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
     from robolin.core.quantity_table import COLUMN_WORDS
     from robolin.dynamics.catalogue import ALGORITHMS
-    from robolin.queries.named_arrays import axis_labels
+    from robolin.queries.values import axis_labels
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
     labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))

@@ -23,13 +23,12 @@ from robolin.core.arm import Arm
 from robolin.core.quantity_table import QUANTITIES, Quantity
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.units import unit_of
-from robolin.queries import named_arrays, verbs
+from robolin.queries import values, verbs
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.named_arrays import DerivedArray
 from robolin.queries.option_specs import SWITCH, TRAJECTORY
 from robolin.queries.query_context import QueryContext
 from robolin.queries.request import Request
-from robolin.queries.values import Values
+from robolin.queries.values import DerivedArray, Values
 from tests.cli.command import robolin as command_line
 from tests.cli.command import run_ok
 
@@ -150,7 +149,7 @@ def test_suites_support_a_new_command(tmp_path: Path) -> None:
 
 # --- a flag and a quantity: `mass-matrix --eigenvalues`
 
-# robolin/queries/named_arrays.py
+# robolin/queries/values.py
 EIGENVALUES = DerivedArray("eigenvalues", ("mass_matrix",), np.linalg.eigvalsh)
 
 # robolin/core/quantity_table.py
@@ -165,7 +164,7 @@ EIGENVALUES_FLAG = (
 @pytest.fixture
 def eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     """Install the flag and its quantity as if their lines were in the package."""
-    table = named_arrays.DERIVED_ARRAYS
+    table = values.DERIVED_ARRAYS
     derived = {**table.get("mass-matrix", {}), "eigenvalues": EIGENVALUES}
     monkeypatch.setitem(table, "mass-matrix", derived)
     monkeypatch.setitem(QUANTITIES, "eigenvalues", EIGENVALUES_QUANTITY)  # type: ignore[arg-type]

@@ -26,8 +26,7 @@ from robolin.core.array_checks import (
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import RunOptions
+from robolin.evaluation.evaluate import RunOptions, evaluate_arm
 from robolin.evaluation.loops.assemble import assemble, assembled_change
 from robolin.evaluation.loops.closure_arrays import Closures, closure_rows, row_names
 from robolin.evaluation.loops.loop_evaluation import CLOSURE_TOLERANCE

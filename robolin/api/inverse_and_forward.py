@@ -10,8 +10,7 @@ from robolin.core.array_checks import as_joint_array, require_arm, require_same_
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import UsageError
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import Engine, RunOptions
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
 from robolin.evaluation.prescribed_joints import (
     JointsNamed,

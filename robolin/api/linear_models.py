@@ -14,8 +14,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import Engine, RunOptions
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
 

@@ -9,8 +9,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import Engine
+from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
 
 

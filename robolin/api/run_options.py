@@ -12,8 +12,7 @@ from robolin.core.array_checks import batch_of, joint_arrays
 from robolin.core.arrays import Arrays, Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.engine.compiled.plan import BufferPool
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import Engine, RunOptions
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import QuickCall, fast_call, no_fast_call
 

@@ -28,8 +28,7 @@ from robolin.core.text import did_you_mean
 from robolin.core.units import joint_units, unit_of
 from robolin.engine.compiled.plan import BufferPool
 from robolin.errors import UsageError
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import Engine
+from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.frames import at_frame
 
 # sizes of A and B, in numbers, whose memory is pooled: smaller arrays are cheap to allocate,

@@ -15,8 +15,7 @@ from robolin.core.arrays import Floats, JointValues, Mask
 from robolin.core.text import did_you_mean
 from robolin.core.units import unit_of
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.dispatch import evaluate_any_arm_rows, evaluate_arm
-from robolin.evaluation.evaluate import Engine, RunOptions
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_any_arm_rows, evaluate_arm
 from robolin.evaluation.loops.loop_dynamics import without_closures
 from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
 

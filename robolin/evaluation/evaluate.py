@@ -1,8 +1,13 @@
-"""Evaluate quantities on trees: select algorithm and engine, run, explain failures."""
+"""Evaluate quantities: select algorithm and engine, run, explain failures.
+
+`evaluate` ignores closed loops; `evaluate_arm` and `Batch` solve their constraints, with modules
+that are imported only for arms with closed loops.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -343,3 +348,90 @@ def _largest_ratio(arm: Arm) -> float:
     """Upper bound of the angle of a mimic joint per radian of its leader."""
     mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
     return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])
+
+
+def evaluate_arm(
+    arm: Arm,
+    verb: str,
+    values: Mapping[str, JointValues],
+    overlap: OverlapFunction | None = None,
+    **options: Unpack[RunOptions],
+) -> Arrays:
+    """Compute named results for a state or a batch; raise for a state without a result."""
+    if not _closed(arm, verb):
+        return evaluate(arm, verb, values, overlap, **options)
+    from robolin.evaluation.loops.loop_evaluation import evaluate_closed, why_closed_unanswered
+
+    results, unanswered = evaluate_closed(arm, verb, values, options)
+    require_answers(unanswered, lambda row: why_closed_unanswered(arm, verb, values, row, options))
+    return results
+
+
+def evaluate_any_arm_rows(
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **options: Unpack[RunOptions]
+) -> tuple[Arrays, Floats]:
+    """Compute results, and a status per row: 0 if the row is valid."""
+    if not _closed(arm, verb):
+        return evaluate_rows(arm, verb, values, **options)
+    from robolin.evaluation.loops.loop_evaluation import evaluate_closed
+
+    return evaluate_closed(arm, verb, values, options)
+
+
+def why_any_arm_unanswered(
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **options: Unpack[RunOptions]
+) -> RobolinError | None:
+    """Run one row again to find its error; None if it is valid."""
+    if not _closed(arm, verb):
+        return explain_failure(arm, verb, values, row, **options)
+    from robolin.evaluation.loops.loop_evaluation import why_closed_unanswered
+
+    return why_closed_unanswered(arm, verb, values, row, options)
+
+
+def _closed(arm: Arm, verb: str) -> bool:
+    """True if the closed loops of the arm change the result."""
+    require_arm(arm)
+    return bool(arm.loops) and not independent_of_loops(verb)
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """Inputs of an algorithm that was run, and the rows with a nonzero status."""
+
+    algorithm: str
+    values: Mapping[str, Floats]
+    suspects: frozenset[int]
+
+
+class Batch:
+    """Rows of a trajectory; algorithms run on all rows, including invalid ones."""
+
+    def __init__(self, arm: Arm, options: RunOptions) -> None:
+        self._arm, self._options = arm, options
+        self._evaluations: list[_Evaluation] = []
+
+    def run(self, algorithm: str, values: Mapping[str, Floats]) -> Arrays:
+        """Run an algorithm; rows without a result contain arbitrary values."""
+        arrays, status = evaluate_any_arm_rows(self._arm, algorithm, values, **self._options)
+        suspects = frozenset(np.flatnonzero(status).tolist())
+        self._evaluations.append(_Evaluation(algorithm, values, suspects))
+        return arrays
+
+    @property
+    def suspects(self) -> list[int]:
+        """The rows with a nonzero status in some algorithm."""
+        none: frozenset[int] = frozenset()
+        return sorted(none.union(*(evaluation.suspects for evaluation in self._evaluations)))
+
+    def complaint(self, row: int) -> RobolinError | None:
+        """The error of a row, or None."""
+        for evaluation in self._evaluations:
+            if row in evaluation.suspects:
+                state = {k: v[row] if v.ndim > 1 else v for k, v in evaluation.values.items()}
+                error = why_any_arm_unanswered(
+                    self._arm, evaluation.algorithm, state, 0, **self._options
+                )
+                if error is not None:
+                    return error
+        return None

@@ -13,8 +13,7 @@ from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.dispatch import Batch, evaluate_arm
-from robolin.evaluation.evaluate import FEW_STATES, KINEMATIC, RunOptions
+from robolin.evaluation.evaluate import FEW_STATES, KINEMATIC, Batch, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
     prescribed_joints,
@@ -22,7 +21,6 @@ from robolin.evaluation.prescribed_joints import (
     require_prescribed_inputs,
 )
 from robolin.io.trajectories.trajectory import Chunk
-from robolin.queries.joint_range import massless_warning
 from robolin.queries.joint_values import accelerations_text
 from robolin.queries.loop_answer import (
     LOOP_FLAGS,
@@ -35,16 +33,18 @@ from robolin.queries.loop_answer import (
     loop_options,
     with_closure_forces,
 )
-from robolin.queries.named_arrays import algorithm_arrays, operating_point_arrays
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.runner import located_error, run_function
+from robolin.queries.state_monitor import massless_warning
 from robolin.queries.values import (
     Run,
     StateInputs,
     TorqueDefault,
     Values,
+    algorithm_arrays,
     complete_operating_point,
+    operating_point_arrays,
 )
 
 

@@ -11,10 +11,9 @@ from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.named_arrays import named_arrays
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
-from robolin.queries.values import Values
+from robolin.queries.values import Values, named_arrays
 
 _AXES = {"world": "world", "frame": "the frame's own"}
 _SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench do not exist"

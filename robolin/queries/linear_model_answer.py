@@ -19,11 +19,17 @@ from robolin.core.units import rate_of, unit_alternatives, unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state, loop_options
-from robolin.queries.named_arrays import nan_rows, operating_point_arrays
 from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
 from robolin.queries.runner import located_error, run_function
-from robolin.queries.values import POINT, StateInputs, TorqueDefault, Values
+from robolin.queries.values import (
+    POINT,
+    StateInputs,
+    TorqueDefault,
+    Values,
+    nan_rows,
+    operating_point_arrays,
+)
 
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace

@@ -21,17 +21,19 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES
 from robolin.io.trajectories.trajectory import Chunk, split_chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state
-from robolin.queries.named_arrays import nan_rows, with_derived, with_passthrough
 from robolin.queries.query_context import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.values import (
     StateInputs,
     TorqueDefault,
     Values,
+    nan_rows,
     possible_quantities,
     require_useful,
     resolve_batch,
     resolve_single,
+    with_derived,
+    with_passthrough,
 )
 
 if TYPE_CHECKING:

@@ -21,12 +21,17 @@ from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
-from robolin.queries.named_arrays import operating_point_arrays
 from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.state_parsing import rules_of_file
-from robolin.queries.values import POINT, Values, complete_operating_point, perturbations
+from robolin.queries.values import (
+    POINT,
+    Values,
+    complete_operating_point,
+    operating_point_arrays,
+    perturbations,
+)
 
 # n x n matrices computed per row
 _MATRICES = 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.queries.joint_range import column_max, column_min
+from robolin.queries.state_monitor import column_max, column_min
 from tests.cli.command import robolin, run_ok
 from tests.robots import ROOT
 

@@ -36,7 +36,7 @@ from robolin.core.arm import Frame
 from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.dispatch import evaluate_any_arm_rows
+from robolin.evaluation.evaluate import evaluate_any_arm_rows
 from robolin.evaluation.loops.assemble import assemble
 
 FAMILY = "loops"

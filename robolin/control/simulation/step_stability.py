@@ -13,8 +13,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes
 from robolin.description.arm_differences import in_words, moving_differences
 from robolin.errors import RobolinError
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import RunOptions
+from robolin.evaluation.evaluate import RunOptions, evaluate_arm
 
 # |λ| dt up to which rk4 is stable for every decaying mode; its limit is 2.6157, near 121°
 DAMPED = 2.6

@@ -15,8 +15,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.dispatch import evaluate_arm
-from robolin.evaluation.evaluate import RunOptions, evaluate_rows
+from robolin.evaluation.evaluate import RunOptions, evaluate_arm, evaluate_rows
 from robolin.evaluation.loops.assemble import assemble, closed_nearby
 from robolin.evaluation.loops.loop_dynamics import (
     Baumgarte,
