@@ -1,6 +1,6 @@
-"""Pinocchio's answers for arms whose joints have several freedoms, in the arm's own order.
+"""Pinocchio's results for arms with multi-DoF joints, in the arm's own order.
 
-Pinocchio counts a free joint's velocity [linear; angular] and keeps a quaternion in q.
+Pinocchio orders a free joint's velocity [linear; angular] and keeps a quaternion in q.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.dynamics.pinocchio_reference import Reference, _joint_model, answers
 from tests.dynamics.world import link_positions, spreading
 from tests.robots import States
 
-# the freedoms in the order of Pinocchio's velocity
+# the coordinates in the order of Pinocchio's velocity
 PARTS = {
     "floating": ("x", "y", "z", "rx", "ry", "rz"),
     "planar": ("x", "y", "rz"),
@@ -62,7 +62,7 @@ def grouped_model(arm: Arm) -> pin.Model:
 
 
 def _axes(arm: Arm, group: Group) -> pin.SE3:
-    """The frame along whose x and y a planar joint slides."""
+    """The frame along whose x and y a planar joint translates."""
     if group.kind != "planar":
         return pin.SE3.Identity()
     columns = [arm.link(k).joint.axis for k in group.links]
@@ -84,7 +84,7 @@ def _prepared(model: pin.Model, arm: Arm, names: dict[str, str]) -> pin.Model:
 
 
 def places(model: pin.Model, arm: Arm, names: dict[str, str]) -> np.ndarray:
-    """Where the freedom of each link, 1, 2, …, is in Pinocchio's velocity."""
+    """Index of the coordinate of each link, 1, 2, …, in Pinocchio's velocity."""
     found = {}
     for group in arm.groups:
         start = model.idx_vs[model.getJointId(names.get(group.name, group.name))]
@@ -133,10 +133,10 @@ def grouped_reference(model: pin.Model, arm: Arm, states: States) -> Reference:
 
 
 def _with_turning_rotors(found: Reference, arm: Arm, qd: np.ndarray) -> Reference:
-    """The same with what Pinocchio leaves out of armature: that the axes of velocities turn.
+    """Add the armature effect that Pinocchio omits: the axes of velocities rotate.
 
-    It adds a v̇ for a translation, with v in the axes of the body.  Kinetic energy ½ v* A v takes
-    A v̇ + ω x A v, and a moment v x A v, as MuJoCo has it for its free joints.
+    Pinocchio adds a v̇ for a translation, with v in the axes of the body. Kinetic energy ½ v* A v
+    takes A v̇ + ω x A v, and a torque v x A v, as MuJoCo has it for its free joints.
     """
     if not any(link.joint.armature for link in arm.links):
         return found
@@ -152,7 +152,7 @@ def _with_turning_rotors(found: Reference, arm: Arm, qd: np.ndarray) -> Referenc
 
 
 def _turning_rotors(arm: Arm, qd: np.ndarray) -> np.ndarray:
-    """[v x A v; ω x A v] of every joint with translations, at the places of its freedoms."""
+    """[v x A v; ω x A v] of every joint with translations, at the indices of its coordinates."""
     torque = np.zeros_like(qd)
     for group in arm.groups:
         places, joints = (
@@ -166,9 +166,9 @@ def _turning_rotors(arm: Arm, qd: np.ndarray) -> np.ndarray:
                 momentum[..., i] = joints[axis].armature * v[..., i]
             if f"r{axis}" in places:
                 w[..., i] = qd[..., places[f"r{axis}"]]
-        force, moment = np.cross(w, momentum), np.cross(v, momentum)
+        force, couple = np.cross(w, momentum), np.cross(v, momentum)
         for i, axis in enumerate("xyz"):
-            for part, share in ((axis, force), (f"r{axis}", moment)):
+            for part, share in ((axis, force), (f"r{axis}", couple)):
                 if part in places:
                     torque[..., places[part]] += share[..., i]
     return torque

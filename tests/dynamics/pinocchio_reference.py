@@ -1,6 +1,7 @@
-"""Pinocchio's answers, brought into an arm's own joint order and reduced where joints mimic.
+"""Pinocchio's results in an arm's own joint order, reduced where joints mimic.
 
-Pinocchio is given every joint free; followers are tied afterwards by S, q_full = S q + b.
+All joints are independent in Pinocchio's model; mimic joints are tied afterwards by S, q_full = S q
++ b.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.robots import States
 
 @dataclass(frozen=True)
 class Reference:
-    """Arrays (count, n) and (count, n, n); the forward side is None where 𝓜 has no inverse."""
+    """Arrays (count, n) and (count, n, n); the forward side is None if 𝓜 is singular."""
 
     tau: np.ndarray
     mass_matrix: np.ndarray
@@ -69,14 +70,14 @@ def _prepared(model: pin.Model, arm: Arm) -> pin.Model:
 
 
 def places(model: pin.Model, arm: Arm) -> np.ndarray:
-    """Where the joints of links 1 … N are in Pinocchio's velocity."""
+    """Indices of the joints of links 1 … N in Pinocchio's velocity."""
     return np.array(
         [model.idx_vs[model.getJointId(link.joint.name)] for link in arm.links_tip_to_base]
     )
 
 
 def reference(model: pin.Model, arm: Arm, states: States, forward: bool) -> Reference:
-    """The inverse side of all states, and the forward side if it is asked for."""
+    """The inverse side of all states, and the forward side if requested."""
     spread, place = spreading(arm), places(model, arm)
     S = np.zeros((model.nv, arm.n))
     S[place] = spread

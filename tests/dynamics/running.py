@@ -1,4 +1,4 @@
-"""Running an algorithm on unusual numbers, and measuring how far two results are apart."""
+"""Run an algorithm on other number types, and measure the difference of two results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robolin.evaluation.evaluate import arm_cache
 def run_on(
     arm: Arm, algorithm: str, given: Mapping[str, Any], number: Any = float
 ) -> dict[str, np.ndarray]:
-    """An algorithm of the catalogue on whatever numbers it is given: floats, complex, mpmath.
+    """Run an algorithm of the catalogue on numbers of any type: floats, complex, mpmath.
 
     Each input is an array (..., n) of such numbers, each result an array (..., n, …) of the same.
     """
@@ -64,27 +64,27 @@ def gap(
     made_of: float = 0.0,
     beside: np.ndarray | None = None,
 ) -> float:
-    """The largest difference beside the largest entry, over all states of one arm.
+    """The largest difference relative to the largest entry, over all states of one arm.
 
-    One state alone may be small because its terms cancel, while rounding follows the terms; the
-    states of one arm together have the size of the terms.  Where even they can cancel, as the
-    Coriolis forces of a single joint do, `made_of` is the size of the terms.  `beside` holds all
-    states where `true` has only one of them.
+    One state alone may be small because its terms cancel, while the round-off is relative to the
+    terms; the states of one arm together have the size of the terms. If all states can cancel, as
+    the Coriolis forces of a single joint do, `made_of` is the size of the terms. `beside` holds all
+    states if `true` has only one of them.
     """
     size = max(float(np.abs(true if beside is None else beside).max()), made_of)
     return float(np.abs(found - true).max()) / (size or 1.0)
 
 
-# results below this share of what they are made of are zero and rounding
+# results below this fraction of their terms are numerically zero
 NOTHING = 1e-10
 
 
 def gap_by_state(
     found: np.ndarray, true: np.ndarray, made_of: np.ndarray | float = 0.0
 ) -> np.ndarray:
-    """The largest difference beside the largest entry, each state by itself: a number per state.
+    """The largest difference relative to the largest entry, for each state.
 
-    Only a result that is zero to rounding is measured by what it is made of.
+    Only a result that is zero to round-off is measured relative to its terms.
     """
     axes = tuple(range(1, np.ndim(true)))
     size = np.abs(true).max(axis=axes)
@@ -93,7 +93,7 @@ def gap_by_state(
 
 
 def inertia_bound(arm: Arm) -> float:
-    """More than the arm's moment of inertia about its base in any pose with |q| ≤ 1.5, kg m²."""
+    """An upper bound of the arm's inertia about its base in any pose with |q| ≤ 1.5, kg m²."""
     total, reach = 0.0, {arm.base: 0.0}
     for k in range(arm.base - 1, 0, -1):
         link = arm.link(k)

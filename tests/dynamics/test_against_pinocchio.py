@@ -1,7 +1,7 @@
 """Every bundled arm, every published file and random robots against Pinocchio.
 
-20 random states each, damping off, errors relative to the largest entry.  Inverse results agree to
-1e-12 (some 1e-15 seen); whatever divides by the mass matrix is allowed 1e-15 cond(𝓜) more, ten
+20 random states each, damping off, errors relative to the largest entry. Inverse results agree to
+1e-12 (some 1e-15 seen); results that divide by the mass matrix are allowed 1e-15 cond(𝓜) more, ten
 times as much for q̈, whose torques are rounded before they are divided.
 """
 
@@ -57,10 +57,10 @@ def assert_forward_side(arm: Arm, states: States, true: Reference, method: str) 
 
 
 def _made_of(arm: Arm, states: States) -> np.ndarray:
-    """What gradients of torque are made of: the arm's inertia times its speeds and accelerations.
+    """Size of the terms of torque gradients: the arm's inertia times its speeds and accelerations.
 
-    The measure of gradients that are zero: rotors turning about their own balanced axes, as on a
-    quadrotor, have no Coriolis torque and no weight, and both programs return rounding.
+    The scale for gradients that are zero: rotors turning about their own balanced axes, as on a
+    quadrotor, have no Coriolis torque and no gravity torque, and both programs return round-off.
     """
     speed = np.abs(states.qd).max(axis=1)
     return inertia_bound(arm) * (speed + speed**2 + np.abs(states.qdd).max(axis=1))
@@ -82,7 +82,7 @@ def test_bundled_arm(name: str) -> None:
 @pytest.mark.slow
 @each_file("path")
 def test_published_file(path: Path) -> None:
-    """Every published robot has Pinocchio's dynamics; where a joint moves nothing, we say which."""
+    """Every published robot has Pinocchio's dynamics; joints that move no mass are named."""
     arm = robolin.load(path, damping=False)
     model = model_from_urdf(path, arm)
     states = random_states(arm, STATES)
@@ -103,7 +103,7 @@ def _first(states: States) -> States:
 
 
 def _idle(arm: Arm, true: Reference) -> list[str]:
-    """Joints whose own inertia Pinocchio finds to be nothing, here as in any other state."""
+    """Joints whose own inertia is zero in Pinocchio, in this state as in any other."""
     own = np.abs(np.einsum("bii->bi", true.mass_matrix)).max(axis=0)
     return [name for name, size in zip(arm.joint_names, own, strict=True) if size < 1e-14]
 
@@ -126,7 +126,7 @@ LONG = [random_arm(240 + n, n, tree=tree) for n in (7, 20, 40) for tree in (Fals
 
 @pytest.mark.parametrize("arm", [*ROBOTS, *LONG], ids=arm_name)
 def test_inverse_of_the_mass_matrix(arm: Arm) -> None:
-    """By recursions and by elimination it is what Pinocchio's computeMinverse returns."""
+    """By recursion and by elimination it equals Pinocchio's computeMinverse."""
     model, q = model_from_arm(arm), random_states(arm, STATES).q
     data, order = model.createData(), [model.names.tolist().index(n) - 1 for n in arm.joint_names]
     true = np.empty((STATES, arm.n, arm.n))
@@ -143,7 +143,7 @@ def test_inverse_of_the_mass_matrix(arm: Arm) -> None:
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "iiwa14"])
 def test_bundled_arm_with_rotors(name: str) -> None:
-    """Armature enters both programs alike."""
+    """Armature has the same effect in both programs."""
     arm = robolin.load(name, damping=False)
     rotors = np.random.default_rng(1).uniform(0.05, 1.5, arm.n)
     armature = dict(zip(arm.joint_names, rotors.tolist(), strict=True))

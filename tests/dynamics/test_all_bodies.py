@@ -1,6 +1,6 @@
 """Forward dynamics of all bodies with the forces in their joints: [O] section 3.5.
 
-Bodies are inverted about the base, so that their own condition counts beside that of 𝓜.
+Bodies are inverted about the base, so their own condition number adds to that of 𝓜.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def test_constraint_forces_give_the_accelerations_that_took_the_torques(arm: Arm
 
 @pytest.mark.parametrize("joints", [1, 2, 3, 7, 8, 12])
 def test_cyclic_reduction_takes_as_many_steps_as_a_logarithm(joints: int) -> None:
-    """⌈log₂(N+1)⌉ steps, in each of which all joints left can be worked on at once."""
+    """⌈log₂(N+1)⌉ steps, in each of which all remaining joints can be processed in parallel."""
     arm = random_arm(20 + joints, joints, armature=joints % 2 == 0)
     state, true = pushed(arm, 1)
     given = {name: values[0].tolist() for name, values in state.items()}
@@ -87,7 +87,7 @@ def test_costs_are_lines_in_n(name: str) -> None:
 
 
 def test_bodies_that_cannot_be_inverted_are_refused() -> None:
-    """A planar arm's bodies resist in the plane alone, and equation 28 divides by all of it."""
+    """Bodies of a planar arm have inertia in the plane only, and equation 28 inverts all of it."""
     with pytest.raises(robolin.RobolinError, match="moves nothing that has inertia"):
         evaluate(
             robolin.load("two-link"), "forward-constraint-forces", {"q": 0.0, "qd": 0.0, "tau": 0.0}

@@ -1,4 +1,4 @@
-"""What the catalogue says about its algorithms is so, and they are found by looking them up."""
+"""Entries of the catalogue describe their algorithms correctly and can be looked up."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_titles_that_number_an_algorithm_have_its_paper() -> None:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_can_be_asked_for(name: str) -> None:
-    """By verb and method on an arm where it holds, or else by its own name."""
+def test_every_algorithm_can_be_selected(name: str) -> None:
+    """By command and method on an arm where it is applicable, or else by its own name."""
     algorithm = ALGORITHMS[name]
     verb = algorithm.verb or name
     arm = random_arm(1, 14, tree=name.endswith("-tree"))
@@ -56,7 +56,7 @@ def test_every_algorithm_can_be_asked_for(name: str) -> None:
 
 @pytest.mark.parametrize("verb, most", CONVENTIONAL_UP_TO.items())
 def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
-    """Up to the joints that the flag's help names, and wherever joints follow others."""
+    """Up to the number of joints in the flag's help, and if there are mimic joints."""
     [conventional] = algorithms_by_method(verb)["conventional"]
 
     def taken(arm: Arm) -> str:
@@ -69,17 +69,17 @@ def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
     assert any(f"up to {most} " in text for text in texts)
 
 
-def test_help_says_what_auto_does() -> None:
-    """The help of --method is made from the numbers that auto goes by."""
-    told = " ".join(run_ok("linearize-forward", "--help").out.split())
-    assert describe_auto("linearize-forward", "perturb-forward") in told
-    told = " ".join(run_ok("forward", "--help").out.split())
-    assert describe_auto("forward") in told
+def test_help_describes_auto() -> None:
+    """The help of --method is made from the limits that auto uses."""
+    help_text = " ".join(run_ok("linearize-forward", "--help").out.split())
+    assert describe_auto("linearize-forward", "perturb-forward") in help_text
+    help_text = " ".join(run_ok("forward", "--help").out.split())
+    assert describe_auto("forward") in help_text
     assert "forward" not in CONVENTIONAL_UP_TO
 
 
 def test_flags_offer_every_method_once() -> None:
-    """What can be typed is what there is, and every letter stands for a method, two aside."""
+    """The methods of the flags are those available, and each letter but two is an alias."""
     assert sorted(COMMON_METHODS + FORWARD_METHODS) == sorted(METHODS)
     unwritten = {"three-sweeps-links", "two-sweeps"}
     assert {*METHOD_ALIASES.values()} | unwritten == {*algorithms_by_method("forward")} - {
@@ -97,22 +97,22 @@ def test_methods_need_no_numpy() -> None:
 
 
 def test_a_method_of_another_verb_is_no_obstacle() -> None:
-    """Methods that a verb does not have mean the recursions it has."""
+    """Methods that a command does not have select its recursion."""
     arm = robolin.load("two-link")
     assert algorithm_for(arm, "linearize-forward", "three-sweeps") == "linearize-forward"
     assert algorithm_for(arm, "inverse", "conventional") == "inverse"
 
 
-def test_results_tell_the_paper() -> None:
-    """Which paper an algorithm is from stands in the contract, by its authors and not its tag."""
+def test_results_name_the_paper() -> None:
+    """The contract names the paper of an algorithm by its authors, not its tag."""
     arm = robolin.load("two-link")
     for verb, place in (("linearize-forward", "Algorithm 4"), ("linearize-inverse", "Algorithm 2")):
         contract = robolin.answer(arm, verb).contract
         assert contract["algorithm"].startswith(place), "as it always was"
         assert contract["paper"].startswith(f"{place} of Jain and Rodriguez, linearization")
-    asked = robolin.Question("mass-matrix", inverse=True)
+    question = robolin.Question("mass-matrix", inverse=True)
     long = robolin.load("panda", floating_base=True)
-    paper = robolin.answer(long, asked).contract["paper"]
+    paper = robolin.answer(long, question).contract["paper"]
     assert "mass_matrix_inverse: (4.23) of Jain and Rodriguez, linearization" in paper
     assert "paper" not in robolin.answer(arm, "regressor").contract
 

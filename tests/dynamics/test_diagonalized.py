@@ -72,7 +72,7 @@ def test_tables_1_and_2_turn_back(arm: Arm) -> None:
 
 @every_independent
 def test_energy_is_a_plain_sum_of_squares(arm: Arm) -> None:
-    """ν · ν = q̇* 𝓜 q̇, and ε · ν = (τ - weight) · q̇ is the power that is left for motion."""
+    """ν · ν = q̇* 𝓜 q̇, and ε · ν = (τ - gravity torque) · q̇ is the power that changes it."""
     at = worked(arm)
     nu, epsilon = at.diagonal.nu, at.diagonal.epsilon
     energy = np.einsum("bi,bij,bj->b", at.qd, at.M, at.qd)
@@ -156,7 +156,7 @@ def _rates_of_d(chain: Chain) -> None:
     rate = articulated_rates(chain, links, articulated_bodies(chain, links), chain.given("qd"))
     for k in chain.tip_to_base():
         H = links.H[k]
-        # a number of its own for every state, even where the rate is the same for all
+        # a different value for every state, even if the rate is the same for all
         chain.out("Ddot", (k,), dot(H, articulated_times(rate[k], H)) + 0.0 * chain.given("qd")[k])
 
 
@@ -178,7 +178,7 @@ def rk4(slope: Callable[[np.ndarray], np.ndarray], x: np.ndarray, steps: int) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("brake", [0.0, 0.7])
-def test_kinetic_energy_stays_or_decays_as_the_brake_says(brake: float) -> None:
+def test_kinetic_energy_is_constant_or_decays_with_damping(brake: float) -> None:
     """With ε = -c ν the kinetic energy is exp(-2 c t) of what it was; with ε = 0 it stays.
 
     The equation conserves exactly; what is left is RK4's own error.
@@ -199,7 +199,7 @@ def test_kinetic_energy_stays_or_decays_as_the_brake_says(brake: float) -> None:
 
 
 @pytest.mark.slow
-def test_diagonalized_and_ordinary_motion_arrive_at_the_same_place() -> None:
+def test_diagonalized_and_ordinary_motion_agree() -> None:
     """Integrating (q, ξ) and integrating (q, q̇) under the same torques agree to RK4's error."""
     arm = random_arm(7, 3, tree=True, armature=True)
     states = random_states(arm, 2)
@@ -232,7 +232,7 @@ def _T(matrices: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("model", ["follower", "dead", "world"])
 @pytest.mark.parametrize("tree", [False, True])
 def test_losses_and_loads_move_to_the_side_of_the_torque(model: str, tree: bool) -> None:
-    """ε = m⁻¹ (τ - holding torque - losses), each of them worked out without diagonalization."""
+    """ε = m⁻¹ (τ - holding torque - losses), each of them computed without diagonalization."""
     arm = random_arm(7, 6, tree, damping=True, friction_velocity=0.3)
     arm = with_wrench(arm, model)
     at = Worked(arm)

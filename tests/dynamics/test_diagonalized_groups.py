@@ -1,4 +1,4 @@
-"""Diagonalized dynamics where joints have several freedoms, a floating base among them."""
+"""Diagonalized dynamics with multi-DoF joints, including a floating base."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def divided(arm: Arm, q: np.ndarray) -> float:
 @each
 @pytest.mark.parametrize("end", ["", "-unnormalized"])
 def test_recursions_and_elimination_agree(arm: Arm, end: str) -> None:
-    """Tables 1 and 2 and Algorithm 7.1 give what elimination with Christoffel's C gives."""
+    """Tables 1 and 2 and Algorithm 7.1 equal elimination with Christoffel's C."""
     state = given(arm)
     found, true = (run_on(arm, f"diagonalize{end}{by}", state) for by in ("", "-conventional"))
     for name, values in true.items():
@@ -45,7 +45,7 @@ def test_recursions_and_elimination_agree(arm: Arm, end: str) -> None:
 
 @each
 def test_energy_is_a_sum_of_squares_that_coriolis_forces_keep(arm: Arm) -> None:
-    """m m* = 𝓜, ν*ν = q̇*𝓜q̇, ν*C(q, ν) = 0, and the way back is the way back."""
+    """m m* = 𝓜, ν*ν = q̇*𝓜q̇, ν*C(q, ν) = 0, and the inverse maps invert."""
     state = given(arm)
     found = run_on(arm, "diagonalize", state)
     M, nu, qd = robolin.mass_matrix(arm, state["q"]), found["nu"], state["qd"]
@@ -84,7 +84,7 @@ def test_rates_of_nu_are_those_of_the_accelerations(arm: Arm) -> None:
 
 @pytest.mark.slow
 def test_a_free_arm_moves_the_same_in_all_velocities() -> None:
-    """A motion that floats freely is the same in q̇, ξ and ν, to what the integrator leaves."""
+    """A freely floating motion is the same in q̇, ξ and ν, to the integrator's error."""
     arm = grouped_arm(6, ("floating", "revolute"))
     q, qd = 0.5 * np.random.default_rng(1).normal(size=(2, arm.n))
     run = {"duration": 0.005, "dt": 0.001, "engine": "python"}

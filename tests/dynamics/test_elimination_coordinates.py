@@ -1,4 +1,4 @@
-"""Diagonalized and operational-space dynamics by elimination, where joints follow others too."""
+"""Diagonalized and operational-space dynamics by elimination, also with mimic joints."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def close(found: np.ndarray, true: np.ndarray, within: float = 1e-10) -> None:
 @pytest.mark.parametrize("arm", FREE, ids=arm_name)
 @pytest.mark.parametrize("verb", [*PLAIN, *ROOTLESS, *MORE])
 def test_elimination_gives_what_the_recursions_give(arm: Arm, verb: str) -> None:
-    """Where both hold, every result is the same to rounding."""
+    """Where both are applicable, every result is the same to round-off."""
     given = {**state(arm), "gain": GAINS[: arm.n]}
     for name, like in (("nu", "qd"), ("epsilon", "tau"), ("xi", "qd"), ("kappa", "tau")):
         given[name] = given[like]
@@ -113,8 +113,8 @@ def test_the_equation_without_roots(arm: Arm) -> None:
 
 
 @every
-def test_the_way_back(arm: Arm) -> None:
-    """Velocities and torques come back from both kinds of coordinates."""
+def test_inverse_maps(arm: Arm) -> None:
+    """Velocities and torques are recovered from both kinds of coordinates."""
     given = state(arm)
     for there, back in (PLAIN, ROOTLESS):
         found = evaluate(arm, there, given, method="conventional")
@@ -151,8 +151,8 @@ def test_motion_in_the_new_velocities(arm: Arm) -> None:
 
 
 @every
-def test_braking_in_the_new_velocities(arm: Arm) -> None:
-    """τ less what holds the arm is -m c ν, so that kinetic energy falls by ν·c ν."""
+def test_damping_in_the_new_velocities(arm: Arm) -> None:
+    """τ minus the holding torque is -m c ν, so that kinetic energy decreases by ν·c ν."""
     given, gain = state(arm), GAINS[: arm.n]
     at = evaluate(arm, "diagonalize", given, method="conventional")
     braked = {"q": given["q"], "qd": given["qd"], "gain": gain}
@@ -183,8 +183,8 @@ def test_operational_space_is_that_of_the_jacobian(arm: Arm) -> None:
 
 
 @tied
-def test_auto_takes_elimination_where_joints_follow_others(arm: Arm) -> None:
-    """Arms with grippers are answered, and the contract says by what."""
+def test_auto_takes_elimination_with_mimic_joints(arm: Arm) -> None:
+    """Arms with grippers have results, and the contract names the method."""
     for verb in (*PLAIN, *ROOTLESS, *MORE, "operational-space", "operational-space-inverse"):
         assert algorithm_for(arm, verb) == f"{verb}-conventional"
         with pytest.raises(robolin.RobolinError, match="follows"):
@@ -194,7 +194,7 @@ def test_auto_takes_elimination_where_joints_follow_others(arm: Arm) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("arm", [random_arm(3, 8), TIED[0]], ids=arm_name)
 def test_kernels_have_the_same_bits(arm: Arm) -> None:
-    """Lanes give Python's bits, whether or not joints follow others, where the arm reaches.
+    """Lanes give Python's bits, with and without mimic joints, inside the workspace.
 
     The other algorithms by elimination need no such arm and are in tests/engine/test_same_bits.py.
     """

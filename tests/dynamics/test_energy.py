@@ -1,4 +1,4 @@
-"""Energies against sums over bodies placed one by one, and power against what they change by."""
+"""Energies against sums over single bodies, and power against the rate of energy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DRIVEN = (
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_energies_are_sums_over_bodies(arm: Arm) -> None:
-    """½ Σ V*MV and -Σ m g·c are the energies of masses and moments placed in the root frame."""
+    """½ Σ V*MV and -Σ m g·c are the energies of masses and inertias placed in the root frame."""
     states = random_states(arm, 2)
     found = evaluate(arm, "energy", {"q": states.q, "qd": states.qd}, engine="compiled")
 
@@ -45,7 +45,7 @@ def test_energies_are_sums_over_bodies(arm: Arm) -> None:
 
 
 @pytest.mark.parametrize("arm", DRIVEN, ids=arm_name)
-def test_power_is_what_the_energy_changes_by(arm: Arm) -> None:
+def test_power_is_the_rate_of_energy(arm: Arm) -> None:
     """d/dt (kinetic + potential) along the motion is the power of torques, loads and losses."""
     states = random_states(arm, 2)
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau

@@ -1,4 +1,4 @@
-"""Arms that have slid far away: they keep their digits there, and every bit at home."""
+"""Arms with large prismatic travel keep their digits, and every bit at the origin."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ DIGITS = 11.5
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 AXES = {"x": X, "y": Y, "z": Z, "yaw": Z, "pitch": Y}
 
-# what an arm of four joints stands on, base to tip; what weighs nothing is in capitals
+# the joints under an arm of four joints, base to tip; massless links have capital letters
 SLIDING = ("x", "X y", "x y", "x y z", "X Y yaw", "x y yaw", "x y z x")
 TURNED = ("yaw x", "yaw x y", "yaw pitch x")
 
 
 def on_stem(stem: str, seed: int = 5) -> Arm:
-    """A random arm on joints that slide and turn as the letters say."""
+    """A random arm on prismatic and revolute joints as the letters specify."""
     letters = stem.split()
     arm = random_arm(seed, 4 + len(letters), prismatic=False, armature=True, damping=True)
     links = list(arm.links_tip_to_base)
@@ -56,7 +56,7 @@ def on_stem(stem: str, seed: int = 5) -> Arm:
 
 
 def given_far(arm: Arm, away: float) -> dict[str, np.ndarray]:
-    """One state with every sliding joint so far away."""
+    """One state with every prismatic joint at a large position."""
     s = random_states(arm, 1)
     slides = np.array([not joint.turns for joint in arm.joints])
     return {"q": s.q[0] + away * slides, "qd": s.qd[0], "qdd": s.qdd[0], "tau": s.dtau[0]}
@@ -95,8 +95,8 @@ def largest(values: Any) -> float:
 
 
 @pytest.mark.parametrize("stem", SLIDING)
-def test_on_slides_no_digit_is_lost(stem: str) -> None:
-    """A kilometre away, results are as right as those of any arm."""
+def test_prismatic_travel_loses_no_digits(stem: str) -> None:
+    """A kilometre away, results are as accurate as those of any arm."""
     arm = on_stem(stem)
     given = given_far(arm, 1000.0)
     for name in VERBS:
@@ -107,7 +107,7 @@ def test_on_slides_no_digit_is_lost(stem: str) -> None:
 
 @pytest.mark.parametrize("stem", (*SLIDING, *TURNED))
 def test_far_away_accelerations_are_as_right_as_pinocchios(stem: str) -> None:
-    """Pinocchio reckons every link in its own frame; that is worth half a digit at most."""
+    """Pinocchio computes every link in its own frame, which gains half a digit at most."""
     pin = pytest.importorskip("pinocchio")
     arm = replace(on_stem(stem), damping=False)
     peer, at = PinocchioPeer(arm), np.array(arm.coordinates)
@@ -140,8 +140,8 @@ def test_the_frame_that_goes_along_changes_no_result(stem: str, load: str) -> No
 
 
 @pytest.mark.parametrize("stem", ["X y", "x y z", "yaw x"])
-def test_at_home_every_bit_is_that_of_a_frame_which_stays(stem: str) -> None:
-    """Within a few metres nothing is done differently."""
+def test_near_the_origin_every_bit_is_that_of_a_fixed_frame(stem: str) -> None:
+    """Within a few metres nothing is computed differently."""
     arm = on_stem(stem)
     given = given_far(arm, FAR_SLID - 3.2)
     assert np.abs(given["q"]).max() < FAR_SLID
@@ -159,7 +159,7 @@ def test_at_home_every_bit_is_that_of_a_frame_which_stays(stem: str) -> None:
     "arm", [on_stem("x y"), on_stem("yaw x"), with_follower(on_stem("x y z"))], ids=arm_name
 )
 def test_kernels_have_the_same_bits(arm: Arm) -> None:
-    """Lanes go along as Python does, to the bit, some rows at home and some far away."""
+    """Lanes shift the frame as Python does, to the bit, some rows near and some far away."""
     s = random_states(arm, 40)
     far = s.q + 100.0 * np.arange(40)[:, None] * np.array([not joint.turns for joint in arm.joints])
     given = {"q": far, "qd": s.qd, "qdd": s.qdd, "tau": s.dtau}
@@ -180,8 +180,8 @@ def limited(arm: Arm, reach: float) -> Arm:
     return replace(arm, links_tip_to_base=links)
 
 
-def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:
-    """Branches, frames inboard of a slide, several freedoms, and limits behind a turning joint."""
+def test_arms_without_long_travel_have_a_fixed_frame() -> None:
+    """Branches, frames inboard of a prismatic joint, multi-DoF joints, and limited travel."""
     arm, turned = on_stem("x y yaw"), on_stem("yaw x y")
     assert travelling(arm) == travelling(limited(arm, 1.0)) == (7, 6)
     assert travelling(turned) == travelling(limited(turned, FAR_SLID + 1.0)) == (6, 5)
@@ -195,7 +195,7 @@ def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:
     assert travelling(robolin.load("cart-pole")) == (2,)
 
 
-def test_a_joint_slides_far_unless_both_limits_say_no() -> None:
+def test_a_joint_travels_far_unless_both_limits_are_set() -> None:
     """One side without a limit is enough."""
     sliding = Joint("joint", "prismatic", Pose(), X)
     assert slides_far(sliding)
@@ -205,7 +205,6 @@ def test_a_joint_slides_far_unless_both_limits_say_no() -> None:
     assert not slides_far(replace(sliding, kind="revolute"))
 
 
-def test_the_contract_says_which_link_the_frame_goes_along_with() -> None:
-    """Whoever reads about the inertial frame learns where it is."""
-    told = robolin.load("cart-pole").contract["inertial_frame"]
-    assert "gone along with link 'cart' where it has slid over 4 m" in told
+def test_the_contract_names_the_link_that_the_frame_follows() -> None:
+    entry = robolin.load("cart-pole").contract["inertial_frame"]
+    assert "gone along with link 'cart' where it has slid over 4 m" in entry

@@ -1,7 +1,7 @@
-"""An arm whose base floats: against Pinocchio's free flyer, far from home, and as it is asked for.
+"""Arms with a floating base: against Pinocchio's free flyer, far away, and with all options.
 
-Bundled Panda always; Solo12, ANYmal, TIAGo Pro and Panda with its hand where the published files
-are at hand.
+Bundled Panda always; Solo12, ANYmal, TIAGo Pro and Panda with its hand if the published files are
+available.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _assert_perturbations(arm: Arm, s: States, true: object, tolerance: np.ndarr
     assert (gap_by_state(found, expected) <= 10.0 * tolerance).all()
 
 
-def test_a_kilometre_away_nothing_is_lost() -> None:
-    """The arm's place in the world enters no result: the bits are those at home."""
+def test_a_kilometre_away_no_digit_is_lost() -> None:
+    """The position of the arm in the world enters no result: the bits are those at the origin."""
     arm = free(bundled_path("panda"))
     s = random_states(arm, 4)
     at = arm.places(arm.groups[0])
@@ -88,14 +88,14 @@ def test_a_kilometre_away_nothing_is_lost() -> None:
         assert np.array_equal(getattr(home, name), getattr(away, name)), name
 
 
-def test_a_world_wrench_knows_where_the_arm_is() -> None:
-    """A force about the world's origin has a moment about the base, the longer the farther."""
+def test_a_world_wrench_depends_on_the_position_of_the_arm() -> None:
+    """A force about the world's origin has a torque about the base that grows with distance."""
     load = {"panda_link0": (0.0, 0.0, 5.0, 0.0, 0.0, 0.0)}
     loaded = free(bundled_path("panda"), wrench=load, wrench_frame="world", gravity=0.0)
     rpy, r, F = (0.3, -0.7, 1.1), np.array([3.0, -2.0, 1.0]), np.array([0.0, 0.0, 5.0])
     q = np.concatenate([rpy, r, np.zeros(7)])
     tau = robolin.inverse(loaded, q, 0.0, 0.0)
-    # the base holds against what is applied: F, and -r x F about the base, in its own axes
+    # the base balances the applied wrench: F, and -r x F about the base, in its own axes
     R = np.reshape(rotation_from_rpy(*rpy), (3, 3))
     expected = np.concatenate([R.T @ np.cross(r, F), -R.T @ F])
     np.testing.assert_allclose(tau[:6], expected, atol=1e-13)
@@ -112,16 +112,16 @@ def test_a_base_that_is_held_moves_as_a_fixed_arm() -> None:
     q, qd, qdd = (np.concatenate([lead, x], axis=1) for x in (s.q, s.qd, s.qdd))
     tau = robolin.inverse(loose, q, qd, qdd)
     assert gap_by_state(tau[:, 6:], robolin.inverse(fixed, s.q, s.qd, s.qdd)).max() <= 1e-13
-    # and the wrench that holds the base carries the weight of all links at rest
+    # at rest the wrench that holds the base compensates the gravity of all links
     still = robolin.inverse(loose, q, 0.0, 0.0)
     mass = sum(link.inertia.mass for link in loose.links)
     np.testing.assert_allclose(still[:, 3:6], np.tile([0.0, 0.0, 9.81 * mass], (5, 1)), atol=1e-12)
 
 
 def test_another_link_as_the_floating_base() -> None:
-    """--base chooses whose twist it is: the same motion of one rigid chain, told at another link.
+    """--base selects the floating link: the same motion of one rigid chain at another link.
 
-    Kinetic energy ½ q̇*𝓜q̇ of the locked arm, to rounding of sums of that size (1e-12).
+    Kinetic energy ½ q̇*𝓜q̇ of the locked arm, to round-off of sums of that size (1e-12).
     """
     lock = dict.fromkeys((f"panda_joint{i}" for i in range(1, 7)), 0.4)
     root = free(bundled_path("panda"), lock=lock)
@@ -155,12 +155,12 @@ def test_free_fall() -> None:
     assert np.abs(np.delete(qdd, [3, 4, 5], axis=1)).max() <= 1e-9
 
 
-def test_momentum_changes_by_weight_alone() -> None:
-    """Torques of the joints leave linear and angular momentum about the falling mass as they are.
+def test_momentum_changes_by_gravity_alone() -> None:
+    """Joint torques do not change linear momentum and angular momentum about the falling mass.
 
-    The momentum in the world is read off the base's rows of 𝓜 q̇.  Its rate along q̇ and q̈, by
+    The momentum in the world is read off the base's rows of 𝓜 q̇. Its rate along q̇ and q̈, by
     central differences of step 1e-5 (third derivatives up to 1e3, rounding 1e-15 / 1e-5), is the
-    weight and its moment about the origin, which comes from the potential energy alone.
+    gravity force and its torque about the origin, which comes from the potential energy alone.
     """
     arm, h = free(bundled_path("panda")), 1e-5
     s = random_states(arm, 5)
@@ -177,11 +177,11 @@ def test_momentum_changes_by_weight_alone() -> None:
 
 
 def in_the_world(q: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """[moment about the origin; force] of the base's rows of matrix times vector, in its axes."""
+    """[torque about the origin; force] of the base's rows of matrix times vector, in its axes."""
     along = np.einsum("...ij,...j->...i", matrix, vector)[:, :6]
     R = matrix_of(quaternion_from_rpy(q[:, :3]))
-    moment, force = (np.einsum("bij,bj->bi", R, half) for half in (along[:, :3], along[:, 3:]))
-    return np.concatenate([moment + np.cross(q[:, 3:6], force), force], axis=1)
+    torque, force = (np.einsum("bij,bj->bi", R, half) for half in (along[:, :3], along[:, 3:]))
+    return np.concatenate([torque + np.cross(q[:, 3:6], force), force], axis=1)
 
 
 BAD = {
@@ -194,7 +194,7 @@ BAD = {
 
 @pytest.mark.parametrize(("options", "message", "hint"), BAD.values(), ids=BAD)
 def test_wrong_options(options: dict[str, object], message: str, hint: str) -> None:
-    """What cannot be asked of a floating base is refused with a way out."""
+    """Invalid options of a floating base are errors with a hint."""
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.load("panda", floating_base=True, **options)
     assert message in str(caught.value)
@@ -202,15 +202,15 @@ def test_wrong_options(options: dict[str, object], message: str, hint: str) -> N
 
 
 def test_the_order_of_joints_may_name_the_base_as_one() -> None:
-    """`joints` takes the joint for all its freedoms, in their own order."""
+    """`joints` accepts the name of the joint for all its coordinates, in their own order."""
     names = [f"panda_joint{i}" for i in range(1, 8)]
     arm = robolin.load("panda", floating_base=True, joints=[*names, "base"])
     parts = tuple(f"base:{part}" for part in ("rx", "ry", "rz", "x", "y", "z"))
     assert arm.joint_names == (*names, *parts)
 
 
-def test_armature_of_the_whole_base_or_of_one_freedom() -> None:
-    """A rotor on the joint is one on each of its freedoms, unless a freedom has its own."""
+def test_armature_of_the_base_or_of_one_coordinate() -> None:
+    """A rotor on the joint applies to each of its coordinates, unless a coordinate has its own."""
     arm = robolin.load("panda", floating_base=True, armature={"base": 0.5, "base:x": 0.2})
     plain = robolin.load("panda", floating_base=True)
     more = robolin.mass_matrix(arm, 0.3) - robolin.mass_matrix(plain, 0.3)
@@ -218,16 +218,16 @@ def test_armature_of_the_whole_base_or_of_one_freedom() -> None:
     assert np.abs(more - expected).max() <= 1e-14
 
 
-def test_the_contract_says_that_the_base_floats() -> None:
-    """Contract and inspection tell what floats, and what its numbers mean."""
+def test_the_contract_lists_the_floating_base() -> None:
+    """Contract and inspection name the floating link and the meaning of its numbers."""
     arm = robolin.load("panda", floating_base=True)
     assert arm.contract["base"].startswith("floating: joint 'base' between the world and")
     assert "in the axes of link 'panda_link0'" in arm.contract["freedoms"]
     assert "world's axes" in arm.contract["gravity"]
 
 
-def test_a_joint_called_base_is_in_the_way(tmp_path: Path) -> None:
-    """The name of the floating joint is taken once only."""
+def test_a_joint_called_base_conflicts_with_the_floating_base(tmp_path: Path) -> None:
+    """The name of the floating joint must be unique."""
     text = bundled_path("panda").read_text().replace('"panda_joint1"', '"base"')
     file = tmp_path / "arm.urdf"
     file.write_text(text)

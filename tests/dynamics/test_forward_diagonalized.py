@@ -82,7 +82,7 @@ def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
     there = robolin.diagonalize(arm, q, qd, found["tau"])
 
     assert gap(found["nu"], there.nu) < 1e-13
-    # weight is taken away again, which leaves its rounding, divided by the root of the lightest D
+    # subtracting gravity leaves its round-off, divided by the root of the smallest D
     weight = np.abs(robolin.inverse(arm, q)).max()
     made_of = float(weight / np.sqrt(there.D.min()))
     assert gap(there.epsilon, -gain * there.nu, made_of) < 1e-12
@@ -90,7 +90,7 @@ def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
 
 @for_each_arm(ARMS)
 def test_inverse_from_rest_leaves_out_coriolis_forces(arm: Arm) -> None:
-    """Inverse dynamics less C q̇ is what `inverse-from-rest` gives."""
+    """Inverse dynamics minus C q̇ equals `inverse-from-rest`."""
     states = random_states(arm, 2)
     q, qd, qdd = states.q, states.qd, states.qdd
     coriolis = robolin.coriolis_matrix(arm, q, qd)

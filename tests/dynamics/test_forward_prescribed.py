@@ -1,7 +1,7 @@
-"""Arms on a base whose motion is prescribed, and joints that move as they are told.
+"""Prescribed joints, and arms on a base with prescribed motion.
 
-The judges are a base that accelerates evenly, whose arm cannot tell that from weight, Newton–Euler
-back, complex steps, and Pinocchio's free flyer.
+The references are a uniformly accelerated base, which is equivalent to gravity, Newton–Euler,
+complex steps, and Pinocchio's free flyer.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ FOLLOWING = (
 )
 
 
-def told(arm: Arm, seed: int = 0, rows: int = 2) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """A state whose first joint and every third coordinate move as told, and all of its q̈."""
+def prescribed_state(
+    arm: Arm, seed: int = 0, rows: int = 2
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A state whose first joint and every third coordinate are prescribed, and all of its q̈."""
     s, driven = random_states(arm, rows, seed=seed), np.zeros(arm.n)
     first = arm.joint_names[0].partition(":")[0]
     driven[[name.partition(":")[0] == first for name in arm.joint_names]] = 1.0
@@ -38,14 +40,14 @@ def told(arm: Arm, seed: int = 0, rows: int = 2) -> tuple[dict[str, np.ndarray],
     return {**state, "prescribed": np.broadcast_to(driven, s.q.shape)}, s.qdd
 
 
-# recursions, and elimination, which alone knows joints that follow others
+# recursions, and elimination, which alone supports mimic joints
 ELIMINATION = [(arm, "-conventional") for arm in (ARMS[1], *FOLLOWING)]
 
 
 @pytest.mark.parametrize(("arm", "way"), [*((arm, "") for arm in ARMS), *ELIMINATION])
 def test_newton_euler_gives_the_torques_back(arm: Arm, way: str) -> None:
     """q̈ of free joints and τ of driven ones are those of one motion; divided by 𝓜: 1e-11."""
-    given, qdd = told(arm)
+    given, qdd = prescribed_state(arm)
     found = run_on(arm, f"forward-prescribed{way}", given)
     tau = robolin.inverse(arm, given["q"], given["qd"], qdd)
     assert gap(found["qdd"], qdd) <= 1e-11
@@ -55,7 +57,7 @@ def test_newton_euler_gives_the_torques_back(arm: Arm, way: str) -> None:
 @pytest.mark.parametrize(("arm", "way"), [*((arm, "") for arm in ARMS[1:5]), *ELIMINATION])
 def test_model_is_the_complex_step(arm: Arm, way: str) -> None:
     """∂q̈/∂τ, ∂q̈/∂q̇, ∂q̈/∂q and ∂q̈/∂q̈₀ are complex steps of q̈; divided by 𝓜: 1e-11."""
-    given, _ = told(arm, rows=2)
+    given, _ = prescribed_state(arm, rows=2)
     found = run_on(arm, f"linearize-forward-prescribed{way}", given)
     for name, along in (
         ("dqdd_dtau", "tau"),
@@ -67,8 +69,8 @@ def test_model_is_the_complex_step(arm: Arm, way: str) -> None:
         assert gap(found[name], true) <= 1e-11, name
 
 
-def test_a_base_that_accelerates_is_weight() -> None:
-    """On a base that speeds up evenly the arm moves as if that much gravity were less of it.
+def test_an_accelerated_base_is_equivalent_to_gravity() -> None:
+    """On a uniformly accelerated base the arm moves as if gravity were reduced by that much.
 
     Two forward dynamics of cond(𝓜) 1e4 about the same point: 1e-11 of the largest.
     """
@@ -84,8 +86,8 @@ def test_a_base_that_accelerates_is_weight() -> None:
     assert (found[:, :6] == qdd[:6]).all()
 
 
-def test_a_base_that_stands_still_is_none() -> None:
-    """A base told to rest gives the linear model of the arm without one; 1e-11 as above."""
+def test_a_base_at_rest_is_a_fixed_base() -> None:
+    """A base prescribed to rest gives the linear model of the fixed arm; 1e-11 as above."""
     rng = np.random.default_rng(4)
     q, qd, tau = rng.uniform(-1.0, 1.0, (3, 6))
     floating, still = robolin.load("ur5", floating_base=True), robolin.load("ur5")
@@ -99,8 +101,8 @@ def test_a_base_that_stands_still_is_none() -> None:
     assert (found.dqdd_dtau[:, :6] == 0.0).all()
 
 
-def test_the_floating_arm_moves_so_under_the_torques_answered() -> None:
-    """Forward dynamics of the floating arm under the base's wrench moves its base as told: 1e-10.
+def test_the_floating_arm_moves_so_under_the_returned_torques() -> None:
+    """Forward dynamics of the floating arm under the base's wrench gives its base motion: 1e-10.
 
     cond(𝓜) is 1e4, and the torques were rounded before they were divided.
     """
@@ -113,16 +115,16 @@ def test_the_floating_arm_moves_so_under_the_torques_answered() -> None:
     assert gap(robolin.forward(arm, q, qd, needed), found) <= 1e-10
 
 
-def test_pinocchio_moves_so_too() -> None:
+def test_pinocchio_agrees() -> None:
     """Pinocchio's free flyer takes these torques for these accelerations; sums: 1e-11.
 
-    Its free flyer has its velocities in the base's axes, slides before turns.
+    Its free flyer has its velocities in the base's axes, linear before angular.
     """
     pytest.importorskip("pinocchio")
     from tests.dynamics.grouped_reference import grouped_model, grouped_reference
 
     arm = ARMS[3]
-    given, _ = told(arm, seed=7, rows=3)
+    given, _ = prescribed_state(arm, seed=7, rows=3)
     found = run_on(arm, "forward-prescribed", given)
     states = replace(random_states(arm, 3, seed=7), qdd=found["qdd"])
     true = grouped_reference(grouped_model(arm), arm, states)
@@ -157,42 +159,42 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
-def test_what_makes_no_sense_is_refused(asked: dict, message: str, hint: str) -> None:
-    """Joints that are none, and values that would have no effect, are errors with a way out."""
+@pytest.mark.parametrize(("options", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
+def test_invalid_options_are_rejected(options: dict, message: str, hint: str) -> None:
+    """Unknown joints, and values that would have no effect, are errors with a hint."""
     for ask in (robolin.forward, robolin.linearize_forward):
         with pytest.raises(robolin.RobolinError) as caught:
-            ask(robolin.load("two-link"), 0.0, **asked)
+            ask(robolin.load("two-link"), 0.0, **options)
         assert message in caught.value.message
         assert hint in caught.value.hint
 
 
 def test_loops_are_refused() -> None:
-    """Closed loops are no place for joints that move as told."""
+    """Prescribed joints are not supported with closed loops."""
     with pytest.raises(robolin.RobolinError, match="closed loops"):
         robolin.forward(robolin.load("four-bar"), 0.0, prescribe="drive")
 
 
-def test_what_follows_a_driven_joint_moves_with_it() -> None:
-    """Fingers told to close take the force of both, and the arm beside them feels their weight.
+def test_mimic_joints_of_a_prescribed_joint_move_with_it() -> None:
+    """Prescribed fingers take the force of both, and the arm compensates their reaction.
 
-    Two ways through elimination of one arm: rounding of torques of 50 N·m, 1e-12.
+    Two ways through elimination of one arm: round-off of torques of 50 N·m, 1e-12.
     """
     arm = robolin.load("panda-fingers")
     finger = arm.joint_names[-1]
     q = np.array([0.1, -0.5, 0.2, -1.9, 0.3, 1.6, 0.7, 0.02])
-    told_qdd = {finger: 3.0}
-    qdd = robolin.forward(arm, q, 0.0, "hold", prescribe=finger, qdd=told_qdd)
+    prescribed_qdd = {finger: 3.0}
+    qdd = robolin.forward(arm, q, 0.0, "hold", prescribe=finger, qdd=prescribed_qdd)
     tau = robolin.inverse(arm, q, 0.0, qdd)
     assert qdd[-1] == 3.0
     assert gap(tau[:-1], robolin.inverse(arm, q)[:-1]) <= 1e-12
     assert tau[-1] > robolin.inverse(arm, q)[-1] + 0.5 * 3.0 * robolin.mass_matrix(arm, q)[-1, -1]
 
 
-def test_torques_that_hold_have_a_word() -> None:
-    """With tau="hold" nothing accelerates but what is told to.
+def test_tau_hold() -> None:
+    """With tau="hold" only prescribed joints accelerate.
 
-    Rounding of torques of 20 N·m, divided by 𝓜: 1e-12.
+    Round-off of torques of 20 N·m, divided by 𝓜: 1e-12.
     """
     q, qd = np.random.default_rng(5).uniform(-1.0, 1.0, (2, 3, 5))
     arm = robolin.load("two-link", base_joint="planar")
@@ -204,11 +206,11 @@ def test_torques_that_hold_have_a_word() -> None:
 
 
 def test_free_joints_are_those_of_inverse_and_mass_matrix() -> None:
-    """What docs/embedded.md says of programs: 𝓜 q̈ = τ - τ₀ for the free joints, to 1e-12."""
+    """As docs/embedded.md states: 𝓜 q̈ = τ - τ₀ for the free joints, to 1e-12."""
     q, qd = np.random.default_rng(5).uniform(-1.0, 1.0, (2, 5))
     arm = robolin.load("two-link", base_joint="planar")
-    told_qdd, tau = {"base:x": 2.0}, [0.0, 0.0, 0.0, 1.0, 0.5]
+    prescribed_qdd, tau = {"base:x": 2.0}, [0.0, 0.0, 0.0, 1.0, 0.5]
     mass = robolin.mass_matrix(arm, q)[3:, 3:]
     needed = robolin.inverse(arm, q, qd, [2.0, 0.0, 0.0, 0.0, 0.0])[3:]
-    found = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=told_qdd)
+    found = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=prescribed_qdd)
     assert np.abs(found[3:] - np.linalg.solve(mass, tau[3:] - needed)).max() <= 1e-12

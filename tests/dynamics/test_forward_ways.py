@@ -1,7 +1,7 @@
 """Four recursions and one elimination for forward dynamics, and the accelerations of the links.
 
-What divides by the mass matrix is right to 1e-12 + 1e-15 cond(𝓜) of its largest entry, ten times
-as much for q̈, whose torques are rounded before they are divided.
+Results that divide by the mass matrix are accurate to 1e-12 + 1e-15 cond(𝓜) of their largest entry,
+ten times as much for q̈, whose torques are rounded before they are divided.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PLAIN = [random_arm(720, 7), random_arm(721, 10, tree=True), *without_mimic(bund
 
 @pytest.mark.parametrize("arm", ROUGH + PLAIN, ids=arm_name)
 def test_all_ways_give_the_accelerations_that_took_the_torques(arm: Arm) -> None:
-    """Each way returns the q̈ from which inverse dynamics made τ."""
+    """Each method returns the q̈ from which inverse dynamics computed τ."""
     s = random_states(arm, 2)
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
     tolerance = 10.0 * (1e-12 + 1e-15 * np.linalg.cond(robolin.mass_matrix(arm, s.q)))
@@ -57,8 +57,8 @@ def test_all_ways_give_the_accelerations_that_took_the_torques(arm: Arm) -> None
         assert (gap_by_state(qdd, s.qdd) <= tolerance).all(), way
 
 
-def test_the_ways_are_different_computations() -> None:
-    """No two of them round alike, so that each is a check of the others."""
+def test_the_methods_are_different_computations() -> None:
+    """No two of them have the same round-off, so that each is a check of the others."""
     arm = random_arm(730, 8, armature=True)
     s = random_states(arm, 2)
     ways = ("a", "c", "d", "two-sweeps")
@@ -70,15 +70,15 @@ def test_the_ways_are_different_computations() -> None:
 
 @pytest.mark.parametrize("letter, name", METHOD_ALIASES.items())
 def test_a_letter_is_short_for_a_name(letter: Any, name: Any) -> None:
-    """Letters and names choose the same algorithm; d is what operator means."""
+    """Letters and names select the same algorithm; d is an alias of operator."""
     arm = random_arm(731, 4)
 
     assert algorithm_for(arm, "forward", letter) == algorithm_for(arm, "forward", name)
     assert algorithm_for(arm, "forward", "d") == algorithm_for(arm, "forward", "auto")
 
 
-def test_where_there_are_no_four_ways_a_letter_means_the_recursions() -> None:
-    """Other verbs take the letters as 'operator'."""
+def test_commands_with_one_recursion_accept_every_letter() -> None:
+    """Other commands take the letters as 'operator'."""
     arm = random_arm(732, 4)
     s = random_states(arm, 2)
 
@@ -90,8 +90,8 @@ def test_where_there_are_no_four_ways_a_letter_means_the_recursions() -> None:
 
 
 @pytest.mark.parametrize("way", ["a", "b", "c", "d", "bias-free", "three-sweeps"])
-def test_joints_that_follow_others_are_refused(way: Any) -> None:
-    """Every recursion names the joint that follows, and elimination still answers."""
+def test_mimic_joints_are_rejected_by_recursions(way: Any) -> None:
+    """Every recursion names the mimic joint, and elimination returns a result."""
     arm = robolin.load("panda-fingers")
 
     with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' follows"):
@@ -113,7 +113,7 @@ def test_b_gives_the_links_accelerations_too(arm: Arm) -> None:
 
 @pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=arm_name)
 def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
-    """λ + ζ of the three-sweep recursion is what kinematics gives, at every link and at the tip."""
+    """λ + ζ of the three-sweep recursion equal the kinematics at every link and at the tip."""
     s = random_states(arm, 2)
     motion = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
@@ -127,10 +127,10 @@ def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
 
 
 @pytest.mark.parametrize("arm", ROUGH[1:3] + PLAIN[:2], ids=arm_name)
-def test_old_velocities_miss_by_how_old_they_are(arm: Arm) -> None:
-    """With velocities of now nothing is missed; else as much as ∂q̈/∂q̇ of the biases says.
+def test_the_error_of_old_velocities(arm: Arm) -> None:
+    """With current velocities the error is 0; otherwise it follows from ∂q̈/∂q̇ of the biases.
 
-    The error is that of the first order, and what is left beyond it falls with the square.
+    That is the first order, and the remainder falls with the square.
     """
     s = random_states(arm, 2)
     state = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
@@ -153,7 +153,7 @@ def test_old_velocities_miss_by_how_old_they_are(arm: Arm) -> None:
 
 @pytest.mark.slow
 def test_two_sweeps_cost_a_line_in_n() -> None:
-    """Every link costs the same, though more than in the other ways: the price that [F] names."""
+    """Every link costs the same, but more than in the other methods, as [F] states."""
     costs = {}
     for n in (2, 3, 4):
         rows = operation_counts("forward", generic_chain(n))
@@ -169,8 +169,8 @@ def test_two_sweeps_cost_a_line_in_n() -> None:
 def test_classical_accelerations_are_second_derivatives_of_the_origins(arm: Arm) -> None:
     """p̈ is the rate of ṗ along q(t), whose velocity and acceleration are q̇ and q̈.
 
-    ṗ comes from poses by complex step, its rate from central differences of step 1e-4, whose
-    error is 1e-8 of the third derivative and 1e-12 of ṗ: 1e-6 beside the largest entry.
+    ṗ comes from poses by complex step, its rate from central differences of step 1e-4, whose error
+    is 1e-8 of the third derivative and 1e-12 of ṗ: 1e-6 of the largest entry.
     """
     s, h = random_states(arm, 2), 1e-4
 
@@ -198,8 +198,8 @@ def test_both_accelerations_differ_by_spin_times_velocity(arm: Arm) -> None:
         assert gap(classical[:, 3:] - spatial[:, 3:], own, np.abs(classical).max()) <= 1e-13
 
 
-def test_accelerations_do_not_contain_weight() -> None:
-    """An arm at rest does not accelerate, whatever holds it; a falling one does."""
+def test_accelerations_do_not_contain_gravity() -> None:
+    """An arm held at rest does not accelerate; a falling one does."""
     arm = robolin.load("panda")
     q = np.full(arm.n, 0.4)
 

@@ -62,7 +62,7 @@ def spin(R: np.ndarray) -> np.ndarray:
 
 @each_arm
 def test_jacobian_is_the_derivative_of_the_pose(arm: Arm) -> None:
-    """Columns are what complex steps of plain poses give, mimic joints and branches included."""
+    """Columns equal complex steps of plain poses, mimic joints and branches included."""
     s = random_states(arm, 2)
     R, p = frame_in_world(arm, TOOL, s.q[:, None] + 1j * STEP * np.eye(arm.n))
     at = (R @ np.array(POINT)[:, None])[..., 0] + p
@@ -101,7 +101,7 @@ def test_jacobian_rate_is_the_jacobians_rate(arm: Arm) -> None:
     true = np.einsum("bij,bj->bi", moved["jacobian"].imag / STEP, s.qd)
     found = robolin.jacobian(arm, s.q, s.qd, frame=TOOL, point=POINT).jacobian_rate_qd
 
-    # a single sliding joint turns nothing, and a lone hinge only by its own speed
+    # a single prismatic joint rotates nothing, and a single hinge only by its own speed
     assert gap(found, true, made_of=float(np.abs(s.qd).max() ** 2)) <= EXACT
 
 
@@ -112,7 +112,7 @@ def moved_motion(arm: Arm, given: Mapping[str, Any], along: str) -> dict[str, np
 
 @each_arm
 def test_derivatives_of_the_moving_point(arm: Arm) -> None:
-    """∂/∂q and ∂/∂q̇ of twist and classical acceleration are what complex steps give."""
+    """∂/∂q and ∂/∂q̇ of twist and classical acceleration equal complex steps."""
     s = random_states(arm, 2)
     given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     by_q, by_qd = (moved_motion(arm, given, name) for name in ("q", "qd"))
@@ -125,8 +125,8 @@ def test_derivatives_of_the_moving_point(arm: Arm) -> None:
 
 
 @each_arm
-def test_derivatives_at_a_place_that_stays(arm: Arm) -> None:
-    """Referred to where the point is before anything moves: V + w x (r₀ - r), a + ẇ x (r₀ - r)."""
+def test_derivatives_at_a_fixed_point(arm: Arm) -> None:
+    """Referred to the point before the motion: V + w x (r₀ - r), a + ẇ x (r₀ - r)."""
     s = random_states(arm, 2)
     placed, names = at_frame(arm, TOOL, POINT), ("q", "qd", "qdd")
     here = run_on(placed, "frame-motion", {name: getattr(s, name) for name in names})["position"]
@@ -152,14 +152,14 @@ def test_derivatives_at_a_place_that_stays(arm: Arm) -> None:
 def test_torques_do_the_work_of_the_wrench(arm: Arm) -> None:
     """A wrench F on the frame takes the torques -J* F: their power is F · twist."""
     rng, s = np.random.default_rng(3), random_states(arm, 2)
-    force, moment = (tuple(x) for x in rng.normal(size=(2, 3)).tolist())
-    pushed = replace(arm, wrenches=(Wrench(TOOL, "dead", force, moment),))
+    force, torque = (tuple(x) for x in rng.normal(size=(2, 3)).tolist())
+    pushed = replace(arm, wrenches=(Wrench(TOOL, "dead", force, torque),))
     change = robolin.inverse(arm, s.q, s.qd) - robolin.inverse(pushed, s.q, s.qd)
     J = robolin.jacobian(arm, s.q, s.qd, frame=TOOL)
     size = float(np.abs(robolin.inverse(arm, s.q, s.qd)).max())
 
-    assert gap(change, np.einsum("bij,i->bj", J.jacobian, [*moment, *force]), size) <= EXACT
-    power = np.einsum("bi,i->b", J.twist, [*moment, *force])
+    assert gap(change, np.einsum("bij,i->bj", J.jacobian, [*torque, *force]), size) <= EXACT
+    power = np.einsum("bi,i->b", J.twist, [*torque, *force])
     assert gap(np.einsum("bi,bi->b", change, s.qd), power, size) <= EXACT
 
 
@@ -183,7 +183,7 @@ def test_vectors_in_the_frames_own_axes() -> None:
         robolin.jacobian(arm, s.q, reference=unknown)
 
 
-def test_a_frame_on_the_base_stands_still() -> None:
+def test_a_frame_on_the_base_is_fixed() -> None:
     """No joint moves it, and its pose is the description's."""
     arm = robolin.load("ur5")
     found = robolin.jacobian(arm, np.full((2, 6), 0.3), 1.0, frame="base")

@@ -1,4 +1,4 @@
-"""Armature of multi-DoF joints, against joints of one degree of freedom and against MuJoCo.
+"""Armature of multi-DoF joints, against single-DoF joints and against MuJoCo.
 
 Both sides round a few hundred products: 1e-12 of the largest entry.
 """
@@ -27,7 +27,7 @@ AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def _pair(kind: str, seed: int, armature: dict[str, float]) -> tuple[Arm, Arm]:
-    """An arm with a multi-DoF joint on a moving link, and one with a joint per freedom there.
+    """An arm with a multi-DoF joint on a moving link, and one with single-DoF joints there.
 
     armature: of the translations of that joint
     """
@@ -80,7 +80,7 @@ def _as_coordinates(arm: Arm, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
 def test_translations_are_prismatic_joints(
     kind: str, armature: dict[str, float], engine: str
 ) -> None:
-    """A rotor on every translation takes what it takes on prismatic joints along the same axes.
+    """A rotor on every translation is equivalent to rotors on prismatic joints of the same axes.
 
     The link that carries the joint moves: armature follows the motion relative to it.
     """
@@ -99,7 +99,7 @@ def test_translations_are_prismatic_joints(
 
 
 def test_unequal_armature_keeps_the_energy() -> None:
-    """With other armature along each axis torques still give just the power that energy takes."""
+    """With different armature along each axis, the power of torques is still the rate of energy."""
     arm, _ = _pair("floating", 6, {"x": 0.3, "y": 0.9, "z": 2.0})
     s = random_states(arm, 4)
     bare = replace(arm, gravity=(0.0, 0.0, 0.0))
@@ -133,7 +133,7 @@ def test_everything_that_verify_checks(arm: Arm) -> None:
 
 @pytest.mark.parametrize("arm", ARMS[:3], ids=["equal", "unequal", "planar"])
 def test_regressor_columns_of_such_rotors(arm: Arm) -> None:
-    """More armature of one freedom changes all torques by its column; Y π is τ."""
+    """More armature of one coordinate changes all torques by its column; Y π is τ."""
     s = random_states(arm, 3)
     Y = robolin.regressor(arm, s.q, s.qd, s.qdd)
     before = robolin.inverse(arm, s.q, s.qd, s.qdd)

@@ -1,6 +1,6 @@
-"""Joints with several freedoms, anywhere in the tree: floating and planar ones among the others.
+"""Multi-DoF joints anywhere in the tree: floating and planar ones among the others.
 
-The judge is Pinocchio, and the definition: differences along q ⊕ δq.
+The references are Pinocchio, and the definition: differences along q ⊕ δq.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _linearizations(arm: Arm) -> list[str]:
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_vectors_are_matrices_times_changes(arm: Arm) -> None:
-    """Algorithms 1, 3, 5 and 5b give what Algorithms 2 and 4 give for the same changes.
+    """Algorithms 1, 3, 5 and 5b equal Algorithms 2 and 4 for the same changes.
 
     The same sums in another order: 1e-13 on the inverse side, 1e-11 where 𝓜 (cond up to 1e3) is
     divided by.
@@ -144,7 +144,7 @@ def test_forward_gradients_follow_loads(arm: Arm, model: str) -> None:
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_factors_rebuild_the_mass_matrix(arm: Arm) -> None:
-    """(I + HφK) D (I + HφK)* is 𝓜 and the inverse factors 𝓜⁻¹, one scalar for each freedom."""
+    """(I + HφK) D (I + HφK)* is 𝓜 and the inverse factors 𝓜⁻¹, one scalar per coordinate."""
     q = random_states(arm, STATES).q
     M = robolin.mass_matrix(arm, q)
     parts = run_on(arm, "mass-matrix-factor", {"q": q})
@@ -198,7 +198,7 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
     [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0, -2, 0), (3, -4, 5), (1e-9, 0, -1), (1e-200, 1e-200, -1)],
 )
 def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None:
-    """x and y of a planar joint span the plane across its axis, and x turns to y about it."""
+    """x and y of a planar joint span the plane across its axis, and x rotates to y about it."""
     joint = JointEntry("cart", "planar", "ground", "wagon", SourceLocation(""), axis=axis)
     x, y, normal = (np.array(part.axis) for part in joints_of_freedoms(joint, "planar", HERE, {}))
     assert np.abs(np.cross(x, y) - normal).max() <= 1e-15
@@ -222,7 +222,7 @@ def test_every_body_accelerates_as_its_frame(arm: Arm) -> None:
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_b_gives_the_bodies_accelerations_too(arm: Arm) -> None:
-    """λ + ζ of the four-sweep recursion is what kinematics gives (1e-11: cond up to 1e3)."""
+    """λ + ζ of the four-sweep recursion equal the kinematics (1e-11: cond up to 1e3)."""
     s = random_states(arm, 2)
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
     ways = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
@@ -231,8 +231,8 @@ def test_b_gives_the_bodies_accelerations_too(arm: Arm) -> None:
     assert gap(found, true) <= 1e-11
 
 
-def test_operators_that_hold_for_one_freedom_only() -> None:
-    """Ḧ and λ̇ are refused on arms with groups, what depends on q alone and Ḣ are not."""
+def test_operators_that_hold_for_single_dof_joints_only() -> None:
+    """Ḧ and λ̇ are rejected on arms with groups, Ḣ and functions of q alone are not."""
     arm = ARMS[2]
     s = random_states(arm, 1)
     op = robolin.operators(arm, s.q[0], s.qd[0], s.qdd[0])
@@ -324,8 +324,8 @@ def test_lanes_have_the_same_bits(name: str) -> None:
 @pytest.mark.parametrize(
     "name", sorted(name for name, each in ALGORITHMS.items() if each.inverts_bodies)
 )
-def test_what_inverts_bodies_is_refused_for_groups(name: str) -> None:
-    """Links that stand for one freedom have no inertia: it says of which joint, and a way out."""
+def test_algorithms_that_invert_bodies_reject_groups(name: str) -> None:
+    """Virtual links of a group have no inertia: the error names the joint and a hint."""
     from robolin.evaluation.methods import algorithm_for
 
     with pytest.raises(robolin.RobolinError) as caught:

@@ -56,7 +56,7 @@ def exactly(arm: Arm, name: str, given: dict[str, np.ndarray]) -> dict[str, np.n
 
 
 def apart(found: np.ndarray, true: np.ndarray) -> float:
-    """The usual difference: each state's beside its largest entry, the geometric mean of all."""
+    """Difference relative to the largest entry of a state, geometric mean over states."""
     axes = tuple(range(1, true.ndim))
     each = np.abs(found - true).max(axis=axes) / np.abs(true).max(axis=axes)
     return float(np.exp(np.log(each).mean()))

@@ -1,7 +1,7 @@
-"""What must hold between the algorithms and in mechanics, on random robots and the bundled arms.
+"""Relations between the algorithms and laws of mechanics, on random robots and bundled arms.
 
-Tolerances: sums of a few hundred rounded products agree to some 1e-15 of their largest entry;
-2e-14 leaves room for chains of 12 skew joints.  Whatever divides by the mass matrix loses as many
+Tolerances: sums of a few hundred rounded products agree to some 1e-15 of their largest entry; 2e-14
+leaves a margin for chains of 12 skew joints. Results that divide by the mass matrix lose as many
 digits as its condition number has: 1e-14 + 1e-15 cond(𝓜), above the 1e-17 … 1e-16 cond(𝓜) seen.
 """
 
@@ -94,7 +94,7 @@ def test_algorithm_5_is_algorithm_3(arm: Arm) -> None:
 
 @every_independent
 def test_algorithm_5b_is_algorithm_5(arm: Arm) -> None:
-    """Leaving out the articulated gyroscopic matrices changes nothing."""
+    """Omitting the articulated gyroscopic matrices changes nothing."""
     at = worked(arm)
     without = run_on(arm, "perturb-forward", at.perturbed)["dqdd"]
     articulated = run_on(arm, "perturb-forward-articulated", at.perturbed)["dqdd"]
@@ -117,7 +117,7 @@ def test_algorithm_5b_is_the_forward_model_times_the_change(arm: Arm) -> None:
 
 @every_chain
 def test_algorithm_6_is_algorithm_5_column_by_column(arm: Arm) -> None:
-    """On a chain, Algorithm 6 gives what Algorithm 5 gives for unit right-hand sides."""
+    """On a chain, Algorithm 6 equals Algorithm 5 for unit right-hand sides."""
     at = worked(arm)
     six = run_on(arm, "linearize-forward", at.pushed)
 

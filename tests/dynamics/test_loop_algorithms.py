@@ -27,8 +27,8 @@ every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: close
 
 
 @every_arm
-def test_motion_is_that_of_lapack(closed: Closed) -> None:
-    """Accelerations, forces and the rows that are kept are those of QR and LU."""
+def test_results_equal_those_of_lapack(closed: Closed) -> None:
+    """Accelerations, forces and active rows are those of QR and LU."""
     state = {"q": closed.q, "qd": closed.qd, "tau": closed.tau}
     found, unanswered = evaluate_rows(closed.arm, "forward-closed", state)
     true = Mechanism(closed.arm, **state).solution()
@@ -51,8 +51,8 @@ def test_linearization_by_complex_step(closed: Closed, along: str) -> None:
     assert relative(getattr(model, f"dlam_d{along}"), true["lam"]) < AGREE
 
 
-def test_right_digits() -> None:
-    """Twelve digits of accelerations and forces are right, told by 50-digit arithmetic."""
+def test_accuracy() -> None:
+    """Twelve digits of accelerations and forces are correct, by 50-digit arithmetic."""
     at = closed(1, 9, ("rigid", 1, 0))
     state = {"q": at.q[0], "qd": at.qd[0], "tau": at.tau[0]}
     with mpmath.workdps(50):
@@ -88,8 +88,8 @@ def nearly_flat(angle: float) -> tuple[robolin.Arm, np.ndarray]:
     return arm, robolin.close(arm, [angle, 0.0, 0.0], hold="drive").q
 
 
-def test_doubtful_states_are_left_to_lapack() -> None:
-    """Equations that are all but dependent are unanswered by the algorithm, and answered anyway."""
+def test_nearly_singular_states_use_lapack() -> None:
+    """The algorithm gives no result for nearly dependent equations, and the fallback does."""
     arm, q = nearly_flat(3e-8)
     state = {"q": q[None], "qd": np.zeros((1, 3)), "tau": np.ones((1, 3))}
     _, unanswered = evaluate_rows(arm, "forward-closed", state)
@@ -100,7 +100,7 @@ def test_doubtful_states_are_left_to_lapack() -> None:
 
 
 def test_arms_without_loops_have_no_closures() -> None:
-    """What is about closures is refused where there are none."""
+    """Queries about closures are rejected for arms without loops."""
     with pytest.raises(robolin.RobolinError, match="no closed loops"):
         evaluate_rows(robolin.load("two-link"), "closures", {"q": 0.0, "qd": 0.0})
 
@@ -139,8 +139,8 @@ def test_recursions_cost_a_line_in_n() -> None:
     assert total("forward-closed-recursive", 14) < total("forward-closed", 14)
 
 
-def test_recursions_refuse_joints_that_follow() -> None:
-    """Articulated bodies need independent joints, and say so."""
+def test_recursions_reject_mimic_joints() -> None:
+    """Articulated bodies need independent joints."""
     at = sample()[5]
     with pytest.raises(robolin.RobolinError, match="independent joints"):
         evaluate_rows(at.arm, "forward-closed-recursive", {"q": at.q, "qd": 0.0, "tau": 0.0})

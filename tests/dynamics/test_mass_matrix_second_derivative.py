@@ -20,7 +20,7 @@ from tests.robots import (
     without_mimic,
 )
 
-# joints with several freedoms, behind each other, on branches, and beside one that follows another
+# multi-DoF joints in a row, on branches, and next to a mimic joint
 GROUPED = [
     grouped_arm(0, ["planar", "spherical"]),
     grouped_arm(6, ["spherical", "revolute", "spherical", "prismatic"], True, armature=True),
@@ -74,7 +74,7 @@ def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
 
 @pytest.mark.parametrize("arm", ARMS[6:], ids=arm_name)
 def test_it_is_symmetric_in_both_pairs(arm: Arm) -> None:
-    """Neither the entries of 𝓜 nor the order of two derivatives can be told apart."""
+    """The entries of 𝓜 and the order of the two derivatives can be exchanged."""
     found = second(arm, random_states(arm, 2).q)
 
     np.testing.assert_array_equal(found, found.swapaxes(1, 2))

@@ -1,7 +1,7 @@
-"""What an option does to the dynamics is what it means in mechanics.
+"""The effect of an option on the dynamics is the one mechanics defines.
 
-Tolerances: both sides are sums of a few hundred rounded products, 2e-14 of the largest entry; what
-divides by the mass matrix has 1e-15 cond(𝓜) more.
+Tolerances: both sides are sums of a few hundred rounded products, 2e-14 of the largest entry;
+results that divide by the mass matrix have 1e-15 cond(𝓜) more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def divided(M: np.ndarray) -> float:
 
 
 def _matrices(model: object) -> list[tuple[str, np.ndarray]]:
-    """What a linear model consists of, without the point it was taken at."""
+    """The matrices of a linear model, without the operating point."""
     found = [(name, values) for name, values in vars(model).items() if np.ndim(values) == 3]
     assert len(found) == 3
     return found
@@ -103,7 +103,7 @@ def _spreading(arm: Arm, tied: Arm) -> tuple[np.ndarray, np.ndarray]:
     return S, shift
 
 
-# where the arm stands
+# the base of the arm
 
 
 @some
@@ -120,8 +120,8 @@ def test_dynamics_does_not_depend_on_where_the_base_stands(arm: Arm, distance: f
 
 
 @some
-def test_dynamics_does_not_depend_on_how_the_world_is_turned(arm: Arm) -> None:
-    """Turning base and gravity together leaves every result as it is."""
+def test_dynamics_does_not_depend_on_the_orientation_of_the_world(arm: Arm) -> None:
+    """Rotating base and gravity together leaves every result unchanged."""
     E = np.reshape(random_rotation(np.random.default_rng(1)), (3, 3))
     turned = replace(_standing(arm, E, np.zeros(3)), gravity=tuple(E @ np.array(arm.gravity)))
     assert_same_dynamics(turned, arm, EXACT)
@@ -176,7 +176,7 @@ def panda_with(tmp_path: Path) -> Callable[[str], Arm]:
 
 
 def test_a_massless_link_changes_nothing(panda_with: Callable[[str], Arm]) -> None:
-    """A frame without mass fixed to the hand leaves every bit of the model alone."""
+    """A massless frame fixed to the hand leaves every bit of the model unchanged."""
     panda = robolin.load("panda", damping=False)
     s = random_states(panda, 2)
     plain = robolin.linearize_inverse(panda, s.q, s.qd, s.qdd)
@@ -187,7 +187,7 @@ def test_a_massless_link_changes_nothing(panda_with: Callable[[str], Arm]) -> No
 
 
 def test_payload_is_an_extra_body(panda_with: Callable[[str], Arm]) -> None:
-    """A payload equals a link of that mass, and adds m J*J to 𝓜 and its weight to τ."""
+    """A payload equals a link of that mass, and adds m J*J to 𝓜 and its gravity torque to τ."""
     panda = robolin.load("panda", damping=False)
     s = random_states(panda, 2)
     heavy = panda_with(
@@ -210,8 +210,8 @@ def test_payload_is_an_extra_body(panda_with: Callable[[str], Arm]) -> None:
 
 
 def test_locking_a_joint_takes_its_row_and_column() -> None:
-    """With joint 4 locked at 0.7 the inverse model is what is left of the full one there."""
-    whole = robolin.load("panda", damping=False)
+    """With joint 4 locked at 0.7 the inverse model is the full one without its row and column."""
+    free = robolin.load("panda", damping=False)
     locked = robolin.load("panda", damping=False, lock={"panda_joint4": 0.7})
     rest = [0, 1, 2, 4, 5, 6]
     s = random_states(locked, 2)
@@ -219,11 +219,11 @@ def test_locking_a_joint_takes_its_row_and_column() -> None:
     q[:, rest], qd[:, rest], qdd[:, rest], q[:, 3] = s.q, s.qd, s.qdd, 0.7
 
     assert (
-        gap(robolin.inverse(locked, s.q, s.qd, s.qdd), robolin.inverse(whole, q, qd, qdd)[:, rest])
+        gap(robolin.inverse(locked, s.q, s.qd, s.qdd), robolin.inverse(free, q, qd, qdd)[:, rest])
         <= EXACT
     )
     found = robolin.linearize_inverse(locked, s.q, s.qd, s.qdd)
-    for name, true in _matrices(robolin.linearize_inverse(whole, q, qd, qdd)):
+    for name, true in _matrices(robolin.linearize_inverse(free, q, qd, qdd)):
         assert gap(getattr(found, name), true[:, rest][:, :, rest]) <= EXACT, name
 
 
@@ -272,7 +272,7 @@ def test_friction_adds_its_loss_and_its_slope() -> None:
 @some
 @pytest.mark.parametrize("model", WRENCH_MODELS)
 def test_wrench_costs_its_virtual_work(arm: Arm, model: str) -> None:
-    """A weightless arm at rest needs -(∂p/∂q)* F - (spin)* N, rates by complex step of the pose."""
+    """An arm at rest without gravity needs -(∂p/∂q)* F - (spin)* N, rates by complex step."""
     loaded = replace(with_wrench(arm, model), gravity=(0.0, 0.0, 0.0))
     q = random_states(arm, 2).q
 
@@ -281,7 +281,7 @@ def test_wrench_costs_its_virtual_work(arm: Arm, model: str) -> None:
 
 @some
 def test_wrench_models_differ_in_the_position_gradient_only(arm: Arm) -> None:
-    """The same load, said in three ways, gives the same τ, 𝓜, A_D and q̈."""
+    """The same load in three wrench models gives the same τ, 𝓜, A_D and q̈."""
     s = random_states(arm, 1)
     R, p = (part[0] for part in frame_in_world(arm, TOOL, s.q))
     dead = with_wrench(arm, "dead").wrenches[0]

@@ -1,4 +1,4 @@
-"""Centre of mass and momentum: laws of Newton, complex steps, and Pinocchio.
+"""Centre of mass and momentum: Newton's laws, complex steps, and Pinocchio.
 
 Some 1e-15 of the largest entry are seen; 1e-12 is allowed as for other inverse results.
 """
@@ -64,8 +64,8 @@ def test_the_jacobian_is_the_derivative_of_the_centre(arm: Arm) -> None:
 
 
 @pytest.mark.parametrize("kinds", [("floating", "revolute", "prismatic"), ("floating", "planar")])
-def test_nothing_but_weight_moves_what_floats(kinds: tuple[str, ...]) -> None:
-    """Torques of joints leave c to fall: A q̈ + Ȧ q̇ = [0; m g] wherever nothing pushes."""
+def test_only_gravity_accelerates_a_floating_arm(kinds: tuple[str, ...]) -> None:
+    """Joint torques do not move the centre of mass: A q̈ + Ȧ q̇ = [0; m g] without loads."""
     arm = grouped_arm(4, kinds)
     s = random_states(arm, 2)
     joints = np.array([not name.startswith("joint0") for name in arm.joint_names])
@@ -108,8 +108,8 @@ def test_pinocchio(arm: Arm) -> None:
         assert gap(found.momentum_matrix_rate_qd[i], rate) <= EXACT
 
 
-def test_what_has_no_mass_has_no_centre() -> None:
-    """An arm of massless links is refused by name."""
+def test_massless_arms_have_no_centre_of_mass() -> None:
+    """An arm of massless links is rejected by name."""
     arm = robolin.load("two-link")
     light = replace(
         arm,

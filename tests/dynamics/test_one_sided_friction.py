@@ -67,8 +67,11 @@ def test_the_robotics_toolbox_prints_the_same_torques():
     robotics-toolbox-python, tests/test_DHRobot.py, test_rne and test_accel: rne(qn, q̇, q̈) with
     q̇ = 1 and q̈ = 1, q̈ = 0, and without gravity; accel(qn, q̇, τ).
     """
-    how = {"friction_velocity": 1e-3}
-    arm, weightless = robolin.load("puma560", **how), robolin.load("puma560", gravity=0, **how)
+    options = {"friction_velocity": 1e-3}
+    arm, weightless = (
+        robolin.load("puma560", **options),
+        robolin.load("puma560", gravity=0, **options),
+    )
     printed = [
         (arm, 1.0, [32.4952, 60.867, 17.7436, 1.45452, 1.29911, 0.713781]),
         (arm, 0.0, [29.1421, 56.5044, 16.3528, 1.26448, 1.12392, 0.519648]),
@@ -83,7 +86,7 @@ def test_the_robotics_toolbox_prints_the_same_torques():
     np.testing.assert_allclose(robolin.forward(arm, QN, qd, tau), accelerations, atol=5.1e-5)
 
 
-def test_fast_joints_feel_the_friction_of_their_direction():
+def test_friction_of_fast_joints_depends_on_direction():
     """Far above the smoothing velocity the Puma's joints lose G Tc+ forward and G Tc- backward."""
     gear = np.array([62.6111, 107.815, 53.7063, 76.0364, 71.923, 76.686])
     forward = gear * [0.395, 0.126, 0.132, 11.2e-3, 9.26e-3, 3.96e-3]
@@ -168,7 +171,7 @@ def test_torques_are_linear_in_the_friction_of_each_direction(name):
 
 
 def test_the_energy_of_a_motion_is_accounted_for():
-    """What friction takes is the work that is missing."""
+    """The loss of energy is the work of friction."""
     arm = ARMS["chain"]
     motion = robolin.simulate(arm, np.zeros(4), np.ones(4), duration=0.5, dt=0.001)
     assert motion.energy_drift.max() < 1e-9 * motion.kinetic_energy.max()
@@ -176,7 +179,7 @@ def test_the_energy_of_a_motion_is_accounted_for():
 
 @pytest.mark.slow
 def test_c_has_the_same_bits(tmp_path):
-    """A generated program, unrolled and with loops, computes what robolin computes."""
+    """A generated program, unrolled and with loops, gives robolin's bits."""
     arm = ARMS["tree"]
     for layout in ("unrolled", "loops"):
         folder = tmp_path / layout
@@ -205,7 +208,7 @@ def test_casadi_has_the_same_torques():
 
 
 def test_the_same_friction_in_both_directions_is_one_number(tmp_path, monkeypatch):
-    """Figures, kernels and their numbers are those of an arm that gives one number."""
+    """Parameters, kernels and results are those of an arm with one number."""
     monkeypatch.chdir(tmp_path)
     made = []
     for text in ("2", "{positive: 2, negative: 2}"):
@@ -238,7 +241,7 @@ def test_a_change_of_either_side_names_it(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_both_sides_are_shown(tmp_path, monkeypatch):
-    """The contract, `inspect`, `diff` and stored figures have both sides."""
+    """The contract, `inspect`, `diff` and stored parameters have both sides."""
     monkeypatch.chdir(tmp_path)
     figures = []
     for text in ("2", "{positive: 2, negative: 0}"):
@@ -275,6 +278,6 @@ def test_a_negative_size_is_warned_about(tmp_path, monkeypatch):
     """Corke prints Tc- with its sign; as a size it is below zero, and `validate` says so."""
     monkeypatch.chdir(tmp_path)
     Path("arm.yaml").write_text(ARM.replace("FRICTION", "{positive: 2, negative: -3}"))
-    told = command("validate", "arm.yaml").out
-    assert "negative-friction" in told
-    assert "did you mean 3?" in told
+    out = command("validate", "arm.yaml").out
+    assert "negative-friction" in out
+    assert "did you mean 3?" in out

@@ -1,7 +1,7 @@
 """The operational-space inertia of a frame, its inverse and bias.
 
-Everything divides by the mass matrix once: 1e-12 + 1e-15 cond(𝓜) of the largest entry is allowed;
-Λ divides again, by a matrix whose condition comes on top.
+Every result divides by the mass matrix once: 1e-12 + 1e-15 cond(𝓜) of the largest entry is allowed;
+Λ divides again, by a matrix whose condition number is a further factor.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def test_the_free_acceleration_is_that_of_forward_dynamics(arm: Arm) -> None:
 def test_a_wrench_accelerates_the_frame_as_the_inertia_says(arm: Arm) -> None:
     """Λ a + μ = F, with a from forward dynamics of the arm that F is applied to as a load."""
     frame, s = arm_and_tip(arm), random_states(arm, STATES)
-    force, moment = (tuple(x) for x in np.random.default_rng(1).normal(size=(2, 3)).tolist())
-    F = np.array([*moment, *force])
-    pushed = replace(arm, wrenches=(*arm.wrenches, Wrench(frame, "dead", force, moment)))
+    force, torque = (tuple(x) for x in np.random.default_rng(1).normal(size=(2, 3)).tolist())
+    F = np.array([*torque, *force])
+    pushed = replace(arm, wrenches=(*arm.wrenches, Wrench(frame, "dead", force, torque)))
     qdd = robolin.forward(pushed, s.q, s.qd, s.dtau)
     a = robolin.frame_motion(arm, s.q, s.qd, qdd, frame=frame).classical_acceleration
     found = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame)
@@ -101,7 +101,7 @@ def test_a_wrench_accelerates_the_frame_as_the_inertia_says(arm: Arm) -> None:
 
 @each_long
 def test_the_inertia_is_the_inverse_of_its_inverse(arm: Arm) -> None:
-    """Swept pivot by pivot, Λ is what LAPACK makes of Λ⁻¹, and symmetric to the bit."""
+    """Swept pivot by pivot, Λ equals LAPACK's inverse of Λ⁻¹, and is symmetric to the bit."""
     frame, s = arm_and_tip(arm), random_states(arm, STATES)
     found = robolin.operational_space(arm, s.q, frame=frame)
     inertia = found.operational_inertia
@@ -151,7 +151,7 @@ def test_vectors_and_matrices_in_the_frames_own_axes() -> None:
 
 @pytest.mark.slow
 def test_the_cost_is_linear_in_the_number_of_joints() -> None:
-    """Counted operations at 5, 10, 20 and 30 joints lie on a line exactly."""
+    """Counted operations at 5, 10, 20 and 30 joints are exactly on a line."""
     for name in ("operational-space", "operational-space-inverse", "jacobian"):
         algorithm, totals = ALGORITHMS[name], {}
         for n in (5, 10, 20, 30):
@@ -166,7 +166,7 @@ def test_the_cost_is_linear_in_the_number_of_joints() -> None:
 @pytest.mark.slow
 @each_long
 def test_lanes_have_the_same_bits(arm: Arm) -> None:
-    """Kernels give what NumPy gives, to the bit, for Λ as well."""
+    """Kernels are bit-identical to NumPy, for Λ as well."""
     placed, algorithm = at_frame(arm, arm_and_tip(arm)), ALGORITHMS["operational-space"]
     s = random_states(arm, 100)
     given = {"q": s.q, "qd": s.qd, "tau": s.dtau}
@@ -184,7 +184,7 @@ def test_lanes_have_the_same_bits(arm: Arm) -> None:
 
 
 def test_few_joints_have_an_inverse_only() -> None:
-    """With fewer than six joints on the way to the frame Λ does not exist, and is None."""
+    """With fewer than six joints on the chain to the frame Λ does not exist, and is None."""
     short = robolin.operational_space(random_arm(901, 5), np.zeros(5), frame=TOOL)
     panda = robolin.load("panda")
     middle = robolin.operational_space(panda, np.full(7, 0.5), frame="panda_link5")
@@ -196,8 +196,8 @@ def test_few_joints_have_an_inverse_only() -> None:
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
-def test_a_singular_pose_is_told_by_its_state(engine: Any) -> None:
-    """The outstretched UR5 cannot move in all directions: an error says which state it is."""
+def test_a_singular_pose_is_named_by_its_state(engine: Any) -> None:
+    """The outstretched UR5 cannot move in all directions: the error names the state."""
     arm = robolin.load("ur5", tip="wrist_3_link")
     fine = [0.3, -1.0, 1.2, 0.4, 0.9, 0.1]
     with pytest.raises(robolin.RobolinError, match="operational_inertia does not exist") as caught:
@@ -211,7 +211,7 @@ def test_a_singular_pose_is_told_by_its_state(engine: Any) -> None:
     assert ranks.tolist() == np.linalg.matrix_rank(J, tol=1e-9).tolist() == [6, 5]
 
 
-def test_the_recursion_refuses_joints_that_follow_others() -> None:
+def test_the_recursion_rejects_mimic_joints() -> None:
     """It needs independent joints and names the one that is not; elimination does not."""
     arm = robolin.load("panda-fingers")
     q = np.full(arm.n, 0.3)

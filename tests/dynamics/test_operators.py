@@ -83,7 +83,7 @@ def test_mass_matrix_inverse_passes_through_the_articulated_bodies(arm: Arm) -> 
 
 @every_chain
 def test_forward_model_is_its_operator_form(arm: Arm) -> None:
-    """A_C = (I - HψK)*[D⁻¹HψY_A + 2 K̂*φ*H*] + 2 K*ψ*Ḣ*, and B_C with Y_B, Ḣ*, Ḧ* alike."""
+    """A_C = (I - HψK)*[D⁻¹HψY_A + 2 K̂*φ*H*] + 2 K*ψ*Ḣ*; B_C is the same with Y_B, Ḣ*, Ḧ*."""
     at, op = operators(arm)
     P, D, G, _, P_hat, G_hat = op.articulated
     H, Hs, Hd, Hdd = op.Hs.T, op.Hs, tall(op.Hd), tall(op.Hdd)
@@ -109,7 +109,7 @@ def test_forward_model_is_its_triangular_decomposition(arm: Arm) -> None:
     YA = 2.0 * (wide(P_hat) @ Hs + wide(P) @ Hd)
     YB = 2.0 * wide(P_hat) @ Hd + wide(P) @ Hdd + turned_forces(op)
 
-    # one link inboard: what lies between a link and the base
+    # one link inboard: the links between a link and the base
     inboard = np.array([*op.lam[1:], np.zeros((6, 6))])
     L = 1.0 / D + np.einsum("ki,kij,kj->k", G, inboard, G)
     U = (tall(L[:, None] * op.columns) - tall(np.einsum("kij,kj->ki", inboard, G))).T

@@ -45,7 +45,7 @@ ARMS = [
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_regressor_times_parameters_is_the_torque(arm: Arm) -> None:
-    """Y π, and what wrenches take, is what inverse dynamics returns."""
+    """Y π, plus the torques of wrenches, equals inverse dynamics."""
     s = random_states(arm, 2)
     found = robolin.regressor(arm, s.q, s.qd, s.qdd)
 
@@ -73,12 +73,12 @@ def test_every_column_belongs_to_its_name(arm: Arm) -> None:
         tau = robolin.inverse(replace(arm, links_tip_to_base=links), s.q, s.qd, s.qdd)
 
         at = Y.names.index(f"{link.name}/mass")
-        change = moments(body) - moments(link.inertia)
+        change = mass_parameters(body) - mass_parameters(link.inertia)
         assert gap(Y.matrix[..., at : at + 10] @ change, tau - before, np.abs(tau).max()) < ROUNDING
 
 
-def moments(body: Inertia) -> np.ndarray:
-    """m, m c and the inertia about the link's origin, by way of second moments.
+def mass_parameters(body: Inertia) -> np.ndarray:
+    """m, m c and the inertia about the link's origin, computed from second moments.
 
     Σ = ½ tr(I) 1 - I about the centre becomes Σ + m c cᵀ about the origin, and J = tr(Σ) 1 - Σ.
     """
@@ -136,8 +136,8 @@ def test_columns_of_springs() -> None:
             assert gap(column, tau - before, np.abs(tau).max()) < ROUNDING
 
 
-def test_columns_of_springs_are_for_arms_that_have_some() -> None:
-    """Arms without springs, and arms that leave them out, have no such parameters."""
+def test_only_arms_with_springs_have_their_columns() -> None:
+    """Arms without springs, and arms that omit them, have no such parameters."""
     arm = with_springs(LOSSY)
     names = robolin.regressor(LOSSY, 0.0).names
     assert robolin.regressor(replace(arm, springs=False), 0.0).names == names
@@ -147,7 +147,7 @@ def test_columns_of_springs_are_for_arms_that_have_some() -> None:
 
 
 def test_friction_has_columns_only_where_it_acts() -> None:
-    """Without a smoothing velocity there is no friction, and no column for it."""
+    """Without a smoothing velocity friction is off and has no column."""
     names = robolin.regressor(robolin.load("panda"), 0.0).names
 
     assert not [name for name in names if name.endswith("/friction")]

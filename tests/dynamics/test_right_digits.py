@@ -1,8 +1,8 @@
-"""How many digits of each result are right, told by 50-digit arithmetic on the Panda.
+"""Number of correct digits of each result on the Panda, by 50-digit arithmetic.
 
-The same algorithm runs twice, on floats and on 50-digit numbers, from the same figures.  Run with
--s to see the table.  A double has 15.95 digits.  The inverse side keeps 14.5: some hundred products
-are summed.  Whatever divides by the mass matrix loses up to log10 cond(𝓜) more, 3 for the Panda.
+The same algorithm runs twice, on floats and on 50-digit numbers, from the same parameters. Run with
+-s to see the table. A double has 15.95 digits. The inverse side keeps 14.5: some hundred products
+are summed. Results that divide by the mass matrix lose up to log10 cond(𝓜) more, 3 for the Panda.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def panda() -> Arm:
 
 @pytest.fixture(scope="module")
 def motions(panda: Arm) -> list[dict[str, np.ndarray]]:
-    """Every input that any algorithm asks for, per state, in floats."""
+    """Every input of any algorithm, per state, in floats."""
     s = random_states(panda, STATES)
     tau = robolin.inverse(panda, s.q, s.qd, s.qdd)
     one, two = (
@@ -60,7 +60,7 @@ def motions(panda: Arm) -> list[dict[str, np.ndarray]]:
     )
     inputs = {**vars(s), "tau": tau, "nu": one.nu, "epsilon": one.epsilon}
     inputs |= {"xi": two.xi, "kappa": two.kappa, "gain": np.abs(s.dq)}
-    # every other joint moves as told
+    # every other joint is prescribed
     inputs["prescribed"] = np.broadcast_to(1.0 * (np.arange(panda.n) % 2), s.q.shape)
     return [{name: values[i] for name, values in inputs.items()} for i in range(STATES)]
 
@@ -74,7 +74,7 @@ def in_fifty_digits(panda: Arm, name: str, motion: dict[str, np.ndarray]) -> dic
 
 
 def digits(found: np.ndarray, true: np.ndarray) -> float:
-    """Right digits of the worst entry beside the largest one."""
+    """Correct digits of the worst entry relative to the largest one."""
     gaps, size = np.ravel(true - found), max(abs(x) for x in np.ravel(true))
     error = max(abs(x) for x in gaps) / size
     return float(-mpmath.log10(error)) if error else 16.0
@@ -82,13 +82,13 @@ def digits(found: np.ndarray, true: np.ndarray) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [x for x in ALGORITHMS if ALGORITHMS[x].kind != "closed"])
-def test_right_digits(
+def test_number_of_correct_digits(
     name: str,
     panda: Arm,
     motions: list[dict[str, np.ndarray]],
     record_property: Callable[[str, object], None],
 ) -> None:
-    """Right to 14.5 digits; what divides by the mass matrix, to log10 cond(𝓜) fewer."""
+    """14.5 correct digits; log10 cond(𝓜) fewer for results that divide by the mass matrix."""
     algorithm = ALGORITHMS[name]
     condition = max(np.linalg.cond(robolin.mass_matrix(panda, motion["q"])) for motion in motions)
     floor = SUMMED if name in ONLY_SUMS else SUMMED - np.log10(condition)
@@ -103,10 +103,10 @@ def test_right_digits(
         assert worst >= floor, result
 
 
-def test_fifty_digits_settle_which_algorithm_is_right(
+def test_fifty_digits_are_independent_of_the_algorithm(
     panda: Arm, motions: list[dict[str, np.ndarray]]
 ) -> None:
-    """Algorithms 4, 6 and the tree form agree to 40 digits: the truth depends on none of them."""
+    """Algorithms 4, 6 and the tree form agree to 40 digits."""
     models = ("linearize-forward", "linearize-forward-tree", "linearize-forward-conventional")
     inverses = [name for name in ALGORITHMS if name.startswith("mass-matrix-inverse")]
     _agree_in_fifty_digits(panda, models, motions[0])

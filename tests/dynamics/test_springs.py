@@ -1,7 +1,7 @@
 """Joint springs: torque k (q - rest) in every algorithm, engine and derivative.
 
-Both sides round a few hundred products, 1e-13 of the largest entry; what divides by the mass
-matrix has 1e-15 cond(𝓜) more.
+Both sides round a few hundred products, 1e-13 of the largest entry; results that divide by the mass
+matrix have 1e-15 cond(𝓜) more.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def test_closed_loops() -> None:
 
 
 def test_simulation_keeps_the_energy() -> None:
-    """A sprung arm without damping exchanges energy with its springs and loses none."""
+    """An arm with springs and without damping conserves energy."""
     arm = with_springs(random_arm(95, 3))
     motion = robolin.simulate(arm, [0.3, -0.4, 0.2], duration=0.3, dt=1e-3)
     assert np.ptp(motion.potential_energy) > 0.05

@@ -12,7 +12,7 @@ from tests.robots import random_states
 Q, QD, QDD = (0.3, -0.7), (0.5, -1.2), (0.8, 0.4)
 G = 9.81
 
-# two uniform rods of 1 kg and 1 m; worked out once with an independent program, ten decimals
+# two uniform rods of 1 kg and 1 m; computed once with an independent program, ten decimals
 MASS = [[2.4315088540, 0.7157544270], [0.7157544270, 0.3333333333]]
 CORIOLIS = [0.0773061225, -0.0805272109]
 WEIGHT = [18.5755806131, 4.5178041756]
@@ -39,7 +39,7 @@ def assert_printed(found: np.ndarray, printed: list) -> None:
 
 
 def test_inverse_dynamics_has_the_printed_digits(arm: Arm) -> None:
-    """τ, its weight and its Coriolis part are those of the worked example."""
+    """τ, its gravity part and its Coriolis part are those of the worked example."""
     weight = robolin.inverse(arm, Q)
     assert_printed(robolin.inverse(arm, Q, QD, QDD), TAU)
     assert_printed(weight, WEIGHT)
@@ -66,7 +66,7 @@ def test_forward_model_has_the_printed_digits(arm: Arm, method: str) -> None:
 
 
 def test_diagonalized_dynamics_has_the_printed_digits(arm: Arm) -> None:
-    """D, ν, C(q, ν) and ε are those of the worked example; ε leaves the weight out."""
+    """D, ν, C(q, ν) and ε are those of the worked example; ε excludes gravity."""
     tau = robolin.inverse(arm, Q, QD, QDD)
     found = robolin.diagonalize(arm, Q, QD, tau)
     free = robolin.diagonalize(robolin.load("two-link", gravity=0.0), Q, QD, tau)

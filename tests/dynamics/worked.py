@@ -1,4 +1,4 @@
-"""An arm at random states, with everything the tests ask of it computed once."""
+"""An arm at random states, with every quantity that the tests need computed once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Worked:
 
     @cached_property
     def inertia(self) -> float:
-        """The largest entry of the mass matrix: what a Coriolis term at unit speed is made of."""
+        """The largest entry of the mass matrix: the scale of a Coriolis term at unit speed."""
         return float(np.abs(self.M).max())
 
     @cached_property
@@ -70,7 +70,7 @@ class Worked:
 
     @cached_property
     def coriolis(self) -> np.ndarray:
-        """Coriolis and centrifugal torques alone: still joints' accelerations, no weight."""
+        """Coriolis and centrifugal torques alone: no acceleration, no gravity."""
         return robolin.inverse(self.weightless, self.q, self.qd)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""The arm in the world, worked out from its description alone: poses, energies, loads.
+"""The arm in the world, computed from its description alone: poses, energies, loads.
 
-Nothing here knows of spatial vectors or recursions.  Rates come from complex steps of poses, so
-that what is checked against it shares neither formula nor code.
+Nothing here uses spatial vectors or recursions. Rates come from complex steps of poses, so that the
+reference shares neither formula nor code with robolin.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEP = 1e-30
 
 @dataclass(frozen=True)
 class Placed:
-    """Rotation (..., N, 3, 3) and origin (..., N, 3) of links 1 … N; link k at place k - 1."""
+    """Rotation (..., N, 3, 3) and origin (..., N, 3) of links 1 … N; link k at index k - 1."""
 
     R: np.ndarray
     p: np.ndarray
@@ -43,7 +43,7 @@ def spreading(arm: Arm) -> np.ndarray:
 
 
 def placed(arm: Arm, q: np.ndarray) -> Placed:
-    """Every link in the world's axes, measured from the world's origin."""
+    """Poses of every link in the world's axes, relative to the world's origin."""
     values = link_positions(arm, q)
     batch = values.shape[:-1]
     R = {arm.base: np.broadcast_to(np.eye(3), (*batch, 3, 3))}
@@ -60,7 +60,7 @@ def placed(arm: Arm, q: np.ndarray) -> Placed:
 
 
 def _motion(joint: Joint, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn (Rodrigues' formula) and slide of one joint."""
+    """Rotation (Rodrigues' formula) and translation of one joint."""
     u = np.array(joint.axis)
     if not joint.turns:
         return np.broadcast_to(np.eye(3), (*value.shape, 3, 3)), value[..., None] * u
@@ -123,18 +123,18 @@ def frame_in_world(arm: Arm, name: str, q: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def load_torque(arm: Arm, q: np.ndarray) -> np.ndarray:
-    """What the joints must add to bear the arm's wrenches: minus their virtual work, (..., n)."""
+    """Torques that balance the arm's wrenches: minus their virtual work, (..., n)."""
     total = np.zeros(q.shape)
     for wrench in arm.wrenches:
         moved = q[..., None, :] + 1j * STEP * np.eye(arm.n)
         R, p = frame_in_world(arm, wrench.frame, moved)
-        force, moment = np.array(wrench.force), np.array(wrench.moment)
+        force, torque = np.array(wrench.force), np.array(wrench.moment)
         if wrench.model == "follower":
-            force, moment = R.real @ force, R.real @ moment
+            force, torque = R.real @ force, R.real @ torque
         if wrench.model == "world":
-            moment = moment - np.cross(p.real, force)
+            torque = torque - np.cross(p.real, force)
         # the spin w of a column's motion: Ṙ R* = w~
         W = (R.imag / STEP) @ np.swapaxes(R.real, -1, -2)
         spin = np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1)
-        total = total - ((p.imag / STEP) * force + spin * moment).sum(axis=-1)
+        total = total - ((p.imag / STEP) * force + spin * torque).sum(axis=-1)
     return total

@@ -13,7 +13,7 @@ LAST_QUARTER = 667543  # quarter turns within 2²⁰ rad
 
 
 def random_angles(rng: np.random.Generator, count: int) -> np.ndarray:
-    """A third of all angles, a third within two turns, a third of every magnitude."""
+    """A third of the angles everywhere, some within two revolutions, some of every magnitude."""
     third = count // 3
     everywhere = rng.uniform(-LARGEST_ANGLE, LARGEST_ANGLE, third)
     near = rng.uniform(-4.0 * np.pi, 4.0 * np.pi, third)
@@ -40,7 +40,7 @@ def edges() -> np.ndarray:
 
 
 def closest_to_multiples() -> np.ndarray:
-    """Of all doubles of each size, those closest to a multiple of π/2: continued fractions."""
+    """The doubles of each size closest to a multiple of π/2, by continued fractions."""
     found = []
     for exponent in range(20):
         unit = Fraction(2) ** (exponent - 52)
@@ -60,7 +60,7 @@ def _denominators(number: Fraction, largest: int) -> list[int]:
     while q <= largest and rest:
         found.append(q)
         rest = 1 / rest
-        whole = rest.numerator // rest.denominator
-        rest -= whole
-        before, q = q, whole * q + before
+        integer = rest.numerator // rest.denominator
+        rest -= integer
+        before, q = q, integer * q + before
     return found

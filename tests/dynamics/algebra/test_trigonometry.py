@@ -1,4 +1,4 @@
-"""Sine, cosine and tanh are right to the last place or so, and the same bits everywhere."""
+"""Sine, cosine and tanh are accurate to about one ulp, and bit-identical everywhere."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def some_angles(count: int) -> np.ndarray:
 
 @pytest.mark.slow
 def test_sine_and_cosine_are_within_one_unit_of_the_last_place() -> None:
-    """On 200 000 angles within ±2²⁰ rad, half of them nasty, no result is 1 ulp from the truth.
+    """On 200 000 angles within ±2²⁰ rad, half of them difficult, every error is below 1 ulp.
 
-    The truth has some 30 digits and comes from `truth.py`.
+    The reference values of `truth.py` have some 30 digits.
     """
     x = some_angles(MANY)
     assert len(x) >= MANY
@@ -66,7 +66,7 @@ def test_series_miss_far_less_than_rounding_does() -> None:
     """
     rng = np.random.default_rng(11)
     for r in rng.uniform(-np.pi / 4, np.pi / 4, 300).tolist():
-        # what does not fit into r is half a unit of its last place at the most
+        # the part that does not fit into r is at most half a unit of its last place
         tail = rng.uniform(-0.5, 0.5) * math.ulp(r)
         with mpmath.workdps(60):
             exact = mpmath.mpf(r) + mpmath.mpf(tail)
@@ -148,7 +148,7 @@ def test_tanh_is_within_three_units_of_the_last_place() -> None:
 
 
 def _sines(chain: Any) -> None:
-    """Sine and cosine of every joint; the reciprocal tells zeros of either sign apart."""
+    """Sine and cosine of every joint; the reciprocal distinguishes zeros of either sign."""
     for k in chain.tip_to_base():
         s, c = sin_cos(chain.given("q")[k])
         chain.out("s", (k,), s)
@@ -214,7 +214,7 @@ ENGINES = ("python", "compiled")
 
 
 def mixed_arm() -> tuple[Arm, int, int]:
-    """An arm with the places of a joint that turns and of one that slides."""
+    """An arm, with the indices of a revolute and of a prismatic joint."""
     arm = random_arm(3, 5)
     turning = [joint.turns for joint in arm.joints]
     return arm, turning.index(True), turning.index(False)
@@ -223,7 +223,7 @@ def mixed_arm() -> tuple[Arm, int, int]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("angle", [BEYOND, -BEYOND, 1e300])
 def test_an_angle_beyond_the_range_is_a_located_error(engine: Any, angle: float) -> None:
-    """An angle of more than 2²⁰ rad is refused with its row, joint and value."""
+    """An angle of more than 2²⁰ rad is an error with its row, joint and value."""
     arm, turns, _ = mixed_arm()
     q = np.zeros((4, arm.n))
     q[2, turns] = angle
@@ -236,7 +236,7 @@ def test_an_angle_beyond_the_range_is_a_located_error(engine: Any, angle: float)
 
 
 def test_one_angle_beyond_the_range_is_refused_with_a_warm_kernel_too() -> None:
-    """The short way for one state checks the range as well."""
+    """The fast path for one state checks the range too."""
     arm, turns, _ = mixed_arm()
     robolin.inverse(arm, np.zeros(arm.n), engine="compiled")
     q = np.zeros(arm.n)
@@ -246,8 +246,8 @@ def test_one_angle_beyond_the_range_is_refused_with_a_warm_kernel_too() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_end_of_the_range_and_long_slides_are_accepted(engine: Any) -> None:
-    """2²⁰ rad itself is an angle, and a joint that slides may be as far out as it likes."""
+def test_the_end_of_the_range_and_long_travel_are_accepted(engine: Any) -> None:
+    """2²⁰ rad itself is an angle, and a prismatic joint may be at any position."""
     arm, turns, slides = mixed_arm()
     q = np.zeros((2, arm.n))
     q[0, turns] = LARGEST_ANGLE
@@ -257,7 +257,7 @@ def test_the_end_of_the_range_and_long_slides_are_accepted(engine: Any) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_follower_beyond_the_range_is_an_error(engine: Any) -> None:
-    """A joint that turns farther than the joint it follows is held to the range itself."""
+    """A mimic joint that rotates farther than its leader has to be in the range itself."""
     arm = with_follower(random_arm(4, 3, prismatic=False), ratio=2.0)
     q = np.zeros(arm.n)
     leader = next(link.joint.mimic.leader for link in arm.links_tip_to_base if link.joint.mimic)

@@ -1,7 +1,7 @@
 """Sines and cosines to about 30 digits, a million in seconds.
 
-The argument is reduced exactly, in whole numbers of 2⁻²⁰⁰ rad.  What is left is kept as the sum of
-two doubles, and the Taylor series are summed in that arithmetic.  Nothing here is shared with
+The argument is reduced exactly, in integer multiples of 2⁻²⁰⁰ rad. The remainder is the sum of two
+doubles, and the Taylor series are summed in that arithmetic. Nothing here is shared with
 `robolin.dynamics.algebra`, and the numbers are themselves compared with mpmath's.
 """
 
@@ -22,7 +22,7 @@ Double = tuple[np.ndarray, np.ndarray]  # a number as the sum of two
 
 
 def true_sin_cos(x: np.ndarray) -> tuple[Double, Double]:
-    """sin x and cos x, each as a double and what it lacks."""
+    """sin x and cos x, each as a double and its rounding error."""
     quarter, r = _reduced(x)
     s, c = _sine(r), _cosine(r)
     odd = quarter % 2 == 1
@@ -37,13 +37,13 @@ def true_sin_cos(x: np.ndarray) -> tuple[Double, Double]:
 
 
 def _reduced(x: np.ndarray) -> tuple[np.ndarray, Double]:
-    """Quarter turns modulo 4 and the rest of x; small arguments are their own rest."""
+    """Quarter turns modulo 4 and the remainder of x; small arguments are their own remainder."""
     quarters = np.zeros(len(x), dtype=np.int64)
     high, low = x.copy(), np.zeros(len(x))
     for i in np.flatnonzero(np.abs(x) >= 0.5).tolist():
-        whole = int(math.ldexp(float(x[i]), FRACTION_BITS))
-        k = (2 * whole + HALF_PI) // (2 * HALF_PI)
-        rest = whole - k * HALF_PI
+        scaled = int(math.ldexp(float(x[i]), FRACTION_BITS))
+        k = (2 * scaled + HALF_PI) // (2 * HALF_PI)
+        rest = scaled - k * HALF_PI
         nearest = float(rest)
         quarters[i] = k % 4
         high[i] = math.ldexp(nearest, -FRACTION_BITS)
@@ -100,5 +100,5 @@ def _halves(a: np.ndarray) -> Double:
 
 
 def ulps_off(found: np.ndarray, true: Double) -> np.ndarray:
-    """How far each number is from the truth, in units of the truth's last place."""
+    """Error of each number, in units of the last place of the reference."""
     return np.abs((found - true[0]) - true[1]) / np.spacing(np.abs(true[0]))
