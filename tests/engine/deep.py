@@ -11,7 +11,7 @@ ROWS = 20
 
 
 def main(widths: list[int]) -> None:
-    """Print for every width whether the results are the same wherever the stack lies."""
+    """Print for every width whether the results are the same at every stack alignment."""
     for width in widths:
         print(f"{width}: {_same_everywhere(width)}", flush=True)
 

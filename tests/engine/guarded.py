@@ -1,8 +1,8 @@
-"""A kernel called on memory that ends where the operating system says so.
+"""A kernel called on memory that ends at a protected page.
 
 Run as a program: every array of a call ends at the first byte of a page that may be neither read
-nor written, so that a kernel that goes one number too far ends the process.  The bytes before each
-array, and those after the memory the kernel works in, are checked to be as they were.
+nor written, so that a kernel that goes one number too far ends the process. The bytes before each
+array, and those after the scratch memory, are checked to be unchanged.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PAGE = mmap.PAGESIZE
 NO_ACCESS = 0
 MARK = 1.25e-77
 ALGORITHMS_TRIED = ("inverse", "mass-matrix", "linearize-forward-conventional")
-# blocks of every width that are whole, one row short and one too long
+# complete blocks of every width, one row fewer and one row more
 ROW_COUNTS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17)
 _protect = ctypes.CDLL(None, use_errno=True).mprotect
 _protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class Guarded:
-    """`count` doubles that end at a page nobody may touch, marks all before them."""
+    """`count` doubles that end at a protected page, with marks before them."""
 
     def __init__(self, count: int) -> None:
         pages = -(-8 * count // PAGE) + 1
@@ -68,7 +68,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     lengths = [prod(numbers.parameters.sizes(shape)) for shape in algorithm.gives.values()]
     outputs = [Guarded(rows * length) for length in lengths]
     complaints = Guarded(rows)
-    # what the kernel works in begins on a boundary of a vector: sizes are whole vectors
+    # scratch memory begins at a vector boundary: sizes are multiples of a vector
     scratch = Guarded(kernel.scratch_vectors * (n + 2) * width)
     tables = Guarded(kernel.tables * (m + 1) ** 2 * width)
     staging = Guarded(sum(lengths) * width)
@@ -89,7 +89,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         n,
         m,
     )
-    # a few rows in the middle leave the others as they are; then all, by pieces of three
+    # a few rows in the middle leave the others unchanged; then all, by pieces of three
     first, last = rows // 3, rows - rows // 4
     kernel.call(*known, first, last)
     for guard, length in zip((*outputs, complaints), (*lengths, 1), strict=True):
@@ -100,7 +100,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         guard.values[:] = MARK
     bounds, claimed = np.array([0, rows], np.int64), np.zeros(COUNTER_STRIDE + 1, np.int64)
     assert kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
-    # all rows are claimed by now; all are done as well, unless somebody is still at work
+    # all rows are claimed by now; all are finished too, unless a thread is still working
     for done in (rows, rows - 1):
         claimed[-1] = done
         last_word = kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)

@@ -38,7 +38,7 @@ def on_lanes(
     jobs: int = 1,
     chunk: int | None = None,
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Results and complaints of every row of `given`, arrays (rows, n)."""
+    """Results and status of every row of `given`, arrays (rows, n)."""
     inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
     plan = plan_for(arm, name, algorithm, width, optimized)
     return plan.many(inputs, inputs[0].shape[:-1], jobs, chunk)

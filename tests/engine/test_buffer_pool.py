@@ -1,4 +1,4 @@
-"""Results may share memory with earlier ones only when nobody can see those any more."""
+"""Results share memory with earlier ones only once no reference to those is left."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def _states(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1.0, 1.0, (ROWS, 7))
 
 
-def test_a_result_that_is_held_never_changes() -> None:
-    """Later calls leave results alone, whole or in part, as long as somebody holds them."""
+def test_a_referenced_result_never_changes() -> None:
+    """Later calls do not change a result, or a view of it, while it is referenced."""
     arm = robolin.load("panda")
     first = robolin.linearize_inverse(arm, _states(1), engine="compiled")
     corner, copy = first.dtau_dq[3:5, :2], first.dtau_dq[3:5, :2].copy()
-    whole = first.mass_matrix
-    before = whole.copy()
+    matrix = first.mass_matrix
+    before = matrix.copy()
     del first
     for seed in range(2, 6):
         robolin.linearize_inverse(arm, _states(seed), engine="compiled")
 
     assert corner.tobytes() == copy.tobytes()
-    assert whole.tobytes() == before.tobytes()
+    assert matrix.tobytes() == before.tobytes()
 
 
 def test_a_single_array_that_is_held_never_changes() -> None:
@@ -52,8 +52,8 @@ def test_memory_is_used_again_when_nobody_looks() -> None:
     assert len(places) == 1
 
 
-def test_results_in_used_memory_are_the_same() -> None:
-    """What stood in the memory before does not matter, on a tree with entries never written."""
+def test_results_in_reused_memory_are_the_same() -> None:
+    """Earlier content of the memory does not matter, on a tree with entries never written."""
     arm = robolin.load("panda")
     fresh = robolin.mass_matrix(arm, _states(7), engine="compiled").copy()
     robolin.mass_matrix(arm, _states(8), engine="compiled")
@@ -61,8 +61,8 @@ def test_results_in_used_memory_are_the_same() -> None:
     assert robolin.mass_matrix(arm, _states(7), engine="compiled").tobytes() == fresh.tobytes()
 
 
-def test_several_results_in_flight_use_memory_again() -> None:
-    """A pipeline that holds two results at a time needs three pieces of memory, not one a turn."""
+def test_several_results_in_flight_reuse_memory() -> None:
+    """A pipeline with two results at a time needs three buffers, not one per call."""
     arm = robolin.load("panda")
     held: list[np.ndarray] = []
     places = set()
@@ -74,8 +74,8 @@ def test_several_results_in_flight_use_memory_again() -> None:
     assert len(places) <= 3
 
 
-def test_a_small_result_does_not_keep_a_large_piece() -> None:
-    """Memory for many rows is not spent on a few."""
+def test_a_small_result_does_not_occupy_a_large_buffer() -> None:
+    """A buffer for many rows is not used for a few."""
     arm = robolin.load("panda")
     large = robolin.inverse(arm, _states(1), engine="compiled").base
     few = robolin.inverse(arm, _states(1)[:80], engine="compiled").base
@@ -83,8 +83,8 @@ def test_a_small_result_does_not_keep_a_large_piece() -> None:
     assert few.nbytes < large.nbytes / 4
 
 
-def test_memory_that_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest pieces go when there are too many or when they are too large together."""
+def test_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest buffers are freed if there are too many or if they are too large together."""
     monkeypatch.setattr(buffer_pool, "MAX_POOLED_DOUBLES", 1000)
     memory = BufferPool()
     held = [memory.take(size) for size in (400, 400, 400)]

@@ -40,15 +40,15 @@ def copy_of(arm: Arm) -> Arm:
 
 
 @pytest.mark.slow
-def test_kernels_keep_to_the_memory_they_are_given() -> None:
-    """With 1 to 17 rows, nothing outside a caller's arrays or the scratch memory is touched."""
+def test_kernels_stay_within_their_memory() -> None:
+    """With 1 to 17 rows, only the caller's arrays and the scratch memory are touched."""
     ran = python(f"from tests.engine.guarded import main; main({list(WIDTHS)})")
     assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
 
 
 @pytest.mark.slow
-def test_kernels_run_wherever_the_stack_lies() -> None:
-    """Registers are put on the stack as if it were aligned: the way in must see to that."""
+def test_kernels_run_at_any_stack_alignment() -> None:
+    """Registers are spilled as if the stack were aligned: the entry code has to align it."""
     ran = python(f"from tests.engine.deep import main; main({list(WIDTHS)})")
     same = "".join(f"{width}: True\n" for width in WIDTHS)
     assert (ran.code, ran.out, ran.err) == (0, same, "")
@@ -70,7 +70,7 @@ def test_the_guard_would_notice() -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @both
-def test_a_row_does_not_depend_on_how_many_there_are(arm: Arm, width: int) -> None:
+def test_a_row_does_not_depend_on_the_number_of_rows(arm: Arm, width: int) -> None:
     """Row by row, the results of 1 to 17 rows are those of the first rows of 17."""
     algorithm = ALGORITHMS["linearize-inverse"]
     given = motions(arm, ROW_COUNTS[-1])
@@ -85,20 +85,20 @@ def test_a_row_does_not_depend_on_how_many_there_are(arm: Arm, width: int) -> No
 
 @both
 def test_one_state_runs_as_a_batch_of_one_does(arm: Arm) -> None:
-    """The short way for a single state gives the bits of the long one."""
+    """The fast path for a single state gives the bits of a batch."""
     algorithm = ALGORITHMS["linearize-inverse"]
     given = motions(arm, 1)
     plan = plan_for(arm, "linearize-inverse", algorithm)
-    one, said = plan.one(np.concatenate([given[name] for name in algorithm.needs]))
+    one, status = plan.one(np.concatenate([given[name] for name in algorithm.needs]))
     many, _ = plan.many([given[name] for name in algorithm.needs], (1,))
-    assert not said.any()
+    assert not status.any()
     for name, values in many.items():
         assert one[name].shape == values.shape[1:]
         assert one[name].tobytes() == values.tobytes()
 
 
-def test_kernels_can_be_used_again() -> None:
-    """What one call leaves in scratch memory changes nothing in the next."""
+def test_kernels_can_be_called_again() -> None:
+    """The scratch memory of one call does not affect the next."""
     plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
     given, other = list(motions(TREE, 9).values()), list(motions(TREE, 11).values())
     first, _ = plan.many(given, (9,))
@@ -123,7 +123,7 @@ def test_no_rows_are_no_results(engine: Any, batch: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @both
 def test_leading_axes_broadcast(arm: Arm, engine: Any) -> None:
-    """(3, 1, n) and (4, n) and (n,) are twelve states, each what it is by itself."""
+    """(3, 1, n) and (4, n) and (n,) are twelve states, each equal to a single call."""
     rng = np.random.default_rng(5)
     q, qd, qdd = (rng.normal(size=(*shape, arm.n)) for shape in ((3, 1), (4,), ()))
     found = robolin.inverse(arm, q, qd, qdd, engine=engine)
@@ -156,8 +156,8 @@ MEMORY = {
 
 
 @pytest.mark.parametrize("kind", MEMORY)
-def test_any_memory_will_do(kind: str) -> None:
-    """However the caller's numbers lie in memory, results are the same and inputs unchanged."""
+def test_any_memory_layout_is_accepted(kind: str) -> None:
+    """For every memory layout, results are the same and inputs unchanged."""
     given = motions(TREE, 70)
     expected = robolin.inverse(TREE, **given, engine="python")
     odd = {name: MEMORY[kind](values) for name, values in given.items()}
@@ -167,8 +167,8 @@ def test_any_memory_will_do(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16", "int64", "int8", "bool"])
-def test_other_numbers_are_taken_as_what_they_are(kind: str) -> None:
-    """Single precision and whole numbers give what their values as doubles give."""
+def test_other_number_types_are_converted(kind: str) -> None:
+    """Single precision and integers give the results of their values as doubles."""
     rough = {name: (2.0 * values).astype(kind) for name, values in motions(TREE, 70).items()}
     exact = {name: values.astype(float) for name, values in rough.items()}
     found = robolin.inverse(TREE, **rough, engine="compiled")
@@ -179,7 +179,7 @@ def test_other_numbers_are_taken_as_what_they_are(kind: str) -> None:
 @pytest.mark.parametrize("shape", [(1,), (2,), (4,), (5, 1)])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_wrong_number_of_joints_is_an_error(engine: Any, shape: tuple[int, ...]) -> None:
-    """Values for too many or too few joints are refused, also once a kernel is loaded."""
+    """Values for too many or too few joints are errors, also once a kernel is loaded."""
     robolin.inverse(CHAIN, np.zeros(3), engine="compiled")
     with pytest.raises(RobolinError, match=r"along its last axis, the arm .* has 3 joints"):
         robolin.inverse(CHAIN, np.zeros(shape), engine=engine)
@@ -208,20 +208,20 @@ def test_every_engine_gives_the_same(arm: Arm, count: int | None) -> None:
 
 @pytest.mark.parametrize("engine", ["Compiled", "numba", "", None])
 def test_an_unknown_engine_is_an_error(engine: Any) -> None:
-    """A name that is no engine is refused, and the hint lists those there are."""
+    """An unknown name is rejected, and the hint lists the available engines."""
     with pytest.raises(UsageError, match="there is no engine") as caught:
         robolin.inverse(CHAIN, np.zeros(3), engine=engine)
     assert caught.value.hint == "engines are auto, python and compiled"
 
 
-# rows that have no answer
+# rows without a result
 
 
 def swinging_mass() -> Arm:
     """A massless link that carries a point mass on a second link.
 
-    The mass can be pushed only along the second link, so the first joint feels the inertia
-    m (l₁ sin q₂)²: none at all when the arm is stretched out.
+    The mass can be pushed only along the second link, so the inertia about the first joint is m (l₁
+    sin q₂)²: zero when the arm is stretched out.
     """
     shoulder = Joint("shoulder", "revolute", Pose(), (0.0, 0.0, 1.0))
     elbow = Joint("elbow", "revolute", Pose(translation=(1.0, 0.0, 0.0)), (0.0, 0.0, 1.0))
@@ -244,8 +244,8 @@ FORWARD = ("forward", "mass-matrix-inverse", "linearize-forward", "diagonalize")
 
 
 @pytest.mark.parametrize("verb", FORWARD)
-def test_rows_without_inertia_do_not_poison_the_others(verb: str) -> None:
-    """Of a hundred states two are stretched out: these two complain, the others have answers."""
+def test_rows_without_inertia_do_not_affect_the_others(verb: str) -> None:
+    """Two of a hundred states are stretched out: only these two have an error status."""
     arm, stretched = swinging_mass(), [3, 70]
     values = swinging_states(100, stretched)
     results, complaints = evaluate_rows(arm, verb, values, engine="compiled")
@@ -264,7 +264,7 @@ def test_rows_without_inertia_do_not_poison_the_others(verb: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("verb", FORWARD)
 def test_a_row_without_inertia_is_an_error_that_names_it(verb: str, engine: Any) -> None:
-    """The first state that has no answer is named, with the joint that moves nothing."""
+    """The first state without a result is named, with the joint that moves no mass."""
     values = swinging_states(100, [3, 70])
     with pytest.raises(RobolinError, match="state 3: joint 'shoulder' moves nothing") as caught:
         evaluate(swinging_mass(), verb, values, engine=engine)
@@ -280,10 +280,10 @@ def test_one_state_without_inertia_has_no_number(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["operator", "conventional"])
-def test_an_inertia_of_rounding_alone_is_none(method: Any) -> None:
+def test_an_inertia_of_round_off_is_zero(method: Any) -> None:
     """Stretched out in any direction the arm has no inertia about its shoulder.
 
-    In exact arithmetic D = 0; in ours it is some 1e-16 of what was subtracted to get there.
+    In exact arithmetic D = 0; in floating point it is some 1e-16 of the subtracted terms.
     """
     states = swinging_states(100, [])
     states["q"][:, 1] = 0.0
@@ -309,7 +309,7 @@ def test_inverse_results_need_no_inertia() -> None:
 @pytest.mark.parametrize("name", ["q", "qd", "qdd"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_value_that_is_not_finite_is_named(engine: Any, name: str, bad: float) -> None:
-    """Of seventy rows one has a value that is no number: input, row, joint and value are told."""
+    """One of seventy rows has a NaN: the error names input, row, joint and value."""
     given = motions(TREE, 70)
     given[name][66, 2] = bad
     with pytest.raises(RobolinError, match=rf"\b{name} is not finite at .*: {bad}") as caught:
@@ -318,8 +318,8 @@ def test_a_value_that_is_not_finite_is_named(engine: Any, name: str, bad: float)
     assert f"joint '{TREE.joint_names[2]}'" in caught.value.message
 
 
-def test_rows_that_are_not_finite_do_not_poison_the_others() -> None:
-    """The row complains; the rows beside it in the same lanes have the bits they always have."""
+def test_rows_that_are_not_finite_do_not_affect_the_others() -> None:
+    """The row has an error status; other rows in the same lanes keep their bits."""
     given = motions(TREE, 70)
     expected = robolin.inverse(TREE, **given, engine="python")
     given["qd"][66, 2] = np.nan
@@ -334,7 +334,7 @@ def test_rows_that_are_not_finite_do_not_poison_the_others() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_one_state_that_is_not_finite_is_named_with_a_loaded_kernel(bad: float) -> None:
-    """The short way for one state looks at its numbers too."""
+    """The fast path for one state checks its numbers too."""
     robolin.inverse(TREE, np.zeros(TREE.n), engine="compiled")
     q = np.zeros(TREE.n)
     q[1] = bad
@@ -348,10 +348,10 @@ def test_one_state_that_is_not_finite_is_named_with_a_loaded_kernel(bad: float) 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("joints", [4, 7, 8])
 @pytest.mark.parametrize("rows", [3, 8, 61])
-def test_results_written_past_the_caches_are_the_same(
+def test_results_of_nontemporal_stores_are_the_same(
     monkeypatch: pytest.MonkeyPatch, joints: int, width: int, rows: int
 ) -> None:
-    """Large results take another way out, where all of their vectors lie on boundaries."""
+    """Large results bypass the caches if all of their vectors are aligned."""
     arm = random_arm(63, joints, prismatic=False)
     given = list(motions(arm, rows).values())
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"], width)
@@ -369,7 +369,7 @@ def test_results_written_past_the_caches_are_the_same(
 
 
 def test_threads_may_share_a_kernel() -> None:
-    """Calls from several threads at once on one plan do not disturb each other."""
+    """Concurrent calls from several threads on one plan do not affect each other."""
     from concurrent.futures import ThreadPoolExecutor
 
     given = list(motions(TREE, 500).values())

@@ -28,7 +28,7 @@ from tests.robots import random_arm, with_follower
 
 Formula = Callable[[int], Fraction | int]
 
-# what the recursions cost on a serial chain of n revolute joints once the links are placed:
+# cost of the recursions on a serial chain of n revolute joints, without forward kinematics:
 # multiplications, additions and divisions
 BOUNDS: dict[tuple[str, str], tuple[Formula, Formula, Formula]] = {
     ("linearize-inverse", "Algorithm 1"): (
@@ -78,7 +78,7 @@ def test_no_algorithm_costs_more_than_promised(verb: str, title: str, n: int) ->
 
 @pytest.mark.parametrize(("verb", "title"), EVERY, ids=lambda x: x.replace(" ", "-"))
 def test_counts_are_reproducible(verb: str, title: str) -> None:
-    """Counting twice gives the same numbers, whatever was counted in between."""
+    """Counting twice gives the same numbers, with other counts in between."""
     first = cost_of(verb, title, 2)
     cost_of("linearize-forward", "Algorithm 6", 1)
 
@@ -115,8 +115,8 @@ def _through(known: dict[int, int], x: int) -> Fraction:
     return total
 
 
-def test_what_the_papers_print_is_evaluated_exactly() -> None:
-    """Fractions in a published formula cancel to whole numbers at every n."""
+def test_published_formulas_are_evaluated_exactly() -> None:
+    """Fractions in a published formula cancel to integers at every n."""
     assert PUBLISHED.keys() <= {title for _, title in EVERY}
     for title, published in PUBLISHED.items():
         for polynomial in (published.multiplications, published.additions):
@@ -125,8 +125,8 @@ def test_what_the_papers_print_is_evaluated_exactly() -> None:
                 assert exact == value_at(polynomial, n), title
 
 
-def test_counts_stand_beside_what_the_papers_print() -> None:
-    """Whatever has a published formula is counted with it."""
+def test_counts_are_listed_with_published_formulas() -> None:
+    """Every algorithm with a published formula is counted with it."""
     for each in operation_counts("linearize-inverse", generic_chain(2)):
         assert each.published is PUBLISHED.get(each.algorithm)
 
@@ -141,7 +141,7 @@ def hand_made(chain: Any) -> None:
         never_read = x * x * x / x
         assert never_read is not None
         square = x * x
-        # the same node twice is one operation, zeros, ones and signs are none
+        # the same node twice is one operation; zeros, ones and signs cost nothing
         chain.out("y", (k,), -((square + 0.0) * 1.0 + 3.0 * x) - 0.0)
         chain.out("y_again", (k,), square)
 
@@ -159,7 +159,7 @@ def dear(chain: Any) -> None:
 
 
 def test_a_hand_count_agrees() -> None:
-    """What is needed counts once; structure, signs and what nobody reads do not count."""
+    """Needed operations count once; structure, signs and unused results do not count."""
     assert count_operations(generic_chain(4), hand_made, ("q",)) == Cost(
         Counter(multiplication=4 * 2, addition=4 * 1), Counter()
     )
@@ -181,8 +181,8 @@ ARMS = (
 
 
 @pytest.mark.parametrize(("verb", "title"), EVERY)
-def test_forgetting_numbers_changes_no_count(verb: str, title: str) -> None:
-    """Counting as results come in gives what a graph of all operations gives at the end."""
+def test_discarding_nodes_changes_no_count(verb: str, title: str) -> None:
+    """Counting while results arrive equals counting a complete graph at the end."""
     [candidate] = [each for each in candidates(verb) if each.title == title]
     # a frame that some joints do not reach has no inertia
     spans = candidate.kind in ("reaching", "spanning")
@@ -198,8 +198,8 @@ def test_forgetting_numbers_changes_no_count(verb: str, title: str) -> None:
         assert count_operations(*shapes) == cost_of_results(entries)
 
 
-def test_counted_numbers_are_forgotten() -> None:
-    """Of the 41 000 operations behind ∂𝓜/∂q of ten joints, few are in memory at the end."""
+def test_counted_nodes_are_discarded() -> None:
+    """Few of the 41 000 operations of ∂𝓜/∂q of ten joints are in memory at the end."""
     [candidate] = [each for each in candidates("mass-matrix") if each.title == "derivative"]
     alive = []
 

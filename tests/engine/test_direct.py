@@ -95,8 +95,8 @@ def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
 
 
 @pytest.mark.parametrize("count", [1, MAX_SCALAR_STATES, MAX_SCALAR_STATES + 1])
-def test_dividing_by_zero_spoils_one_state_of_a_batch(count: int) -> None:
-    """However many states there are, those that cannot be divided are infinite, and no other is."""
+def test_division_by_zero_affects_one_state_of_a_batch(count: int) -> None:
+    """For any number of states, only those with a zero divisor are infinite."""
 
     def quotient(chain: Chain) -> None:
         chain.out("tau", (1,), 1.0 / chain.given("q")[1])
@@ -118,8 +118,8 @@ def test_dividing_by_zero_spoils_a_state_by_itself() -> None:
 
 
 @pytest.mark.parametrize("count", [MAX_SCALAR_STATES, MAX_SCALAR_STATES + 1])
-def test_a_shortfall_says_in_which_states(count: int) -> None:
-    """However many states there are, what does not exist in some of them is told once, of those."""
+def test_a_singular_pivot_names_its_states(count: int) -> None:
+    """For any number of states, one message names those without a result."""
 
     def checked(chain: Chain) -> None:
         chain.out("tau", (1,), chain.regular("tau", chain.given("q")[1], 0.0))
@@ -131,7 +131,7 @@ def test_a_shortfall_says_in_which_states(count: int) -> None:
 
 
 def test_leading_axes_broadcast() -> None:
-    """(2, 1, n) and (3, n) make (2, 3, n, n); a number stands for all joints; no state, no row."""
+    """(2, 1, n) and (3, n) make (2, 3, n, n); a number applies to all joints; no state, no row."""
     arm = random_arm(3, 4)
     rng = np.random.default_rng(0)
     q, qd = rng.normal(size=(2, 1, 4)), rng.normal(size=(3, 4))
@@ -161,8 +161,8 @@ def test_public_order_only_renames_rows_and_columns() -> None:
 
 
 @pytest.mark.parametrize("arm", TREES, ids=arm_name)
-def test_links_know_what_they_sit_on_and_what_they_carry(arm: Arm) -> None:
-    """inboard_of follows parents to the base; outboard_of lists who gets here, in falling order."""
+def test_links_know_their_parents_and_children(arm: Arm) -> None:
+    """inboard_of follows parents to the base; outboard_of lists children in decreasing order."""
     chain = DirectChain(parameters_of(arm), {})
     parents = {k: arm.link(k).parent for k in range(1, arm.base)}
     inboard = {k: list(chain.inboard_of(k)) for k in parents}
@@ -184,8 +184,8 @@ def _up(parents: dict[int, int], k: int) -> list[int]:
     return path
 
 
-def test_sums_collect_what_is_handed_inboard() -> None:
-    """A sum holds what a link's children handed it, and nothing else."""
+def test_sums_collect_the_values_of_children() -> None:
+    """A sum holds the values that a link's children added, and nothing else."""
     arm = random_arm(5, 8, tree=True)
     chain = DirectChain(parameters_of(arm), {})
     count = chain.sums(1)
@@ -196,7 +196,7 @@ def test_sums_collect_what_is_handed_inboard() -> None:
         assert count[k][0] == len(list(chain.outboard_of(k)))
 
 
-# joints that move nothing
+# joints that move no mass
 
 
 def with_body(arm: Arm, k: int, inertia: Inertia) -> Arm:
@@ -208,7 +208,7 @@ def with_body(arm: Arm, k: int, inertia: Inertia) -> Arm:
 @pytest.mark.parametrize("verb", FORWARD_VERBS)
 @pytest.mark.parametrize("tree", [False, True])
 def test_forward_verbs_name_a_joint_that_moves_nothing(verb: str, tree: bool) -> None:
-    """A massless tip is refused by name, for one state and for a batch, with a remedy."""
+    """A massless tip is rejected by name, for one state and for a batch, with a hint."""
     arm = with_body(random_arm(6, 5, tree), 1, Inertia())
     joint, call = arm.link(1).joint.name, getattr(robolin, verb)
 
@@ -236,7 +236,7 @@ def test_inverse_verbs_do_not_mind_a_joint_that_moves_nothing(verb: str) -> None
     place = arm.joint_names.index(arm.link(1).joint.name)
 
     result = getattr(robolin, verb)(arm, s.q)
-    # where it stands is part of a linear model
+    # the operating point is part of a linear model
     chosen = getattr(result, "q", None)
     for values in arrays(result):
         assert np.isfinite(values).all()
@@ -245,15 +245,15 @@ def test_inverse_verbs_do_not_mind_a_joint_that_moves_nothing(verb: str) -> None
 
 @pytest.mark.parametrize("verb", ["undiagonalize", "undiagonalize_unnormalized"])
 @pytest.mark.parametrize("shape", [(5,), (3, 5)])
-def test_turning_back_names_a_joint_that_moves_nothing(verb: str, shape: tuple[int, ...]) -> None:
-    """Tables 1 and 2 backwards divide by D as well."""
+def test_inverse_maps_name_a_joint_that_moves_nothing(verb: str, shape: tuple[int, ...]) -> None:
+    """Tables 1 and 2 inverted divide by D as well."""
     arm = with_body(random_arm(6, 5), 1, Inertia())
     with pytest.raises(robolin.RobolinError, match=f"joint '{arm.link(1).joint.name}' moves"):
         getattr(robolin, verb)(arm, np.zeros(shape), np.ones(shape), np.ones(shape))
 
 
 def test_armature_makes_a_massless_joint_solvable() -> None:
-    """With a rotor the refused joint has q̈ = τ / armature."""
+    """With a rotor the rejected joint has q̈ = τ / armature."""
     arm = with_body(random_arm(6, 5), 1, Inertia())
     links = list(arm.links_tip_to_base)
     links[0] = replace(links[0], joint=replace(links[0].joint, armature=0.2))
@@ -269,7 +269,7 @@ def test_armature_makes_a_massless_joint_solvable() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_point_mass_on_its_own_axis_is_refused(seed: int) -> None:
-    """D is then rounding, not inertia, however the axis lies; its sign does not matter."""
+    """D is then round-off, for any direction of the axis and of either sign."""
     arm = random_arm(seed, 3, prismatic=False)
     axis = arm.link(1).joint.axis
     point = Inertia(2.0, tuple(0.3 * x for x in axis))
@@ -284,14 +284,14 @@ def test_a_point_mass_on_its_own_axis_is_refused(seed: int) -> None:
 
 
 def test_a_negative_inertia_is_refused() -> None:
-    """D below zero is no inertia either."""
+    """D below zero is not a valid inertia."""
     arm = with_body(random_arm(0, 1, prismatic=False), 1, Inertia(-1.0, (0.3, 0.2, 0.1)))
     with pytest.raises(robolin.RobolinError, match=r"D = -0\.\d+"):
         robolin.forward(arm, [0.4])
 
 
 def polar_arm() -> Arm:
-    """A point mass on a rail that turns about the vertical, on the axis where the rail is at 0."""
+    """A point mass on a rail that rotates about the vertical, on the axis if the rail is at 0."""
     turn = Joint("turn", "revolute", Pose(), (0.0, 0.0, 1.0))
     rail = Joint("rail", "prismatic", Pose(), (1.0, 0.0, 0.0))
     links = (Link("bead", rail, 2, Inertia(1.0)), Link("arm", turn, 3, Inertia()))
@@ -300,7 +300,7 @@ def polar_arm() -> Arm:
 
 
 def test_the_state_that_is_refused_is_named() -> None:
-    """Of a batch, the first state in which the joint moves nothing; the others alone succeed."""
+    """The first state of a batch in which the joint moves no mass; the others alone succeed."""
     q = np.array([[0.1, 0.5], [0.2, 0.4], [0.3, 0.0], [0.4, 0.2]])
     arm = polar_arm()
     with pytest.raises(robolin.RobolinError, match="state 2: joint 'turn' moves nothing"):
@@ -312,8 +312,8 @@ def test_the_state_that_is_refused_is_named() -> None:
     assert np.isfinite(robolin.linearize_inverse(arm, q).dtau_dq).all()
 
 
-def test_the_joint_that_moves_nothing_is_named_beside_mimic_joints() -> None:
-    """Followers are no coordinates: the name is that of the joint whose coordinate is idle."""
+def test_the_joint_that_moves_nothing_is_named_with_mimic_joints() -> None:
+    """The error names the joint of the coordinate, not its mimic joint."""
     base = Joint("base", "revolute", Pose(), (0.0, 0.0, 1.0))
     idle = Joint("idle", "revolute", Pose(), (0.0, 1.0, 0.0))
     follower = Joint("follower", "revolute", Pose(), (1.0, 0.0, 0.0), mimic=Mimic("base", 0.5))
@@ -364,11 +364,11 @@ def gimbal_on_a_pole() -> Arm:
 
 
 @pytest.mark.parametrize("method", ["operator", "conventional"])
-def test_rounding_of_what_a_hinge_carries_is_no_inertia(method: Method) -> None:
-    """What is left of a heavy body beyond a free hinge on the same axis counts for nothing.
+def test_round_off_of_an_outboard_body_is_not_inertia(method: Method) -> None:
+    """The remainder of a heavy body beyond a free hinge on the same axis counts as zero.
 
-    The link between weighs nothing itself, so that only the body it carries says how much
-    rounding to expect.
+    The link between is massless, so that only the body it carries determines the expected
+    round-off.
     """
     q = np.random.default_rng(0).uniform(-3.0, 3.0, (200, 2))
     given = {"q": q, "qd": 0.0, "tau": 0.0}

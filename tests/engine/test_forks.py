@@ -1,4 +1,4 @@
-"""A process forked off at any moment works on, whatever the other threads were doing."""
+"""A process forked at any time keeps working, in every state of the other threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.command import python
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 
-# whoever hangs is ended by the alarm, and the exit status says so
+# an alarm ends a process that hangs, and the exit status shows it
 FORKED = """
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")
@@ -52,7 +52,7 @@ def test_a_fork_while_another_thread_compiles() -> None:
 
 @pytest.mark.slow
 def test_a_fork_by_the_thread_that_compiles() -> None:
-    """A signal handler may fork, or ask for a kernel, while its own thread is compiling one."""
+    """A signal handler may fork, or request a kernel, while its own thread compiles one."""
     ran = python(
         FORKED + "compile_it, statuses = kernels._compiled, []\n"
         "def interrupted(recipe):\n"
@@ -84,8 +84,8 @@ def test_a_fork_while_another_thread_looks_for_memory() -> None:
     assert (ran.code, ran.out) == (0, "0 (100, 2, 2)\n"), ran.err
 
 
-def test_what_another_thread_was_making_ahead_is_an_error_in_the_child() -> None:
-    """A child that goes on with its parent's stream is told so, and does not wait for ever."""
+def test_a_stream_prefetched_by_the_parent_is_an_error_in_the_child() -> None:
+    """A child that continues its parent's stream gets an error and does not wait forever."""
     ran = python(
         FORKED + "stream = prefetch(iter([1, 2, 3]))\n"
         "first = next(stream)\n"

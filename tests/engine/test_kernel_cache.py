@@ -1,4 +1,4 @@
-"""Kernels on disk: complete or absent, checked before they are run, never in the way."""
+"""Kernels on disk: complete or absent, verified before they are run, never a hindrance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DOUBLED = Algorithm(_doubled, ("q",), {"y": VECTOR}, "twice the joint")
 
 @dataclass
 class Watch:
-    """A cache folder of its own, and what was compiled and what was made ready to run."""
+    """A cache folder of its own, with lists of compiled and of loaded kernels."""
 
     folder: Path
     compiled: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Watch:
         return [path for path in self.folder.iterdir() if path.suffix != ".kernel"]
 
 
-# what a kernel is compiled to does not depend on when, as a test says, and takes long
+# compilation is deterministic, as another test shows, and slow: cache its results
 compiled_before: dict[tuple[object, ...], bytes] = {}
 
 
@@ -85,7 +85,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 
 def doubles_as_in_a_new_process(name: str = "test-doubled") -> None:
-    """Forget every kernel in memory, run one, and see that it does what it should."""
+    """Forget every kernel in memory, run one, and check its result."""
     kernels._kernels.clear()
     q = np.arange(10.0).reshape(5, 2)
     found, _ = on_lanes(ARM, name, DOUBLED, {"q": q})
@@ -98,7 +98,7 @@ def test_compiling_again_gives_the_same_code() -> None:
 
 
 def test_a_kernel_is_compiled_once(watch: Watch) -> None:
-    """The second process finds what the first one compiled, under the folder that was asked for."""
+    """The second process finds the kernel of the first one, in the configured folder."""
     doubles_as_in_a_new_process()
     doubles_as_in_a_new_process()
 
@@ -110,7 +110,7 @@ def test_a_kernel_is_compiled_once(watch: Watch) -> None:
 
 
 def test_kernels_belong_to_the_user_alone(watch: Watch) -> None:
-    """Nobody else may write the folder or the files in it."""
+    """No other user may write the folder or the files in it."""
     doubles_as_in_a_new_process()
     for path in (watch.folder, *watch.files()):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
@@ -155,16 +155,16 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 
 
 def _unkeyed(path: Path, key: bytes = b"") -> bytes:
-    """What somebody would plant who knows everything but the key."""
+    """A file of an attacker who knows everything except the key."""
     content = path.read_bytes()[32:]
-    said = path.stem.encode() + content
-    digest = hmac.digest(key, said, "sha256") if key else hashlib.sha256(said).digest()
+    signed = path.stem.encode() + content
+    digest = hmac.digest(key, signed, "sha256") if key else hashlib.sha256(signed).digest()
     return digest + content
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_file_that_cannot_be_trusted_is_compiled_again(watch: Watch, damage: str) -> None:
-    """What is wrong on disk is never made ready to run; it is replaced by a sound file."""
+    """An invalid file is never loaded; it is replaced by a valid one."""
     doubles_as_in_a_new_process()
     [path] = watch.files()
     sound = path.read_bytes()
@@ -181,8 +181,8 @@ def test_a_file_that_cannot_be_trusted_is_compiled_again(watch: Watch, damage: s
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
-def test_a_file_of_somebody_else_is_not_run(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that another user owns is compiled again, whatever its digest says."""
+def test_a_file_of_another_user_is_not_run(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that another user owns is compiled again, even with a valid hash."""
     doubles_as_in_a_new_process()
     somebody = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: somebody)
@@ -191,7 +191,7 @@ def test_a_file_of_somebody_else_is_not_run(watch: Watch, monkeypatch: pytest.Mo
     assert len(watch.compiled) == 2
 
 
-# folders that cannot be trusted: nothing is read from them, nothing is kept in them
+# folders that cannot be trusted: no kernel is read from or stored in them
 
 
 def _planted_in_a_shared_folder(watch: Watch) -> None:
@@ -248,10 +248,8 @@ def restored(tmp_path: Path) -> Iterator[None]:
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("plant", PLANTED)
-def test_a_folder_that_cannot_be_trusted_is_left_alone(
-    watch: Watch, plant: Callable[[Watch], None]
-) -> None:
-    """A sound kernel is not run where somebody else may have put it, here or further up."""
+def test_an_untrusted_folder_is_not_used(watch: Watch, plant: Callable[[Watch], None]) -> None:
+    """A valid kernel is not run from a folder that others may write, nor below one."""
     doubles_as_in_a_new_process()
     try:
         plant(watch)
@@ -267,7 +265,7 @@ def test_a_folder_that_cannot_be_trusted_is_left_alone(
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
 @pytest.mark.usefixtures("restored")
 def test_a_folder_below_a_sticky_one_is_fine(watch: Watch) -> None:
-    """What stands in a folder such as /tmp is its owner's, and so is a link that he made."""
+    """Entries of a sticky folder such as /tmp belong to their owner, and so do links."""
     watch.folder.parent.chmod(0o1777)
     (watch.folder.parent / "real").mkdir(mode=0o700)
     watch.folder.symlink_to("real")
@@ -277,7 +275,7 @@ def test_a_folder_below_a_sticky_one_is_fine(watch: Watch) -> None:
 
 
 def test_a_loop_of_links_is_one_warning(watch: Watch) -> None:
-    """A folder that is a link to itself keeps nothing and hangs nobody."""
+    """A folder that is a link to itself stores nothing and does not hang."""
     watch.folder.symlink_to(watch.folder)
     with pytest.warns(RuntimeWarning, match="cannot be kept"):
         doubles_as_in_a_new_process()
@@ -328,7 +326,7 @@ def test_kernels_of_another_key_are_not_run(watch: Watch, key: Path, what: str) 
 def test_kernels_that_came_with_the_sources_are_not_run(
     watch: Watch, key: Path, tmp_path: Path
 ) -> None:
-    """A cache folder in a checked-out tree, with the kernels and a key of whoever made it."""
+    """A cache folder in a checked-out tree contains kernels and a key of another user."""
     doubles_as_in_a_new_process()
     # as another user's machine would have made them; checked out, they belong to this one
     shutil.copytree(key.parent, watch.folder / "robolin")
@@ -338,10 +336,10 @@ def test_kernels_that_came_with_the_sources_are_not_run(
 
 
 @pytest.mark.parametrize("variable", ["ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"])
-def test_a_relative_folder_is_ignored_and_said_once(
+def test_a_relative_folder_is_ignored_with_one_warning(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
-    """What is run does not depend on where one stands."""
+    """The kernel that runs does not depend on the current folder."""
     (tmp_path / "home").mkdir()
     (tmp_path / "checkout").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -359,10 +357,10 @@ def test_a_relative_folder_is_ignored_and_said_once(
 
 
 @pytest.mark.parametrize("home", ["", "relative", "/nowhere/at/all"])
-def test_without_a_home_nothing_is_kept(
+def test_without_a_home_no_kernel_is_stored(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
 ) -> None:
-    """Somebody without home gets results, one warning, and no files anywhere."""
+    """A user without a home gets results, one warning, and no files anywhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", home)
     for name in ("ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
@@ -372,10 +370,10 @@ def test_without_a_home_nothing_is_kept(
     assert not list(tmp_path.iterdir())
 
 
-def test_without_home_and_account_nothing_is_kept(
+def test_without_home_and_account_no_kernel_is_stored(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A number without an account, as in a container, has no home to look for."""
+    """A user id without an account, as in a container, has no home folder."""
 
     def unknown() -> Path:
         raise RuntimeError("Could not determine home directory.")
@@ -388,8 +386,8 @@ def test_without_home_and_account_nothing_is_kept(
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no modes here")
-def test_nothing_is_kept_where_others_may_write(watch: Watch) -> None:
-    """A folder that others may write is left alone, with a warning."""
+def test_no_kernel_is_stored_where_others_may_write(watch: Watch) -> None:
+    """A folder that others may write is not used, with a warning."""
     watch.folder.mkdir()
     watch.folder.chmod(0o777)
     with pytest.warns(RuntimeWarning, match="others may write"):
@@ -397,8 +395,8 @@ def test_nothing_is_kept_where_others_may_write(watch: Watch) -> None:
     assert list(watch.folder.iterdir()) == []
 
 
-def test_a_folder_in_the_place_of_a_file_does_no_harm(watch: Watch) -> None:
-    """Results come even if the file's name is taken by a folder."""
+def test_a_folder_at_the_path_of_a_file_does_no_harm(watch: Watch) -> None:
+    """Results are computed even if the file's name is taken by a folder."""
     doubles_as_in_a_new_process()
     [path] = watch.files()
     path.unlink()
@@ -413,7 +411,7 @@ def test_a_folder_in_the_place_of_a_file_does_no_harm(watch: Watch) -> None:
 
 
 def test_an_unusable_folder_is_one_warning(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing can be written, every result still comes and one warning says so."""
+    """If no file can be written, every result is still computed, with one warning."""
     watch.folder.write_text("a file, not a folder")
     monkeypatch.setenv("ROBOLIN_CACHE", str(watch.folder / "below"))
     with pytest.warns(RuntimeWarning, match="ROBOLIN_CACHE") as caught:
@@ -446,7 +444,7 @@ def test_a_command_says_so_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_nothing(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the last step of writing fails, there is neither a kernel nor a part of one."""
+    """If the last step of writing fails, neither a kernel nor a partial file remains."""
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -457,11 +455,11 @@ def test_a_write_that_fails_leaves_nothing(watch: Watch, monkeypatch: pytest.Mon
     assert not [path for path in watch.folder.parent.rglob("*") if path.is_file()]
 
 
-# several at once
+# concurrent processes
 
 
 def test_a_reader_never_sees_half_a_kernel(watch: Watch) -> None:
-    """While a kernel is written over and over, it is always there and always whole."""
+    """While a kernel is rewritten repeatedly, it is always there and always complete."""
     contents = [bytes([i]) * 300_000 for i in range(2)]
     kernel_cache.write_kernel(KEY, contents[0])
     stop = threading.Event()
@@ -509,11 +507,11 @@ def test_two_processes_may_compile_the_same_kernel(
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=60) for process in both]
+    outputs = [process.communicate(timeout=60) for process in both]
 
     assert [process.returncode for process in both] == [0, 0]
-    assert [err for _, err in told] == ["", ""]
-    assert told[0][0] == told[1][0]
+    assert [err for _, err in outputs] == ["", ""]
+    assert outputs[0][0] == outputs[1][0]
     [path] = tmp_path.iterdir()
     monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path))
     assert kernel_cache.read_kernel(path.stem) == path.read_bytes()[32:]
@@ -536,7 +534,7 @@ def test_what_was_left_half_written_goes_when_nobody_can_be_writing_it(watch: Wa
 
 
 def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When there is no more room, the kernels that were not used for longest go."""
+    """When the cache is full, the least recently used kernels are removed."""
     monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 350)
     for age, name in enumerate("abc"):
         kernel_cache.write_kernel(name * 64, b"x" * 68)
@@ -548,11 +546,11 @@ def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -
     assert sum(path.stat().st_size for path in watch.files()) <= 350
 
 
-# places and keys
+# folders and keys
 
 
-def test_where_kernels_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """ROBOLIN_CACHE comes first, then the user's cache folder, then the usual place of it."""
+def test_order_of_cache_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """ROBOLIN_CACHE comes first, then the user's cache folder, then its default path."""
     monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path / "chosen"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -590,19 +588,19 @@ def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.Monkey
     assert len(set(keys)) == len(keys)
 
 
-def test_how_kernels_are_made_is_one_of_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ROBOLIN_OPTIMIZE is 0 or 1, and 1 where it is not set."""
-    asked = kernels.optimizing.__wrapped__
+def test_kernels_are_optimized_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ROBOLIN_OPTIMIZE is 0 or 1, and 1 by default."""
+    optimizing = kernels.optimizing.__wrapped__
     monkeypatch.setenv("ROBOLIN_OPTIMIZE", "0")
-    assert not asked()
+    assert not optimizing()
     monkeypatch.delenv("ROBOLIN_OPTIMIZE")
-    assert asked()
+    assert optimizing()
     monkeypatch.setenv("ROBOLIN_OPTIMIZE", "3")
     with pytest.raises(robolin.RobolinError, match="ROBOLIN_OPTIMIZE: '3' is neither 0 nor 1"):
-        asked()
+        optimizing()
 
 
 def test_the_key_is_the_same_in_every_process() -> None:
-    """The same kernel has the same name on disk whoever asks for it."""
+    """The same kernel has the same file name in every process."""
     recipe = kernel_spec("test-doubled", DOUBLED, arm_tables(parameters(ARM)), 4)
     assert kernels._key(recipe) == kernels._key(replace(recipe, algorithm=None))

@@ -1,4 +1,4 @@
-"""Arms with so many joints that a kernel is quicker for a single state."""
+"""Arms with enough joints that a kernel is faster for a single state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_work_grows_with_results_and_eliminations() -> None:
 def test_one_state_of_a_large_arm_is_compiled_with_the_same_bits(
     verb: str, mimic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What counts as much work goes through a kernel, and gives Python's bits."""
+    """Expensive queries use a kernel, with Python's bits."""
     arm = random_arm(5, 14, tree=True)
     arm = with_follower(arm) if mimic else arm
     s = random_states(arm, 1)
@@ -46,7 +46,7 @@ def test_one_state_of_a_large_arm_is_compiled_with_the_same_bits(
 
 @pytest.mark.slow
 def test_a_long_chain_needs_no_hint() -> None:
-    """One state of 200 joints is answered by a kernel without being asked for one."""
+    """One state of 200 joints uses a kernel without an option."""
     arm = random_arm(7, 200)
     evaluate(arm, "linearize-inverse", dict.fromkeys(("q", "qd", "qdd"), np.full(200, 0.1)))
     assert "linearize-inverse" in arm_cache(arm).plans

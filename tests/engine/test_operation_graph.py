@@ -1,4 +1,4 @@
-"""Graphs of operations: what was done is there once, what is known is folded, no bit changes."""
+"""Graphs of operations: each operation is there once, constants are folded, no bit changes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def x_and_y():
     return graph.input("x", 0), graph.input("y", 1)
 
 
-def test_what_is_computed_twice_is_one_number(x_and_y) -> None:
-    """Sums and products do not depend on who comes first, differences but for their sign."""
+def test_repeated_operations_are_one_node(x_and_y) -> None:
+    """Sums and products do not depend on the order of operands, differences only in their sign."""
     x, y = x_and_y
     assert x + y is y + x
     assert x * y is y * x
@@ -47,7 +47,7 @@ def test_what_is_computed_twice_is_one_number(x_and_y) -> None:
 
 
 def test_zeros_and_ones_leave_no_trace(x_and_y) -> None:
-    """Adding nothing, multiplying with one, and what is zero whatever the inputs are."""
+    """Adding zero and multiplying by one give no node, and constant zeros are folded."""
     x, _ = x_and_y
     assert x + 0.0 is x
     assert x * 1.0 is x
@@ -57,8 +57,8 @@ def test_zeros_and_ones_leave_no_trace(x_and_y) -> None:
     assert x * 0.0 == x - x == 0.0 / x == 0.0
 
 
-def test_different_operations_are_different_numbers(x_and_y) -> None:
-    """Nothing is taken for something that is rounded in another way."""
+def test_different_operations_are_different_nodes(x_and_y) -> None:
+    """Operations that round differently are never merged."""
     x, y = x_and_y
     numbers = [x + 2.0, x * 2.0, x / 2.0, 2.0 / x, x - 2.0, x + y, x - y, x * y, x / y, y / x]
     assert len({number.unsigned.number for number in numbers}) == len(numbers)
@@ -101,7 +101,7 @@ FLOATING = grouped_arm(3, ("floating",))
     "arm", [*ARMS, pytest.param(FLOATING, marks=pytest.mark.slow)], ids=arm_name
 )
 def test_unrolling_changes_no_bit(arm: Arm) -> None:
-    """Every algorithm that holds on the arm gives the same bits when its graph is carried out."""
+    """Every algorithm applicable to the arm gives the same bits when its graph is evaluated."""
     parameters, rng = parameters_of(arm), np.random.default_rng(7)
     for name, algorithm in ALGORITHMS.items():
         if not is_applicable(name, arm):
@@ -110,15 +110,15 @@ def test_unrolling_changes_no_bit(arm: Arm) -> None:
         state = {each: rng.uniform(-2.0, 2.0, arm.n) for each in algorithm.needs}
         expected, _, divides = run_on(parameters, algorithm.run, algorithm.gives, state)
         assert all(np.isfinite(values).all() for values in expected.values())
-        # what is divided by is looked at first
+        # divisors are checked first
         assert program.guards or not divides
         called = dict(zip(program.inputs, state.values(), strict=True))
         for result, values in carried_out(program, called).items():
             assert values.tobytes() == expected[result].tobytes(), (name, result)
 
 
-def test_a_joint_that_never_has_inertia_is_found_at_once() -> None:
-    """A constant that is divided by and is nothing is an error before any state is known."""
+def test_a_joint_that_never_has_inertia_is_an_error() -> None:
+    """A constant divisor of zero is an error before any state is known."""
     algorithm = ALGORITHMS["forward"]
     arm = robolin.load("two-link")
     light = tuple(replace(link, inertia=Inertia()) for link in arm.links_tip_to_base)

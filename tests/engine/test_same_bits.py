@@ -1,10 +1,10 @@
 """One source, one result: every way of running an algorithm gives the same bits.
 
-Eleven arms, 203 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs
-all states at once and is what everything else is compared with: floats (on a few states, as they
-take milliseconds each), lanes, threads and chunks (on all).  Compiling takes most of the time, so
-an algorithm has one kernel for a variant of arms, and these are in turn as wide as this machine's
-lanes and as those of other machines; one of them is optimized, which takes ten times longer, and
+Eleven arms, 203 states each, every algorithm of the catalogue that is applicable to the arm. NumPy
+runs all states in one pass and is the reference for everything else: floats (on a few states, as
+they take milliseconds each), lanes, threads and chunks (on all). Compiling takes most of the time,
+so an algorithm has one kernel for a variant of arms. Their widths alternate between this machine's
+lanes and those of other machines. One of them is optimized, which takes ten times longer, and
 longest for the algorithms in SLOWEST.
 """
 
@@ -37,9 +37,9 @@ from tests.robots import (
     with_follower,
 )
 
-# no whole number of blocks, however wide they are
+# not a multiple of any block size
 STATES = 203
-# rows of every kind that `on_arrays` makes: plain, of many turns, at rest, and both
+# rows of every kind that `on_arrays` makes: plain, of many revolutions, at rest, and both
 ON_FLOATS = (0, 1, 2, 29, 202)
 JOBS, CHUNKS = (1, 2, 4), (1, 7, 4096)
 LARGEST_OBJECT = 200_000
@@ -98,21 +98,21 @@ SLOWEST = {
     "linearize-forward-prescribed-conventional",
 }
 
-# they invert every body's inertia about the base, which a slide of 2 km leaves without a digit
+# they invert every body's inertia about the base, which loses all digits at a position of 2 km
 OF_ALL_BODIES = {"forward-all-bodies", "forward-constraint-forces"}
 
-# what a quick run tries: between these arms every field of a variant is set and unset; joints with
-# several freedoms and bases that float have tests of their own in tests/dynamics/test_groups.py
+# arms of a quick run: between them every field of a variant is set and unset; multi-DoF joints and
+# floating bases have their own tests in tests/dynamics/test_groups.py
 QUICK = {"inverse", "forward", "mass-matrix", "linearize-inverse"}
 QUICK_ARMS = {"panda", "panda-fingers", "tree-7-36-loaded"}
 
-# short arms and singular poses have no answer, arms without loops are not closed: the tests of
+# short arms and singular poses have no result, arms without loops are not closed: the tests of
 # these kinds choose others
 ELSEWHERE = {"spanning", "reaching", "closed"}
 
 
 def holds(name: str, arm: Arm) -> bool:
-    """Whether an algorithm has an answer for the arm."""
+    """Return whether an algorithm has a result for the arm."""
     kind = ALGORITHMS[name].kind
     if name == "forward-constraint-forces" and not has_full_inertia(arm):
         return False
@@ -120,9 +120,9 @@ def holds(name: str, arm: Arm) -> bool:
 
 
 def groups_in_turn(turn: int, name: str) -> list[list[Arm]]:
-    """The groups an algorithm is tried on: free joints, joints that follow, and joints that bear.
+    """The groups an algorithm is tried on: independent joints, mimic joints, and arms with loads.
 
-    Two kinds in turn, and a group of each in turn; those asked for every day are tried on all.
+    Two kinds in turn, and a group of each in turn; the most used algorithms are tried on all.
     """
     tried = ([arm for arm in mates if holds(name, arm)] for mates in kernel_mates())
     groups = [mates for mates in tried if mates]
@@ -138,7 +138,7 @@ def groups_in_turn(turn: int, name: str) -> list[list[Arm]]:
 
 
 def widths_in_turn(turn: int, count: int, met: int) -> list[tuple[int, ...]]:
-    """Widths for the kernels of `count` variants, so that as many are met as should be."""
+    """Widths for the kernels of `count` variants, so that enough different ones occur."""
     # kinds of arms come in threes as well
     first = turn + turn // len(WIDTHS)
     turning = [WIDTHS[(first + i) % len(WIDTHS)] for i in range(len(WIDTHS))]
@@ -147,7 +147,7 @@ def widths_in_turn(turn: int, count: int, met: int) -> list[tuple[int, ...]]:
 
 
 def widths_met(name: str) -> int:
-    """How many widths an algorithm is tried on; those asked for every day meet all."""
+    """Number of widths an algorithm is tried on; the most used algorithms get all."""
     return len(WIDTHS) if name in QUICK else 2
 
 
@@ -197,8 +197,8 @@ def test_every_variant_meets_every_width_and_every_algorithm_two() -> None:
     assert len(by_variant) == len(WIDTHS) * len(kernel_mates())
 
 
-def test_every_algorithm_and_every_variant_of_every_width_is_optimized() -> None:
-    """What is compiled without it in all other tests is what users have, to the bit."""
+def test_optimized_kernels_cover_all_algorithms_variants_and_widths() -> None:
+    """Kernels without optimization, as in all other tests, equal the default ones to the bit."""
     with_it = [case for case in CASES if case.optimized]
     assert {case.name for case in with_it} == {case.name for case in CASES}
     by_variant = {(case.arm, case.widths[0]) for case in with_it}
@@ -212,7 +212,7 @@ def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, 
     given = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
     if "prescribed" in given:
         given["prescribed"] = np.where(given["prescribed"] > 0.0, 1.0, 0.0)
-    # angles of many turns, joints at rest and zeros of both signs are states too
+    # angles of many revolutions, joints at rest and zeros of both signs are states too
     if name not in OF_ALL_BODIES:
         given["q"][1::7] *= 1000.0
     for values in given.values():
@@ -280,7 +280,7 @@ def test_the_largest_kernels_are_small(name: str) -> None:
 
 LONG = [
     *(random_arm(38, BLOCK_LINKS + i, prismatic=False) for i in (-1, 0, 1, 2, BLOCK_LINKS + 1)),
-    # what six joints add up to depends on the order
+    # the sum over six joints depends on the order
     with_follower(random_arm(39, 40, prismatic=False), followers=6),
 ]
 
@@ -292,7 +292,7 @@ def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> 
     algorithm, rng = ALGORITHMS[name], np.random.default_rng(len(arm.links))
     given = {each: rng.uniform(-2.0, 2.0, (13, arm.n)) for each in algorithm.needs}
     expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
-    # what was in the memory before must not pass for an answer
+    # old content of the memory must not pass for a result
     plan = plan_for(arm, name, algorithm)
     plan.many([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)
     found, complaints = plan.many([*given.values()], (13,), jobs=1)

@@ -1,4 +1,4 @@
-"""Closed loops: one answer for each state, whichever engine finds it."""
+"""Closed loops: the same result for each state with every engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def linkage(name: str) -> Closed:
     return Closed(arm, still, still, still)
 
 
-# a chain, a fork whose joints follow others, and a linkage with equations to leave out
+# a chain, a fork with mimic joints, and a linkage with redundant equations
 ARMS = {each.arm.name: each for each in (sample()[0], sample()[6], linkage("four-bar"))}
 
 

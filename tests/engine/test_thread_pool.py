@@ -1,4 +1,4 @@
-"""Threads share out rows among themselves: each row is answered once, and nothing gets lost."""
+"""Threads divide rows among themselves: each row is computed exactly once."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.Mo
     assert found["tau"].tobytes() == expected["tau"].tobytes()
 
 
-def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
-    """Somebody interrupted while a helper works must not free the memory it writes to."""
+def test_memory_is_referenced_until_the_last_thread_has_ended() -> None:
+    """An interrupted caller must not free memory that a helper thread still writes to."""
 
     class Held:
         pass
@@ -152,7 +152,7 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
     run_in_threads(lambda worker: None, 2)
     before = helpers()
     run_in_threads(work, 2, keep_alive=piece)
-    # it is still at work, but no memory is kept for it, and its next task will find it
+    # it is still working, but no memory is referenced for it, and its next task will find it
     del piece
     assert not go.is_set()
     assert alive() is None
@@ -163,8 +163,8 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
     assert helpers() == before
 
 
-def test_whoever_is_asked_again_knows_more() -> None:
-    """All is done as soon as the first helper is back; nobody waits for the second."""
+def test_a_second_call_does_not_wait_for_a_late_helper() -> None:
+    """All rows are computed when the first helper returns; the second is not awaited."""
     go, left = threading.Event(), threading.Event()
     answers = [True, False]
 
@@ -195,7 +195,7 @@ def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
 
 
 def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody holds the memory of results for it any more."""
+    """The memory of results is not referenced for it any more."""
     late: list[thread_pool.Task] = []
     monkeypatch.setattr(thread_pool.PoolThread, "submit", lambda _, task: late.append(task))
     monkeypatch.setattr(thread_pool, "_idle", [])
@@ -243,21 +243,21 @@ def test_a_forked_process_has_helpers_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("rows", "workers", "piece"), [*product((1, 2, 9, 31), (1, 2, 7), (1, 3, 8))]
 )
-def test_every_row_is_answered_whatever_the_shares(rows: int, workers: int, piece: int) -> None:
-    """More threads than rows, regions without a row, pieces that fit nowhere."""
+def test_every_row_is_computed_for_any_division(rows: int, workers: int, piece: int) -> None:
+    """More threads than rows, regions without a row, pieces that do not divide the rows."""
     states = random_states(ARM, 31)
     given = [values[:rows] for values in (states.q, states.qd, states.qdd)]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
     expected, _ = plan.many([states.q, states.qd, states.qdd], (31,), jobs=1)
-    # what was in the memory before must not pass for an answer
+    # old content of the memory must not pass for a result
     plan.many([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
     found, complaints = plan.many(given, (rows,), workers, piece)
     assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
     assert not complaints.any()
 
 
-def test_rows_with_many_results_are_shared_out_too() -> None:
-    """One row of 30 joints has more numbers than a thread claims at once."""
+def test_rows_with_many_results_are_divided_too() -> None:
+    """One row of 30 joints has more numbers than a thread claims in one step."""
     arm = random_arm(72, 30, prismatic=False)
     states = random_states(arm, 20)
     given = [states.q, states.qd, states.qdd]
@@ -269,11 +269,15 @@ def test_rows_with_many_results_are_shared_out_too() -> None:
 
 
 CALLS: dict[str, Callable[..., Any]] = {
-    "inverse": lambda arm, q, **how: robolin.inverse(arm, q, 0.1, 0.2, **how),
-    "forward": lambda arm, q, **how: robolin.forward(arm, q, 0.1, 0.2, **how),
-    "mass_matrix": lambda arm, q, **how: robolin.mass_matrix(arm, q, **how),
-    "linearize_inverse": lambda arm, q, **how: robolin.linearize_inverse(arm, q, 0.1, **how),
-    "linearize_forward": lambda arm, q, **how: robolin.linearize_forward(arm, q, 0.1, **how),
+    "inverse": lambda arm, q, **options: robolin.inverse(arm, q, 0.1, 0.2, **options),
+    "forward": lambda arm, q, **options: robolin.forward(arm, q, 0.1, 0.2, **options),
+    "mass_matrix": lambda arm, q, **options: robolin.mass_matrix(arm, q, **options),
+    "linearize_inverse": lambda arm, q, **options: robolin.linearize_inverse(
+        arm, q, 0.1, **options
+    ),
+    "linearize_forward": lambda arm, q, **options: robolin.linearize_forward(
+        arm, q, 0.1, **options
+    ),
 }
 
 
@@ -281,17 +285,17 @@ CALLS: dict[str, Callable[..., Any]] = {
 def test_functions_run_in_as_many_threads_as_jobs(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`jobs` reaches the engine, whatever the number of cores; without it, all cores are used."""
-    asked: list[int] = []
+    """`jobs` reaches the engine, for any number of cores; without it, all cores are used."""
+    requested: list[int] = []
 
-    def run(work: Callable[[int], bool], workers: int, **how: Any) -> Any:
-        asked.append(workers)
-        return run_in_threads(work, workers, **how)
+    def run(work: Callable[[int], bool], workers: int, **options: Any) -> Any:
+        requested.append(workers)
+        return run_in_threads(work, workers, **options)
 
     monkeypatch.setattr("robolin.engine.compiled.plan.run_in_threads", run)
     monkeypatch.setattr("robolin.engine.compiled.plan.cores", lambda: 2)
     arm, q = robolin.load("two-link"), np.full((30_000, 2), 0.3)
-    for how in ({"jobs": 1}, {"jobs": 3}, {}):
-        CALLS[name](arm, q, **how)
-    # some functions ask the engine twice
-    assert [*dict.fromkeys(asked)] == [3, 2]
+    for options in ({"jobs": 1}, {"jobs": 3}, {}):
+        CALLS[name](arm, q, **options)
+    # some functions call the engine twice
+    assert [*dict.fromkeys(requested)] == [3, 2]

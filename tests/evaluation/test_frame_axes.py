@@ -20,6 +20,6 @@ def test_operational_inertia_is_symmetric_to_the_bit(reference: str, rows: int) 
     for name in ("operational_inertia", "operational_inertia_inverse"):
         values, usual = getattr(found, name), getattr(world, name)
         assert np.array_equal(values, np.swapaxes(values, -1, -2))
-        wanted = np.swapaxes(turn, -1, -2) @ usual @ turn if reference == "frame" else usual
-        # the condition of the inertia decides nothing in a rotation
-        assert np.allclose(values, wanted, rtol=0, atol=1e-13 * np.abs(usual).max())
+        expected = np.swapaxes(turn, -1, -2) @ usual @ turn if reference == "frame" else usual
+        # a rotation does not depend on the condition of the inertia
+        assert np.allclose(values, expected, rtol=0, atol=1e-13 * np.abs(usual).max())

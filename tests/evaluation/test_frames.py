@@ -1,4 +1,4 @@
-"""Which frame is meant when none, or one by name, is given."""
+"""The frame that is used if none, or one by name, is given."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_the_only_end_of_a_description_is_the_tip() -> None:
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "ur10"])
-def test_several_frames_on_the_last_link_have_to_be_chosen_from(name: str) -> None:
-    """Where frames in different places are on the last link, nobody's frame is taken."""
+def test_several_frames_on_the_last_link_are_ambiguous(name: str) -> None:
+    """If the last link has frames at different poses, none is chosen by default."""
     arm = robolin.load(name)
     on_last = {frame.name for frame in arm.frames.values() if frame.link == 1}
     with pytest.raises(robolin.UsageError, match="which one is meant") as caught:
@@ -32,7 +32,7 @@ def test_several_frames_on_the_last_link_have_to_be_chosen_from(name: str) -> No
 
 
 def test_every_result_about_a_frame_names_it() -> None:
-    """Whether or not it was named, results say which frame they are about."""
+    """Results name their frame, also if it is the default."""
     arm = robolin.load("two-link")
     for ask in (
         robolin.jacobian,
@@ -45,7 +45,7 @@ def test_every_result_about_a_frame_names_it() -> None:
 
 
 def test_the_tip_that_an_arm_was_loaded_with() -> None:
-    """tip= chooses the chain and the frame that questions are about."""
+    """tip= selects the chain and the default frame."""
     arm = robolin.load("ur5", tip="tool0")
 
     assert default_frame(arm) == arm.frames["tool0"]
@@ -53,7 +53,7 @@ def test_the_tip_that_an_arm_was_loaded_with() -> None:
 
 
 def test_arms_made_by_hand_have_their_last_link() -> None:
-    """Without a description the end is the link that carries no other."""
+    """Without a description the default is the link without children."""
     arm = random_arm(1, 4)
     assert default_frame(replace(arm, frames={})) == Frame("link3", 1)
     with pytest.raises(robolin.UsageError, match="2 frames are on the last link"):
@@ -102,8 +102,8 @@ def test_a_point_is_in_the_axes_of_its_frame() -> None:
     assert placed.contract["frame"] == "'tool' at 0.5, 0.0, 0.25 m"
 
 
-def test_places_are_made_once_and_not_without_end() -> None:
-    """The same place is the same object; a sweep over many places does not fill the memory."""
+def test_frame_objects_are_cached_and_the_cache_is_bounded() -> None:
+    """The same point is the same object; a sweep over many points does not fill the memory."""
     arm = robolin.load("ur5")
 
     assert at_frame(arm, "tool0") is at_frame(arm, "tool0")

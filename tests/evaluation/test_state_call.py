@@ -1,4 +1,4 @@
-"""Verbs as functions of one state: the bits of the public functions, from any thread."""
+"""Compiled functions of one state: the bits of the public functions, from any thread."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_kernels_can_be_called(verb: str) -> None:
 
 
 def test_every_verb_fits_the_table() -> None:
-    """There is no algorithm with more inputs, results or axes than a built-in function takes."""
+    """No algorithm has more inputs, results or axes than a built-in function takes."""
     for entry in ALGORITHMS.values():
         assert len(entry.needs) <= call_text.MOST_INPUTS
         assert len(entry.gives) <= call_text.MOST_RESULTS
@@ -102,8 +102,8 @@ def test_calls_are_built_in_here() -> None:
     assert CHAIN.name in (call.__doc__ or "")
 
 
-def test_an_unknown_interpreter_takes_the_plain_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Told to, or on an interpreter that nobody tested, calls are plain and say why."""
+def test_an_unsupported_interpreter_uses_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If set, or on an untested interpreter, calls use plain Python and state why."""
     assert call_table.fallback_reason.__wrapped__() == call_table.fallback_reason()
     for name, value, why in (
         ("SUPPORTED_MINORS", (), "was not tested"),
@@ -148,7 +148,7 @@ def test_calls_and_their_results_can_be_pickled(verb: str) -> None:
 
 @pytest.mark.slow
 def test_calls_outlive_their_arm() -> None:
-    """A call computes on when nobody else has the arm, and both go when it does."""
+    """A call works after the last other reference to the arm is gone, and then frees it."""
     arm = replace(CHAIN)
     state = state_of(arm, ("q", "qd", "qdd")).values()
     expected = robolin.inverse(CHAIN, *state, engine="python")
@@ -163,7 +163,7 @@ def test_calls_outlive_their_arm() -> None:
 
 @native
 def test_functions_of_one_object_share_what_they_read() -> None:
-    """A function goes on computing when another one of the same object was made and is gone."""
+    """A function works after another one of the same object was created and deleted."""
     call = robolin.compile(replace(CHAIN), "inverse")
     state = state_of(CHAIN, ("q", "qd", "qdd")).values()
     expected, name = call(*state), call.__name__
@@ -179,7 +179,7 @@ def test_functions_of_one_object_share_what_they_read() -> None:
 @pytest.mark.slow
 @native
 def test_calls_leave_no_references_behind() -> None:
-    """However a call ends, no array, tuple or None is counted once too often or too seldom."""
+    """However a call ends, the reference counts of arrays, tuples and None are correct."""
     import sys
 
     call = robolin.compile(CHAIN, "energy")
@@ -207,7 +207,7 @@ def test_calls_leave_no_references_behind() -> None:
 
 
 def test_threads_share_a_call() -> None:
-    """Calls from several threads at once give every thread its own answers."""
+    """Concurrent calls from several threads give every thread its own results."""
     call = robolin.compile(TREE, "energy")
     states = random_states(TREE, 40)
     rows = list(zip(states.q, states.qd, strict=True))
@@ -221,8 +221,8 @@ def test_threads_share_a_call() -> None:
         assert all(pool.map(work, range(4)))
 
 
-def test_what_has_no_kernel_of_its_own_is_refused() -> None:
-    """Unknown verbs and methods, closed loops and no arm at all are told in words."""
+def test_unsupported_calls_are_rejected() -> None:
+    """Unknown functions and methods, closed loops and a missing arm are errors."""
     for verb in (3, None, ["inverse"]):
         with pytest.raises(UsageError, match=r"no verb .* to compile\nhint: verbs are texts"):
             robolin.compile(CHAIN, verb)  # type: ignore[arg-type]
@@ -237,15 +237,15 @@ def test_what_has_no_kernel_of_its_own_is_refused() -> None:
         robolin.compile(floating, "link-accelerations")
 
 
-def test_verbs_are_spelt_as_functions_are_too() -> None:
-    """The name of the function is the verb; both give the same call."""
+def test_commands_and_functions_have_the_same_names() -> None:
+    """The name of the function is accepted as the command; both give the same call."""
     q, qd, tau = state_of(PLAIN, ("q", "qd", "tau")).values()
     call, other = (robolin.compile(PLAIN, f"linearize{mark}forward") for mark in "_-")
     assert same_bits(call(q, qd, tau), other(q, qd, tau))
 
 
 def test_a_frame_and_a_point_are_those_of_the_functions() -> None:
-    """A compiled call about a frame gives the bits of the function; without one it asks for it."""
+    """A compiled call about a frame gives the bits of the function; without one it is an error."""
     q, qd = state_of(PLAIN, ("q", "qd")).values()
     about: dict[str, Any] = {"frame": "tip", "point": (0.1, 0.0, 0.2)}
     found = robolin.compile(PLAIN, "jacobian", **about)(q, qd)
@@ -257,13 +257,13 @@ def test_a_frame_and_a_point_are_those_of_the_functions() -> None:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call takes accelerations too and gives torques, with the bits of the function."""
+def test_prescribed_joints(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call takes accelerations too and returns torques, with the bits of the function."""
     if plain:
         monkeypatch.setattr("robolin.evaluation.state_call.is_supported", lambda kernel: False)
     call = robolin.compile(PLAIN, "forward", prescribe="elbow")
     state = state_of(PLAIN, ("q", "qd", "tau", "qdd"))
-    # what is not asked for is not looked at
+    # unused inputs are not checked
     found, other = call(**state), {**state, "tau": state["tau"] + [0.0, 9.0]}
     assert same_bits(call(**other, out=found), found)
     given = {**state, "prescribed": np.array([0.0, 1.0])}
@@ -297,7 +297,7 @@ def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) 
 def test_choices_without_effect_are_refused(
     verb: str, chosen: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    """By name, and alike wherever a verb becomes a function."""
+    """The error names the option, wherever a command becomes a function."""
     for make in (robolin.compile, robolin.casadi_function):
         with pytest.raises(UsageError, match=message):
             make(PLAIN, verb, **chosen)
@@ -307,7 +307,7 @@ def test_choices_without_effect_are_refused(
 
 @native
 def test_the_module_is_sound() -> None:
-    """LLVM's own check of the function's assembly finds nothing."""
+    """LLVM's verifier accepts the function's assembly."""
     places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
     kernels._llvm().parse_assembly(call_text.call_text(places)).verify()
 
@@ -316,7 +316,7 @@ def test_the_module_is_sound() -> None:
 
 
 def unusual(arm: Arm) -> Iterator[Any]:
-    """Values of one state or more that a quick call leaves to others."""
+    """Values of one or more states that the fast path does not support."""
     q = state_of(arm, ("q",))["q"]
     yield from (list(q), tuple(q), 0.3, 1, {arm.joint_names[0]: 0.2}, q.astype("f4"), q[None])
     yield from (np.tile(q, (3, 1)), np.stack([q, q], axis=1)[:, 0], q.astype(">f8"))
@@ -331,8 +331,8 @@ def unusual(arm: Arm) -> Iterator[Any]:
         *(robolin.linearize_inverse, robolin.linearize_forward),
     ],
 )
-def test_the_quick_way_gives_all_that_others_give(function: Callable[..., Any]) -> None:
-    """Once a kernel is at hand, a result has the same fields with the same bits, all its own."""
+def test_the_fast_path_returns_all_fields(function: Callable[..., Any]) -> None:
+    """Once a kernel is loaded, a result has the same fields with the same bits, in new arrays."""
     arm, few = robolin.load("two-link"), 1 if function is robolin.mass_matrix else 3
     state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 2))[:few]
     many = [np.tile(values, (2 * FEW_STATES, 1)) for values in state]
@@ -354,8 +354,8 @@ def _arrays(found: Any) -> list[np.ndarray]:
     return [values for values in vars(found).values() if isinstance(values, np.ndarray)]
 
 
-def test_functions_take_the_quick_way_only_for_plain_states() -> None:
-    """With and without a quick call, whatever is handed over gives the same bits."""
+def test_the_fast_path_is_only_for_plain_states() -> None:
+    """With and without a fast path, every argument gives the same bits."""
     arm, other = replace(CHAIN), replace(CHAIN)
     robolin.compile(arm, "inverse")
     assert fast_call(arm, "inverse") is not no_fast_call
@@ -367,8 +367,8 @@ def test_functions_take_the_quick_way_only_for_plain_states() -> None:
         robolin.inverse(arm, np.full(3, np.nan), np.zeros(3), np.zeros(3))
 
 
-def test_whoever_goes_on_calling_is_given_a_kernel() -> None:
-    """After many calls of few states each, the next is answered by a kernel."""
+def test_repeated_calls_get_a_kernel() -> None:
+    """After many calls of few states each, the next uses a kernel."""
     arm = replace(PLAIN)
     q = np.array([0.3, -0.7])
     for _ in range(FEW_CALLS):

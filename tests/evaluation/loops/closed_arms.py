@@ -1,4 +1,4 @@
-"""Arms with closed loops: random joints whose frames are closed where they happen to meet."""
+"""Arms with closed loops: random joints, closed between two frames in their initial pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.robots import random_arm, random_pose, with_follower
 
 METHODS = ("kkt", "schur", "null-space")
 
-# a closure: its kind and the numbers of the links it holds together, 0 for the base
+# a closure: its kind and the numbers of the links it connects, 0 for the base
 Closure = tuple[str, int, int]
 
 
@@ -85,5 +85,5 @@ def sample() -> tuple[Closed, ...]:
 
 
 def relative(found: np.ndarray, true: np.ndarray) -> float:
-    """The largest difference beside the largest entry."""
+    """The largest difference relative to the largest entry."""
     return float(np.abs(found - true).max() / np.abs(true).max())

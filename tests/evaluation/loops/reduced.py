@@ -1,8 +1,8 @@
-"""Planar linkages as textbooks treat them: few coordinates, energies, Lagrange's equation.
+"""Planar linkages as in textbooks: minimal coordinates, energies, Lagrange's equation.
 
 The geometry is closed by intersecting circles, in 50 digits, and derivatives are differences of
-those.  Nothing here knows of trees, closures, Jacobians or robolin's models: bars, masses and
-lengths are written down again.
+those. Nothing here uses trees, closures, Jacobians or robolin's models: bars, masses and lengths
+are written down again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Linkage:
 
 
 def meeting(first: mp.mpc, a: mp.mpf, second: mp.mpc, b: mp.mpf) -> mp.mpc:
-    """Where a circle about one point meets one about another, left of the way between them."""
+    """Intersection of two circles, left of the line from the first centre to the second."""
     way = second - first
     s = abs(way)
     along = (a**2 - b**2 + s**2) / (2 * s)
@@ -93,7 +93,7 @@ FIVE_BAR = Linkage(_five_bar, _five_bar_joints)
 
 @dataclass(frozen=True)
 class Reduced:
-    """A state of the whole linkage that belongs to θ, θ̇ and torques: all as doubles."""
+    """A state of the linkage that belongs to θ, θ̇ and torques: all as doubles."""
 
     q: np.ndarray
     qd: np.ndarray

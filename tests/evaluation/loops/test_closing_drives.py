@@ -1,4 +1,4 @@
-"""Drives in closing joints: the same linkage cut elsewhere, and what power they take."""
+"""Torques of loop joints: the same linkage cut elsewhere, and their power."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def cut_at_the_pivot() -> Arm:
     )
 
 
-@pytest.mark.parametrize("moment", [0.0, 3.0])
-def test_a_drive_at_the_cut_is_a_joints_torque_elsewhere(moment: float) -> None:
-    """Torque about the pin moves the four-bar alike, whether the pin is a closure or a joint."""
+@pytest.mark.parametrize("torque", [0.0, 3.0])
+def test_a_drive_at_the_cut_is_a_joints_torque_elsewhere(torque: float) -> None:
+    """Torque about the pin moves the four-bar the same, as a closure or as a joint."""
     arm, other = robolin.load("four-bar"), cut_at_the_pivot()
     for angle in (-0.4, 0.2, 0.5):
         here = robolin.close(arm, [angle, 0.0, 0.0], [0.7, 0.0, 0.0], hold="drive")
@@ -48,19 +48,20 @@ def test_a_drive_at_the_cut_is_a_joints_torque_elsewhere(moment: float) -> None:
         rates = here.qd[2] - here.qd[0] - here.qd[1]
         q, qd = np.array([*here.q[:2], turned]), np.array([*here.qd[:2], rates])
 
-        # the joint turns the rocker on the coupler, the closure the coupler on the rocker
+        # the joint rotates the rocker relative to the coupler, the closure the coupler relative to
+        # the rocker
         effort = np.array([1.0, -0.5, 0.0])
         closing = robolin.loop_joint_torques(
-            arm, here.q, {"pin": [0.0, 0.0, -moment, 0.0, 0.0, 0.0]}
+            arm, here.q, {"pin": [0.0, 0.0, -torque, 0.0, 0.0, 0.0]}
         )
         found = robolin.forward(arm, here.q, here.qd, effort + closing)
-        true = robolin.forward(other, q, qd, effort + np.array([0.0, 0.0, moment]))
+        true = robolin.forward(other, q, qd, effort + np.array([0.0, 0.0, torque]))
         assert relative(found[:2], true[:2]) < AGREE
 
 
 @pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
-def test_what_a_closure_holds_changes_its_forces_alone(closed: Closed) -> None:
-    """A force between frames that are held together is borne by the closure: τ_a = L* w."""
+def test_constrained_directions_change_loop_forces_only(closed: Closed) -> None:
+    """A force between constrained frames is balanced by the closure: τ_a = L* w."""
     loop, rows = closed.arm.loops[0], robolin.loop_constraints(closed.arm, closed.q)
     w = np.random.default_rng(3).normal(size=6)
     if loop.kind == "point":
@@ -75,7 +76,7 @@ def test_what_a_closure_holds_changes_its_forces_alone(closed: Closed) -> None:
     assert np.abs(after.qdd - before.qdd).max() < 1e-10 * np.abs(before.qdd).max()
 
 
-def test_what_is_not_a_wrench_is_refused() -> None:
+def test_invalid_loop_wrenches_are_rejected() -> None:
     """Names of loops, six numbers, and finite ones."""
     arm, q = robolin.load("four-bar"), np.zeros(3)
     with pytest.raises(robolin.UsageError, match="no loop 'pim'") as caught:

@@ -1,4 +1,4 @@
-"""States brought onto closures, and states that are refused because they are not on them."""
+"""States projected onto closures, and states that violate them and are rejected."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_changes_are_the_differences_of_closed_states(closed: Closed) -> None:
     ]
     wild = robolin.loop_constraints(arm, closed.q + step * dq, closed.qd + step * dqd)
 
-    # central differences leave h², and turns far from closed are not in the coordinates of L
+    # central differences leave h², and large rotations are not in the coordinates of L
     for name in ("open_by", "opening"):
         ahead, behind = (getattr(side, name) for side in sides)
         assert np.abs(ahead - behind).max() < 1e-3 * np.abs(getattr(wild, name)).max()
@@ -92,7 +92,7 @@ def test_held_joints_keep_their_change() -> None:
 @pytest.mark.slow
 @every_arm
 def test_changes_that_open_closures_are_refused(closed: Closed) -> None:
-    """perturb_forward answers for no change that tears a loop, in positions or in velocities.
+    """perturb_forward rejects changes that violate a loop, in positions or in velocities.
 
     Large changes and tiny ones are tried in turn from arm to arm.
     """
@@ -125,7 +125,7 @@ def test_closing_from_afar(closed: Closed) -> None:
 
 @pytest.mark.parametrize("start", [(2.7, -0.2, 1.5), (2.317, 2.294, 0.297)])
 def test_closing_does_not_run_away(start: tuple[float, float, float]) -> None:
-    """From a metre away joints close without whole turns, and overshooting is taken back."""
+    """From a metre away joints close without full revolutions, and overshooting is corrected."""
     found = robolin.close(robolin.load("four-bar"), start, hold="drive")
     assert np.abs(found.q - start).max() < np.pi
 
@@ -144,14 +144,14 @@ def parallelogram(at: float) -> robolin.Arm:
 
 
 def test_far_from_the_world() -> None:
-    """A linkage a thousand kilometres off is closed as exactly as one at the origin."""
+    """A linkage a thousand kilometres away is closed as exactly as one at the origin."""
     q = np.linspace(-3.0, 3.0, 41)[:, None] * [1.0, -1.0, 1.0]
     gap = robolin.loop_constraints(parallelogram(2.0**20), q).open_by
     assert np.abs(gap).max() < 1e-15
 
 
-def test_changes_with_nothing_left_to_open() -> None:
-    """Where both cranks turn alike, the velocities of closures change by rounding alone."""
+def test_changes_without_closure_velocities() -> None:
+    """If both cranks rotate equally, the velocities of closures change by round-off alone."""
     arm, turn = parallelogram(0.3), np.array([1.0, -1.0, 1.0])
     q = np.linspace(0.3, 1.3, 11)[:, None] * turn
     found = robolin.perturb_forward(arm, q, 0.7 * turn, dq=turn)
@@ -169,7 +169,7 @@ def test_fast_velocities_are_known_less_exactly() -> None:
 
 
 def test_an_arm_without_loops_is_closed_already() -> None:
-    """There is nothing to move on an ordinary arm."""
+    """An arm without loops is returned unchanged."""
     arm = robolin.load("two-link")
     found = robolin.close(arm, [0.3, -0.7], [1.0, 2.0])
     np.testing.assert_array_equal(found.q, [0.3, -0.7])
@@ -205,8 +205,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused(what: str) -> None:
-    """A state off its closures, and what is only about trees, is an error that says what to do."""
+def test_rejected_states(what: str) -> None:
+    """A state off its closures, and queries for trees only, are errors with a hint."""
     ask, says = REFUSED[what]
     with pytest.raises(robolin.RobolinError) as caught:
         ask(robolin.load("four-bar"))

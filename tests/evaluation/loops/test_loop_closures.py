@@ -1,4 +1,4 @@
-"""Equations of closures: each derivative is that of what it belongs to."""
+"""Closure equations: each derivative matches the function it belongs to."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.dynamics.world import frame_in_world
 from tests.evaluation.loops.closed_arms import Closed, relative, sample
 
 STEP = 1e-30
-# complex steps are exact; what is left are roundings of products along ten links
+# complex steps are exact; the difference is round-off of products along ten links
 EXACT = 1e-13
 
 every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
 
 
 def stepped(closed: Closed, **along: np.ndarray) -> dict[str, np.ndarray]:
-    """What the algorithm gives for complex steps of q and q̇ (count, n) from the first state."""
+    """Results of the algorithm for complex steps of q and q̇ (count, n) from the first state."""
     state = {"q": closed.q[0], "qd": closed.qd[0]}
     moved = {name: x + 1j * STEP * along.get(name, np.zeros((1, 1))) for name, x in state.items()}
     return run_on(closed.arm, "closures", moved)
@@ -45,13 +45,13 @@ def test_positions_are_those_of_the_frames(closed: Closed) -> None:
 
 @every_arm
 def test_jacobian_is_the_derivative_of_the_gaps(closed: Closed) -> None:
-    """L δq is by how much closed frames part: exact for points, to first order for turns."""
+    """L δq is the change of the gap: exact for points, to first order for rotations."""
     arm, h = closed.arm, 1e-6
     L = Closures(arm, closed.q[:1]).jacobian[0]
     for k in range(arm.n):
         e = h * np.eye(arm.n)[k]
         ends = Closures(arm, np.stack([closed.q[0] + e, closed.q[0] - e])).open_by
-        # central differences: h² beside the derivative, and rounding over h
+        # central differences: h² relative to the derivative, and round-off over h
         np.testing.assert_allclose((ends[0] - ends[1]) / (2 * h), L[:, k], atol=1e-8)
 
 
@@ -77,7 +77,7 @@ def test_acceleration_gradients(closed: Closed, along: str) -> None:
 
 @every_arm
 def test_jacobian_gradient(closed: Closed) -> None:
-    """∂L/∂q, whose sum with λ is the derivative of L* λ for forces that keep their direction."""
+    """∂L/∂q, whose sum with λ is the derivative of L* λ for forces of constant direction."""
     moved = stepped(closed, q=np.eye(closed.arm.n))["closure_jacobian"].imag / STEP
     found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
 
@@ -91,14 +91,14 @@ def test_changes_open_closures(closed: Closed) -> None:
     moved = stepped(closed, q=dq, qd=dqd)
     found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).change(dq, dqd)
 
-    # the state is closed, so that the sine of a turn changes as the turn does
+    # the state is closed, so that the sine of a rotation changes as the rotation does
     assert relative(found[0], moved["closure_gap"].imag / STEP) < EXACT
     assert relative(found[1], moved["closure_velocity"].imag / STEP) < EXACT
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-8, np.pi])
-def test_rotation_vectors_come_back(angle: float) -> None:
-    """Axis times angle of a turn about any axis, up to the sign at half a turn."""
+def test_rotation_vectors_round_trip(angle: float) -> None:
+    """Axis times angle of a rotation about any axis, up to the sign at half a revolution."""
     axes = np.random.default_rng(0).normal(size=(20, 3))
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     K = np.stack([np.cross(np.eye(3), axis) for axis in axes])
@@ -106,5 +106,5 @@ def test_rotation_vectors_come_back(angle: float) -> None:
     found = rotation_vector(R)
     sign = np.sign((found * axes).sum(axis=1, keepdims=True)) if angle > np.pi - 1e-6 else 1.0
 
-    # near half a turn the axis is known to √ε only
+    # near half a revolution the axis is accurate to √ε only
     np.testing.assert_allclose(found, sign * angle * axes, atol=1e-7 if angle > 3.1 else 1e-13)

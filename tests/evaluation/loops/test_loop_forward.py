@@ -18,7 +18,7 @@ from tests.evaluation.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced,
 
 # measured at 5e-15 in accelerations and 2e-14 in forces; condition numbers are up to 1e3
 AGREE = 1e-12
-# roundings of a few operations on numbers of one size, measured at 3e-15
+# round-off of a few operations on numbers of one size, measured at 3e-15
 TRUE = 1e-13
 
 every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
@@ -68,7 +68,7 @@ def test_linearization_is_that_of_the_energy_model(
 
 @every_linkage
 def test_torques_act_as_in_the_energy_model(name: str, linkage: Linkage, freedoms: int) -> None:
-    """dqdd_dtau is what a unit of torque on each joint adds, and is symmetric."""
+    """dqdd_dtau is the effect of a unit of torque on each joint, and is symmetric."""
     arm = robolin.load(name)
     theta, rate, tau = states(freedoms, arm.n)[0]
     at = reduced(linkage, theta, rate, tau)
@@ -93,7 +93,7 @@ def test_methods_agree(closed: Closed) -> None:
 
 @every_arm
 def test_equations_of_motion_hold(closed: Closed) -> None:
-    """The tree under τ and the closures' forces as dead loads moves so that closures stay shut."""
+    """The tree under τ and the closures' forces as dead loads moves with closed loops."""
     found = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
     rows = robolin.loop_constraints(closed.arm, closed.q, closed.qd)
     for i in range(len(closed.q)):
@@ -105,7 +105,7 @@ def test_equations_of_motion_hold(closed: Closed) -> None:
 
 
 def loaded(arm: robolin.Arm, wrenches: dict[str, np.ndarray], state: int) -> robolin.Arm:
-    """The open tree with what its closures do to it given as wrenches."""
+    """The open tree with the forces of its closures given as wrenches."""
     frames, loads = dict(arm.frames), []
     for loop in arm.loops:
         wrench = np.zeros(6)
@@ -157,7 +157,7 @@ def test_perturbations_are_the_model_times_the_change(closed: Closed) -> None:
 
 @every_arm
 def test_a_batch_is_its_states(closed: Closed) -> None:
-    """Leading axes broadcast, and a state's answer does not depend on its neighbours."""
+    """Leading axes broadcast, and the result of a state does not depend on the others."""
     arm, tau = closed.arm, closed.tau[:, None]
     found = robolin.loop_forces(arm, closed.q, closed.qd, tau)
     assert found.qdd.shape == (2, 2, arm.n)
@@ -193,7 +193,7 @@ def welded() -> tuple[robolin.Arm, np.ndarray]:
         joint=replace(rocker.joint, name="pin", pose=Pose(translation=(1.2, 0.5, 0.0))),
         inertia=replace(rocker.inertia, com=(0.0, -0.5, 0.0)),
     )
-    # a fourth link without mass: the foot turns about the ground's pivot
+    # a fourth link without mass: the foot rotates about the ground's pivot
     heel = replace(
         rocker,
         name="heel",
@@ -261,7 +261,7 @@ def _geared(arm: robolin.Arm) -> robolin.Joint:
 
 
 def test_a_locked_linkage_does_not_move() -> None:
-    """With as many equations as joints nothing is left to move, and the closure bears the rest."""
+    """With as many equations as joints nothing can move, and the closure carries all forces."""
     arm = robolin.load("four-bar", lock={"pivot": 0.0})
     for method in METHODS:
         found = robolin.loop_forces(arm, 0.0, 0.0, [1.0, 0.0], loop_method=method)
@@ -283,7 +283,7 @@ def test_a_dead_point_is_refused_in_motion() -> None:
 
 
 def test_motion_that_meets_no_inertia_is_refused() -> None:
-    """A massless wheel that no closure holds has no acceleration, whatever the method."""
+    """The acceleration of a free massless wheel is undefined, with every method."""
     arm = robolin.load("five-bar")
     light = [replace(link, inertia=Inertia()) for link in arm.links_tip_to_base]
     for method in METHODS:
@@ -304,8 +304,8 @@ def on_a_swivel(arm: robolin.Arm) -> robolin.Arm:
 
 
 @every_method
-def test_motion_that_meets_rounding_alone_is_refused(method: str) -> None:
-    """Two hinges on one axis turn against each other freely, wherever the linkage stands."""
+def test_motion_with_round_off_as_inertia_is_rejected(method: str) -> None:
+    """Two hinges on one axis rotate freely against each other, in every pose of the linkage."""
     pinned = robolin.load("four-bar")
     true = robolin.close(pinned, [[x, 0.0, 0.0] for x in (-0.4, 0.1, 0.5)], hold="drive")
     arm = on_a_swivel(pinned)
@@ -331,7 +331,7 @@ def pinned_at_the_tip(bent: float) -> robolin.Arm:
 @pytest.mark.parametrize("bent", [1e-4, 1e-5, 1e-6])
 @every_method
 def test_nearly_in_line_is_not_in_line(method: str, bent: float) -> None:
-    """An arm pinned at its tip stands still however little it is bent."""
+    """An arm pinned at its tip cannot move, however little it is bent."""
     arm, q = pinned_at_the_tip(bent), np.array([0.3, bent])
     found = robolin.loop_forces(arm, q, 0.0, [5.0, -2.0], loop_method=method)
 
@@ -347,16 +347,16 @@ def test_the_kernel_keeps_both_rows_as_well(bent: float) -> None:
     assert found["kept"].sum() == 2.0
 
 
-def test_the_kernel_answers_no_motion_that_meets_rounding() -> None:
-    """What is left of no inertia may be positive: it is still too little to divide by."""
+def test_the_kernel_rejects_an_inertia_of_round_off() -> None:
+    """The remainder of a zero inertia may be positive, but is too small to divide by."""
     pinned, drives = robolin.load("four-bar"), np.linspace(-0.5, 0.5, 20)
     closed = robolin.close(pinned, [[x, 0.0, 0.0] for x in drives], hold="drive").q
     q = np.insert(closed, 0, 0.7, axis=1)
     q[:, 1] -= 0.7
     still = np.zeros_like(q)
     state = {"q": q, "qd": still, "tau": still}
-    arm, how = on_a_swivel(pinned), {"engine": "python", "jobs": None}
-    unanswered = evaluate_flat(arm, "forward-closed", state, how)[1]
+    arm, options = on_a_swivel(pinned), {"engine": "python", "jobs": None}
+    unanswered = evaluate_flat(arm, "forward-closed", state, options)[1]
     assert unanswered.all()
 
 

@@ -1,4 +1,4 @@
-"""Linkages in motion: energy is kept, closures stay shut, and neighbours part as linearized."""
+"""Simulated linkages: conserved energy, closed loops, and linearized differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def started(name: str = "four-bar", hold: tuple[str, ...] = ("drive",)) -> tuple
     "name, hold", [("four-bar", ("drive",)), ("five-bar", ("left_shoulder", "right_shoulder"))]
 )
 def test_energy_and_closures_are_kept(name: str, hold: tuple[str, ...]) -> None:
-    """A falling linkage keeps its energy to the order of steps, and its closures to rounding."""
+    """A falling linkage conserves energy to the order of steps, and its closures to round-off."""
     arm, q, qd = started(name, hold)
     drifts = []
     for dt in (4e-3, 2e-3):
@@ -119,7 +119,7 @@ def test_many_linkages_move_as_each_by_itself() -> None:
 
 
 def test_a_start_off_the_closures_is_refused() -> None:
-    """A simulation begins on the closures or not at all."""
+    """A simulation must begin on the closures."""
     arm = robolin.load("four-bar")
     with pytest.raises(robolin.RobolinError, match="stands open"):
         robolin.simulate(arm, [0.1, 0.0, 0.0], duration=0.1)

@@ -50,14 +50,14 @@ def motion(
         rows.append((J[0] - J[1])[:size])
         bias.append((a[1] - a[0])[:size])
     L, c = np.vstack(rows), np.concatenate(bias)
-    whole = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
-    found = np.linalg.solve(whole, np.concatenate([tau - C, c]))
+    system = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
+    found = np.linalg.solve(system, np.concatenate([tau - C, c]))
     return found[: model.nv], -found[model.nv :]
 
 
 @pytest.mark.parametrize("closed", INDEPENDENT, ids=lambda closed: closed.arm.name)
 def test_motion_and_forces_are_pinocchios(closed: Closed) -> None:
-    """Accelerations, and forces and moments of the closures in world axes, are the same."""
+    """Accelerations, and forces and torques of the closures in world axes, are the same."""
     arm = replace(closed.arm, damping=False)
     model = model_from_arm(arm)
     closures = [

@@ -61,8 +61,8 @@ def scaled(arm: Arm, scale: float) -> Arm:
     )
 
 
-def close(found: np.ndarray, wanted: np.ndarray) -> bool:
-    return bool(np.abs(found - wanted).max() <= AGREE * np.abs(wanted).max())
+def close(found: np.ndarray, expected: np.ndarray) -> bool:
+    return bool(np.abs(found - expected).max() <= AGREE * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -72,10 +72,10 @@ def test_accelerations_do_not_depend_on_the_size_of_a_linkage(scale: float) -> N
     state = robolin.close(usual, [0.4, 0.0, 0.0], [1.3, 0.0, 0.0], hold="drive")
     tau = np.array([0.7, 0.0, 0.0])
     arm = scaled(usual, scale)
-    wanted = robolin.forward(usual, state.q, state.qd, tau)
+    expected = robolin.forward(usual, state.q, state.qd, tau)
     for method in METHODS:
         found = robolin.forward(arm, state.q, state.qd, scale**2 * tau, loop_method=method)
-        assert close(found, wanted), method
+        assert close(found, expected), method
     assert robolin.loop_forces(arm, state.q, state.qd, scale**2 * tau).rank == 2
     held = robolin.state_space(usual, state.q, state.qd)
     model = robolin.state_space(arm, state.q, state.qd)
@@ -86,7 +86,7 @@ def test_accelerations_do_not_depend_on_the_size_of_a_linkage(scale: float) -> N
 
 @pytest.mark.parametrize("scale", (1.0, *SCALES))
 def test_the_rank_is_that_of_the_scaled_rows(scale: float) -> None:
-    """Of three rows, one of them the sum of the others but for rounding, two are independent."""
+    """Two of three rows are independent: one is the sum of the others up to round-off."""
     rows = np.random.default_rng(5).normal(size=(4, 2, 5))
     L = scale * np.concatenate([rows, rows.sum(axis=1, keepdims=True) * (1.0 + 1e-15)], axis=1)
     kept = independent_row_mask(L)
