@@ -1,4 +1,4 @@
-"""Nominal motions for tests, simulated with nothing of the code under test but q̈."""
+"""Nominal motions for tests, simulated with only q̈ from the code under test."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def simulated(arm: Arm, time: np.ndarray, q: np.ndarray, qd: np.ndarray, torque:
 
 @dataclass(frozen=True)
 class Swing:
-    """An arm that starts somewhere with some speed and is driven by smooth torques."""
+    """An arm with an initial state and speed, driven by smooth torques."""
 
     arm: Arm
     q: np.ndarray
@@ -59,7 +59,7 @@ class Swing:
 
 
 def swing(arm: Arm, seed: int, duration: float = 0.4, step: float = 0.001) -> Swing:
-    """The torques that hold the arm where it starts, and a slow wave beside them."""
+    """The torques that hold the arm in its initial state, plus a slow wave."""
     rng = np.random.default_rng(seed)
     q, qd = rng.uniform(-1.0, 1.0, arm.n), 0.5 * rng.normal(size=arm.n)
     hold = robolin.inverse(arm, q)

@@ -45,9 +45,9 @@ def test_adjoint_and_sensitivities_agree(torques: str) -> None:
 
 
 def test_gradient_of_a_square() -> None:
-    """½ Σ |q|² of motions begun a little elsewhere differs as the gradient says, to 1e-7.
+    """½ Σ |q|² changes with the initial state as the gradient predicts, to 1e-7.
 
-    Central differences with steps of 1e-4 leave about 1e-8 beside the gradient.
+    Central differences with steps of 1e-4 leave about 1e-8 of the gradient.
     """
     motion = START.motion()
     gradient = robolin.cost_gradient(ARM, *rows(motion), dcost_dq=motion.q)
@@ -64,15 +64,15 @@ def test_later_rows_are_gradients_of_the_rest() -> None:
     """Row k is the gradient of the motion that begins there."""
     motion = START.motion()
     rest = Motion(*(values[40:] for values in rows(motion)))
-    whole, late = (
+    full, late = (
         robolin.cost_gradient(ARM, *rows(each), dcost_dq=each.q) for each in (motion, rest)
     )
     for name in ("q", "qd", "parameter"):
-        np.testing.assert_allclose(getattr(whole, name)[40:], getattr(late, name), rtol=1e-12)
+        np.testing.assert_allclose(getattr(full, name)[40:], getattr(late, name), rtol=1e-12)
 
 
-def test_a_slope_for_every_row() -> None:
-    """Slopes of another number of rows are refused with both numbers."""
+def test_a_gradient_for_every_row() -> None:
+    """Gradients with another number of rows are errors with both numbers."""
     motion = START.motion()
     with pytest.raises(robolin.RobolinError, match="dcost_dq is 3x2, the motion has 101 rows"):
         robolin.cost_gradient(ARM, *rows(motion), dcost_dq=np.zeros((3, 2)))

@@ -49,13 +49,14 @@ POLAR = chain("polar", ("revolute", Z, Inertia(), 0.0), ("prismatic", X, POINT, 
 THREE = chain("three-link", *(("revolute", Z, ROD, float(i > 0)) for i in range(3)))
 
 
-# its centre slides and it turns: three coordinates in which 𝓜 = diag(m, m, J), none of them in q̇
+# its centre translates and it rotates: three coordinates in which 𝓜 = diag(m, m, J), none of them
+# in q̇
 PLATE = grouped_arm(1, ["planar"])
 
 
 @pytest.mark.parametrize("arm", [CART_POLE, CARTESIAN, POLAR, PLATE], ids=arm_name)
 def test_flat_arms(arm: Arm) -> None:
-    """Arms whose mass matrix is a flat one in disguise have no curvature, to 1e-14 of 𝓜."""
+    """Arms whose mass matrix is flat in other coordinates have no curvature, to 1e-14 of 𝓜."""
     q = random_states(arm, 20).q
     if arm is POLAR:
         # at the pole itself these coordinates end
@@ -75,7 +76,7 @@ BUNDLED = [robolin.load(name, open_loops=True) for name in bundled_names()]
     ids=arm_name,
 )
 def test_curved_arms(arm: Arm) -> None:
-    """Arms of several turning joints are curved, far beyond what rounding could be."""
+    """Arms of several revolute joints are curved, far beyond round-off."""
     found = robolin.curvature(arm, random_configurations(arm, 5))
 
     assert not found.flat
@@ -108,7 +109,7 @@ CURVED = [random_arm(61, 3), random_arm(62, 5, tree=True), with_follower(random_
 
 
 def christoffel(arm: Arm, q: np.ndarray) -> np.ndarray:
-    """Γ(l,i,j) of the second kind, on whatever numbers q has."""
+    """Γ(l,i,j) of the second kind, for any number type of q."""
     M = run_on(arm, "mass-matrix", {"q": q})["mass_matrix"]
     d = run_on(arm, "mass-matrix-derivative", {"q": q})["dmass_matrix_dq"]
     first = 0.5 * (np.einsum("...mij->...mij", d) + np.einsum("...mji->...mij", d))
@@ -156,7 +157,7 @@ def _rebuilt(known: dict[tuple[int, ...], float], n: int) -> np.ndarray:
             full[place] = 0.0
     for (h, i, j, k), value in known.items():
         _put(full, (h, i, j, k), value)
-    # what is left follows from the cyclic sum
+    # the others follow from the cyclic sum
     for h, i, j, k in permutations(range(n), 4):
         if np.isnan(full[h, i, j, k]) and not np.isnan(full[h, j, k, i] + full[h, k, i, j]):
             _put(full, (h, i, j, k), -full[h, j, k, i] - full[h, k, i, j])
@@ -217,11 +218,11 @@ def test_symbols_along_twists_are_those_of_coordinates(arm: Arm) -> None:
 
 
 def test_a_body_that_turns_about_a_point() -> None:
-    """Milnor: R₁₂₁₂ = A B (λ₃ μ₃ - μ₁ μ₂) of moments A, B, C, with λ₁ = A/√(ABC), 2 μᵢ = Σλ - 2 λᵢ.
+    """Milnor: R₁₂₁₂ = A B (λ₃ μ₃ - μ₁ μ₂) for principal inertias A, B, C.
 
-    Three of them are all that are not 0, in whatever pose; 1e-14 of moments near 1.
+    λ₁ = A/√(ABC) and 2 μᵢ = Σλ - 2 λᵢ.  Only three of them are not 0; 1e-14 of inertias near 1.
     """
-    moments = np.array([0.7, 1.1, 1.3])
+    inertias = np.array([0.7, 1.1, 1.3])
     text = """
 robolin: 1
 name: ball
@@ -229,18 +230,18 @@ joints: [{name: hip, type: spherical, parent: base, child: body}]
 links: [{name: body, mass: 1, com: [0, 0, 0], inertia: {ixx: 0.7, iyy: 1.1, izz: 1.3}}]
 """
     found = robolin.curvature(robolin.load(text), random_states(robolin.load(text), 3).q).symbols
-    lam = moments / np.sqrt(moments.prod())
+    lam = inertias / np.sqrt(inertias.prod())
     mu = 0.5 * lam.sum() - lam
     true = np.zeros((3,) * 4)
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        size = moments[i] * moments[j] * (lam[k] * mu[k] - mu[i] * mu[j])
+        size = inertias[i] * inertias[j] * (lam[k] * mu[k] - mu[i] * mu[j])
         true[i, j, i, j] = true[j, i, j, i] = size
         true[i, j, j, i] = true[j, i, i, j] = -size
     assert np.abs(found - true).max() <= 1e-14
 
 
 def test_samples_keep_to_the_limits() -> None:
-    """Random configurations lie between the limits, are the same again, and differ by seed."""
+    """Random configurations are within the limits, reproducible, and differ by seed."""
     arm = robolin.load("panda")
     drawn = random_configurations(arm, 200, seed=3)
     low, high = np.array([(joint.limits.lower, joint.limits.upper) for joint in arm.joints]).T
@@ -265,7 +266,7 @@ LIMITS = [
 def test_samples_where_limits_say_little(
     kind: str, limits: Limits, low: float, high: float
 ) -> None:
-    """Without limits, or with remote ones, a joint is looked at where it makes a difference."""
+    """Without limits, or with remote ones, a joint is sampled where it has an effect."""
     arm = chain("one", (kind, Z, ROD, 0.0))
     joint = replace(arm.links_tip_to_base[0].joint, limits=limits)
     arm = replace(arm, links_tip_to_base=(replace(arm.links_tip_to_base[0], joint=joint),))

@@ -1,4 +1,4 @@
-"""Torques and motions by the figures of the geometry, against arms whose figures really changed."""
+"""Torques and motions by geometric parameters, against arms with changed parameters."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def moved_joint(row: LinkRow, i: int) -> LinkRow:
 
 @for_each_arm(ARMS)
 def test_placements_of_joints_by_complex_step(arm: Arm) -> None:
-    """Columns of a joint's placement are what a complex step of that placement gives, to 1e-13.
+    """Columns of a joint's placement equal complex steps of that placement, to 1e-13.
 
     Torques are sums of some hundred terms of their own size, each rounded to 1e-16.
     """
@@ -79,8 +79,8 @@ def test_placements_of_joints_by_complex_step(arm: Arm) -> None:
             assert gap(column, true, beside=found) < 1e-13
 
 
-def with_figure(arm: Arm, name: str, change: float) -> Arm:
-    """The arm with a joint's origin, turn or axis changed in full."""
+def with_parameter(arm: Arm, name: str, change: float) -> Arm:
+    """The arm with a joint's origin, rotation or axis changed."""
     owner, _, word = name.rpartition("/")
     inner = {group.links[0]: group.name for group in arm.groups}
     e = change * np.eye(3)["xyz".index(word[-1])]
@@ -107,8 +107,8 @@ def with_figure(arm: Arm, name: str, change: float) -> Arm:
     [ARMS[0], *(pytest.param(arm, marks=pytest.mark.slow) for arm in (GROUPED, *ARMS[1:]))],
     ids=arm_name,
 )
-def test_figures_by_differences(arm: Arm) -> None:
-    """Every figure changes the torques as the arm with that figure changed shows, to 1e-9.
+def test_parameters_by_differences(arm: Arm) -> None:
+    """Every parameter changes the torques as the arm with that parameter changed, to 1e-9.
 
     Central differences with steps of 1e-4 leave 1e-8 of a third derivative / 6 and 1e-16 / 1e-4.
     """
@@ -117,7 +117,7 @@ def test_figures_by_differences(arm: Arm) -> None:
     found = robolin.geometry_derivative(arm, *given, engine="python")
     for column, name in enumerate(found.names):
         more, less = (
-            robolin.inverse(with_figure(arm, name, s), *given, engine="python")
+            robolin.inverse(with_parameter(arm, name, s), *given, engine="python")
             for s in (1e-4, -1e-4)
         )
         assert gap(found.matrix[..., column], (more - less) / 2e-4, beside=found.matrix) < 1e-8
@@ -136,8 +136,8 @@ def changed_table(
 
 
 @pytest.mark.parametrize("convention, rows", [("standard", STANDARD), ("modified", MODIFIED)])
-def test_figures_of_a_dh_table(convention: str, rows: tuple[Row, ...]) -> None:
-    """So does every figure of a Denavit–Hartenberg table, when the table is read again with it."""
+def test_parameters_of_a_dh_table(convention: str, rows: tuple[Row, ...]) -> None:
+    """So does every parameter of a Denavit–Hartenberg table, when the changed table is read."""
     arm = from_table(rows, convention)
     states = random_states(arm, 2)
     given = (states.q, states.qd, states.qdd)
@@ -155,8 +155,8 @@ def test_figures_of_a_dh_table(convention: str, rows: tuple[Row, ...]) -> None:
             assert gap(column, (more - less) / 2e-4, beside=found.matrix) < 1e-8
 
 
-def test_what_floats_on_the_base_has_no_place() -> None:
-    """A joint with several freedoms on the base is nowhere, one further out somewhere."""
+def test_a_floating_base_has_no_placement() -> None:
+    """A multi-DoF joint on the base has no placement parameters, one further out has."""
     assert robolin.geometry_names(grouped_arm(2, ("floating",))) == ()
     names = robolin.geometry_names(GROUPED)
     assert "joint1/origin_x" in names
@@ -164,8 +164,8 @@ def test_what_floats_on_the_base_has_no_place() -> None:
 
 
 @pytest.mark.slow
-def test_motions_of_arms_with_other_figures() -> None:
-    """A motion changes with figures of the geometry as simulating the changed arm does."""
+def test_motions_of_arms_with_other_parameters() -> None:
+    """A motion changes with geometric parameters as simulating the changed arm does."""
     start = swing(robolin.load("two-link"), seed=1, duration=0.1)
     motion = start.motion()
     rows = motion.time, motion.q, motion.qd, motion.tau
@@ -174,7 +174,7 @@ def test_motions_of_arms_with_other_figures() -> None:
         found = robolin.sensitivity(start.arm, *rows, parameters={name: 1.0})
         x = np.concatenate([found.dq, found.dqd], axis=-1)
         more, less = (
-            replace(start, arm=with_figure(start.arm, name, s)).motion() for s in (1e-4, -1e-4)
+            replace(start, arm=with_parameter(start.arm, name, s)).motion() for s in (1e-4, -1e-4)
         )
         true = np.concatenate([more.q - less.q, more.qd - less.qd], axis=-1) / 2e-4
         size = np.abs(every.parameter).max()
@@ -184,7 +184,7 @@ def test_motions_of_arms_with_other_figures() -> None:
 
 
 def test_bundled_table_names_its_rows() -> None:
-    """Joints written in a table have its figures; others have none of them."""
+    """Joints written in a table have its parameters; others have none of them."""
     names = robolin.geometry_names(robolin.load("puma560"))
     assert "joint1/dh_alpha" in names
     assert not any("/dh_" in name for name in robolin.geometry_names(robolin.load("ur5")))

@@ -1,4 +1,4 @@
-"""Which parameters torques can tell: ranks that are known, and shares that mean what they say."""
+"""Identifiable parameters: known ranks, and the meaning of identifiability."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_published_numbers_of_base_parameters(name: str, inertial: int) -> None:
 OF_JOINTS = ("damping", "armature", "friction")
 
 
-def test_rounding_is_no_effect() -> None:
-    """A parameter that moves torques by rounding alone counts for nothing."""
+def test_round_off_is_not_an_effect() -> None:
+    """A parameter that changes torques by round-off alone is not identifiable."""
     rng = np.random.default_rng(3)
     stacked = rng.normal(size=(20, 3)) * [1.0, 1e-15, 1.0]
     found = _rank_and_shares(stacked, ("one", "rounding", "other"), RANK_BELOW)
@@ -60,7 +60,7 @@ def test_rounding_is_no_effect() -> None:
 
 
 def test_shares_add_up_to_the_rank() -> None:
-    """The shares are the diagonal of a projector on what can be told."""
+    """The fractions are the diagonal of a projector on the identifiable space."""
     arm = random_arm(9, 6, tree=True)
     found = robolin.identifiable(arm, *random_motions(arm, 40))
 
@@ -68,8 +68,8 @@ def test_shares_add_up_to_the_rank() -> None:
     assert ((found.share >= 0.0) & (found.share <= 1.0 + 1e-12)).all()
 
 
-def test_a_share_of_one_can_be_told_from_torques() -> None:
-    """Least squares on torques finds parameters of share 1 again, and no others need be right."""
+def test_parameters_of_share_one_follow_from_torques() -> None:
+    """Least squares on torques recovers parameters of share 1; others need not be right."""
     arm = robolin.load("ur5")
     motions = random_motions(arm, 60)
     Y, found = robolin.regressor(arm, *motions), robolin.identifiable(arm, *motions)
@@ -83,23 +83,23 @@ def test_a_share_of_one_can_be_told_from_torques() -> None:
     assert np.abs(fitted - Y.parameters)[~sure].max() > 0.01
 
 
-def test_rows_at_once_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long motion is taken in parts; what it tells does not depend on their size."""
+def test_the_chunk_size_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long motion is processed in parts; the result does not depend on their size."""
     import robolin.analysis.identification as module
 
     arm = robolin.load("panda")
     motions = random_motions(arm, 40)
-    whole = robolin.identifiable(arm, *motions)
+    full = robolin.identifiable(arm, *motions)
     monkeypatch.setattr(module, "_ROWS_AT_ONCE", 7)
     parts = robolin.identifiable(arm, *motions)
 
-    assert parts.rank == whole.rank
-    np.testing.assert_allclose(parts.share, whole.share, atol=1e-9)
-    assert parts.condition == pytest.approx(whole.condition, rel=1e-6)
+    assert parts.rank == full.rank
+    np.testing.assert_allclose(parts.share, full.share, atol=1e-9)
+    assert parts.condition == pytest.approx(full.condition, rel=1e-6)
 
 
-def test_a_poor_motion_tells_less() -> None:
-    """At rest only weights can be told, and a single pose tells no more than its torques."""
+def test_a_poor_motion_identifies_less() -> None:
+    """At rest only gravity terms are identifiable, and a single pose gives only its torques."""
     arm = robolin.load("ur5")
     q = random_motions(arm, 40)[0]
 
@@ -110,8 +110,8 @@ def test_a_poor_motion_tells_less() -> None:
 
 
 @pytest.mark.parametrize("slower", [1.0, 0.1, 0.02])
-def test_slow_motions_tell_inertias_too(slower: float) -> None:
-    """Run slower, a motion excites inertias less than weights, by the square, yet tells as much."""
+def test_slow_motions_identify_inertias_too(slower: float) -> None:
+    """A slower motion excites inertias less than gravity, by the square, with the same rank."""
     arm = robolin.load("two-link", damping=False)
     q, qd, qdd = random_motions(arm, 40)
     found = robolin.identifiable(arm, q, slower * qd, slower**2 * qdd)

@@ -1,4 +1,4 @@
-"""Margins to joint limits, against figures worked out by hand."""
+"""Margins to joint limits, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def found(arm: Arm, *motion: object, **more: object) -> dict[tuple[str, str], ob
     return {(margin.joint, margin.quantity): margin for margin in margins}
 
 
-def test_the_worst_row_is_told_with_its_limit() -> None:
-    """The closest of both ends counts, by its distance; efforts and velocities by their size."""
+def test_the_worst_row_is_reported_with_its_limit() -> None:
+    """The nearer limit counts, by its distance; efforts and velocities by their size."""
     q = [[0.0, 0.0, 0.0], [2.5, 9.0, 9.0], [-0.8, 0.0, 0.0]]
     qd = [[1.0, -1.0, 0.0], [-1.5, 0.0, 0.0], [0.0, 4.0, 0.0]]
     tau = [[9.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-12.0, 1e9, 0.0]]
-    told = found(ARM, q, qd, tau, time=[0.0, 0.1, 0.2])
+    margins = found(ARM, q, qd, tau, time=[0.0, 0.1, 0.2])
 
-    position = told["joint0", "position"]
+    position = margins["joint0", "position"]
     assert (position.row, position.time, position.value, position.limit) == (2, 0.2, -0.8, -1.0)
     assert position.margin == pytest.approx(0.2)
     assert position.share == pytest.approx(0.2 / 4.0)
     assert not position.exceeded
 
-    velocity = told["joint0", "velocity"]
+    velocity = margins["joint0", "velocity"]
     assert (velocity.row, velocity.value, velocity.limit) == (1, -1.5, -2.0)
     assert velocity.share == pytest.approx(0.25)
-    assert told["joint1", "velocity"].margin == pytest.approx(1.0)
+    assert margins["joint1", "velocity"].margin == pytest.approx(1.0)
 
-    effort = told["joint0", "effort"]
+    effort = margins["joint0", "effort"]
     assert (effort.row, effort.value, effort.limit, effort.margin) == (2, -12.0, -10.0, -2.0)
     assert effort.exceeded
     assert effort.unit == "N·m"
@@ -59,7 +59,7 @@ def test_the_worst_row_is_told_with_its_limit() -> None:
 
 
 def test_ends_of_different_size_compare_by_the_share_that_is_left() -> None:
-    """Of [-30, 40], 4.06 uses 10.15 % of 40; -6 uses 20 % of 30, more than 7 does of 40."""
+    """For [-30, 40], 4.06 uses 10.15 % of 40; -6 uses 20 % of 30, more than 7 does of 40."""
     arm = limited(Limits(effort=40.0, effort_lower=-30.0))
     one = found(arm, [0.0], 0.0, [4.06])["joint0", "effort"]
     assert (one.limit, one.margin) == (40.0, pytest.approx(35.94))
@@ -79,26 +79,26 @@ def test_a_range_that_begins_at_zero_is_the_scale_of_its_margins() -> None:
     assert found(arm, [0.0], 0.0, [-1.0])["joint0", "effort"].exceeded
 
 
-def test_what_has_no_limit_is_said() -> None:
+def test_missing_limits_are_reported() -> None:
     """A joint without a limit of some kind is named, and has no margin of that kind."""
-    told = robolin.limits(ARM, [0.0, 1e3, 1e3], 1e-3, 1e6)
+    result = robolin.limits(ARM, [0.0, 1e3, 1e3], 1e-3, 1e6)
 
-    assert told.unlimited == {
+    assert result.unlimited == {
         "joint1": ("position", "effort"),
         "joint2": ("position", "velocity", "effort"),
     }
-    assert {margin.joint for margin in told.margins} == {"joint0", "joint1"}
+    assert {margin.joint for margin in result.margins} == {"joint0", "joint1"}
 
 
 def test_a_limit_that_is_touched_is_not_exceeded() -> None:
-    """Exactly at the limit nothing is left and nothing is too much."""
-    told = found(ARM, [3.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-10.0, 0.0, 0.0])
-    assert all(margin.margin == 0.0 for key, margin in told.items() if key[0] == "joint0")
-    assert not any(margin.exceeded for margin in told.values())
+    """Exactly at the limit the margin is 0 and the limit is not exceeded."""
+    margins = found(ARM, [3.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-10.0, 0.0, 0.0])
+    assert all(margin.margin == 0.0 for key, margin in margins.items() if key[0] == "joint0")
+    assert not any(margin.exceeded for margin in margins.values())
 
 
-def test_chunks_give_what_the_whole_gives() -> None:
-    """Rows that pass by in pieces leave the same margins, row numbers and times."""
+def test_chunks_give_the_margins_of_all_rows() -> None:
+    """Rows processed in chunks give the same margins, row numbers and times."""
     rng = np.random.default_rng(0)
     motion, time = rng.normal(size=(3, 100, 3)) * 3.0, np.arange(100) * 0.01
     approach = ClosestApproach(ARM)
@@ -109,15 +109,15 @@ def test_chunks_give_what_the_whole_gives() -> None:
     assert approach.found() == robolin.limits(ARM, *motion, time=time)
 
 
-def test_rows_without_an_answer_are_passed_over() -> None:
+def test_nan_rows_are_skipped() -> None:
     """NaN is neither the worst nor the first."""
     approach = ClosestApproach(ARM)
     rows = np.array([[np.nan] * 3, [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
     approach.add(rows, 0.0 * rows, rows)
-    told = approach.found()
+    margins = approach.found()
 
-    assert told.rows == 3
-    assert {margin.row for margin in told.margins} == {1, 2}
+    assert margins.rows == 3
+    assert {margin.row for margin in margins.margins} == {1, 2}
 
 
 def test_followers_keep_to_their_own_limits() -> None:
@@ -126,23 +126,23 @@ def test_followers_keep_to_their_own_limits() -> None:
     follower = replace(arm.links_tip_to_base[0].joint, mimic=Mimic("joint0", -2.0, 0.5))
     links = (replace(arm.links_tip_to_base[0], joint=follower), arm.links_tip_to_base[1])
     tied = replace(arm, links_tip_to_base=links, joint_names=("joint0",))
-    told = found(tied, [0.9], [0.4], [3.0])
+    margins = found(tied, [0.9], [0.4], [3.0])
 
-    assert told["joint1", "position"].value == pytest.approx(-1.3)
-    assert told["joint1", "position"].exceeded
-    assert told["joint1", "velocity"].margin == pytest.approx(1.2)
-    assert ("joint1", "effort") not in told
+    assert margins["joint1", "position"].value == pytest.approx(-1.3)
+    assert margins["joint1", "position"].exceeded
+    assert margins["joint1", "velocity"].margin == pytest.approx(1.2)
+    assert ("joint1", "effort") not in margins
 
 
-def test_a_limit_of_nothing_has_no_share() -> None:
-    """Beside 0 no percentage can be told; the limit itself is taken at its word."""
-    told = found(limited(Limits(effort=0.0)), [0.0], 0.0, [0.5])
-    assert told["joint0", "effort"].share is None
-    assert told["joint0", "effort"].exceeded
+def test_a_limit_of_zero_has_no_share() -> None:
+    """A percentage of 0 is undefined; the limit itself applies."""
+    margins = found(limited(Limits(effort=0.0)), [0.0], 0.0, [0.5])
+    assert margins["joint0", "effort"].share is None
+    assert margins["joint0", "effort"].exceeded
 
 
 def test_continuous_joints_have_no_ends() -> None:
-    """A joint that turns on and on keeps its velocity limit alone."""
+    """A continuous joint has only its velocity limit."""
     arm = limited(Limits(-1.0, 1.0, 2.0))
     joint = replace(arm.links_tip_to_base[0].joint, kind="continuous")
     free = replace(arm, links_tip_to_base=(replace(arm.links_tip_to_base[0], joint=joint),))
@@ -150,7 +150,7 @@ def test_continuous_joints_have_no_ends() -> None:
 
 
 def test_wrong_input_is_refused() -> None:
-    """An arm's name, another number of joints and of times are errors of ours."""
+    """An arm's name, and a wrong number of joints or times, are RobolinErrors."""
     with pytest.raises(robolin.UsageError):
         robolin.limits("panda", 0.0)  # type: ignore[arg-type]
     with pytest.raises(robolin.RobolinError, match="2 values"):

@@ -1,8 +1,9 @@
-"""Sensitivities along a motion, against simulating again with everything really changed.
+"""Sensitivities along a motion, against simulating again with changed inputs.
 
-What simulating again changes, divided by the size s of the change, differs from the sensitivity by
-terms of order s.  The measure is the largest difference beside the largest sensitivity; it must
-fall in proportion to s until it is below 1e-6, where the two integrations' own errors show.
+The change of the simulation, divided by the size s of the change of inputs, differs from the
+sensitivity by terms of order s. The measure is the largest difference relative to the largest
+sensitivity. It must fall in proportion to s until it is below 1e-6, where the two integrations' own
+errors show.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def gaps(
 
 
 def side_by_side(start: Swing) -> list[Motion]:
-    """The motions of a swing whose states or torques are one for each size, simulated together."""
+    """Motions of a swing whose states or torques are one for each size, simulated together."""
     both = start.motion()
     every = range(len(SIZES))
     return [Motion(both.time, both.q[:, i], both.qd[:, i], both.tau) for i in every]
@@ -83,7 +84,7 @@ every = pytest.mark.parametrize(
 @pytest.mark.slow
 @every
 def test_initial_state(index: int) -> None:
-    """A small change of the beginning moves the whole motion as predicted."""
+    """A small change of the initial state changes the motion as predicted."""
     start, motion = nominal(index)
     dq, dqd = 0.02 * np.random.default_rng(1).normal(size=(2, start.arm.n))
     found = robolin.sensitivity(
@@ -115,7 +116,7 @@ def test_torques(index: int) -> None:
 
 @every
 def test_parameters(index: int) -> None:
-    """So do small changes of masses, centres of mass, inertias, damping and rotors, all at once."""
+    """The same for changes of masses, centres of mass, inertias, damping and rotors together."""
     start, motion = nominal(index)
     arm = start.arm
     change = parameter_changes(arm)
@@ -193,7 +194,7 @@ def test_floating_base() -> None:
 
 
 def test_free_bodies_half_way() -> None:
-    """The middle of a step of a body that turns freely is found to the fourth order, too."""
+    """The middle of a step of a freely rotating body is accurate to the fourth order, too."""
     arm = grouped_arm(3, ("floating", "revolute", "revolute"))
     q, qd = np.random.default_rng(8).normal(size=(2, arm.n))
     motion = robolin.simulate(arm, q, qd, duration=0.16, dt=0.005)
@@ -214,7 +215,7 @@ def heavier(arm: Arm, size: float) -> dict[str, float]:
 
 @every
 def test_matrices_hold_every_change(index: int) -> None:
-    """Multiplied by changes, the matrices give what the changes give, to rounding."""
+    """The matrices times changes equal the results for these changes, to round-off."""
     start, motion = nominal(index)
     arm = start.arm
     rows = motion.time, motion.q, motion.qd, motion.tau
@@ -233,7 +234,7 @@ def test_matrices_hold_every_change(index: int) -> None:
 
 
 @pytest.mark.slow
-def test_closed_form_of_a_damped_slide() -> None:
+def test_closed_form_of_a_damped_prismatic_joint() -> None:
     """m q̈ = F - d q̇ from rest: the changes with m, d and F are known, and met to 1e-11.
 
     Runge–Kutta at a step of 2 ms and a time constant of 0.5 s errs by about (h/T)⁴/120 a step.
@@ -273,7 +274,7 @@ def test_accelerations_serve_as_well_as_torques() -> None:
 
 
 def test_error_falls_with_the_fourth_power_of_the_step() -> None:
-    """Twice as many rows leave a sixteenth of the error, for q and q̇ alike."""
+    """Twice as many rows leave a sixteenth of the error, for both q and q̇."""
     fine = swing(robolin.load("two-link"), seed=0, duration=0.8, step=0.0025)
     motion = fine.motion()
 
@@ -320,16 +321,16 @@ def test_torques_held_from_row_to_row() -> None:
 
 
 def test_long_motions_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many steps are worked on at once makes no difference."""
+    """The number of steps per chunk makes no difference."""
     import robolin.analysis.sensitivity as module
 
     start, motion = nominal(0)
     rows = motion.time, motion.q, motion.qd, motion.tau
-    whole = robolin.sensitivity_matrices(start.arm, *rows)
+    full = robolin.sensitivity_matrices(start.arm, *rows)
     monkeypatch.setattr(module, "_AT_ONCE", 200_000)
     parts = robolin.sensitivity_matrices(start.arm, *rows)
 
-    np.testing.assert_allclose(parts.parameter, whole.parameter, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(parts.parameter, full.parameter, rtol=0, atol=1e-14)
 
 
 BAD = [
@@ -352,18 +353,18 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("wrong, said", BAD, ids=[said for _, said in BAD])
-def test_what_is_wrong_is_said(wrong: dict[str, object], said: str) -> None:
-    """Parameters, rows and times that make no sense are refused with what is wrong about them."""
+@pytest.mark.parametrize("wrong, message", BAD, ids=[message for _, message in BAD])
+def test_invalid_inputs_are_reported(wrong: dict[str, object], message: str) -> None:
+    """Invalid parameters, rows and times are errors with the reason."""
     start, motion = nominal(0)
-    asked = {"time": motion.time, "q": motion.q, "qd": motion.qd, "tau": motion.tau} | wrong
+    arguments = {"time": motion.time, "q": motion.q, "qd": motion.qd, "tau": motion.tau} | wrong
     with pytest.raises(robolin.RobolinError) as caught:
-        robolin.sensitivity(start.arm, **asked)
-    assert said in str(caught.value)
+        robolin.sensitivity(start.arm, **arguments)
+    assert message in str(caught.value)
 
 
 def test_closed_loops_are_refused() -> None:
-    """A loop's own equations are no part of the model that is integrated."""
+    """Loop equations are not part of the integrated model."""
     arm = robolin.load("four-bar")
     with pytest.raises(robolin.RobolinError, match="does not cover loop"):
         robolin.sensitivity(arm, [0.0, 1.0], np.zeros((2, arm.n)), 0.0, 0.0, dq=0.1)

@@ -130,7 +130,7 @@ def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
 def test_the_error_of_old_velocities(arm: Arm) -> None:
     """With current velocities the error is 0; otherwise it follows from ∂q̈/∂q̇ of the biases.
 
-    That is the first order, and the remainder falls with the square.
+    This is the first-order term, and the remainder falls with the square.
     """
     s = random_states(arm, 2)
     state = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}

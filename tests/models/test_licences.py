@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TEXTS = ROOT / "LICENSES"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-# what a header says -> the SPDX identifier that its row has
+# licence in a header -> the SPDX identifier of its row
 NO_LICENCE = ("none needed", "published measurements")
 STATED = {"CC BY-SA 4.0": "CC-BY-SA-4.0", "BSD, as stated": "BSD-3-Clause"}
 # the last words of each standard text, which a shortened copy lacks
@@ -72,7 +72,7 @@ def test_the_expression_names_every_licence() -> None:
 
 
 def test_the_notice_of_an_apache_work_is_kept() -> None:
-    """Section 4(d) of the Apache licence: the NOTICE of franka_ros comes along."""
+    """Section 4(d) of the Apache licence: the NOTICE of franka_ros is included."""
     notice = (TEXTS / "NOTICE-franka_ros.txt").read_text(encoding="utf-8")
     assert "Copyright 2023 Franka Robotics GmbH" in notice
 

@@ -1,8 +1,8 @@
-"""The bundled YAML arms reproduce figures that were published for them.
+"""The bundled YAML arms reproduce values that were published for them.
 
 Puma 560: the Robotics Toolbox prints gravity load and inertia of its `p560`, with the rotors'
-share, at the nominal pose qn = (0, π/4, π, 0, π/4, 0); see P. Corke, "Robotics, Vision and
-Control", chapter 9.  Pinocchio computes ours from the joints and links as read.
+contribution, at the nominal pose qn = (0, π/4, π, 0, π/4, 0); see P. Corke, "Robotics, Vision and
+Control", chapter 9. Pinocchio computes ours from the joints and links as read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def described(name: str) -> Description:
 
 
 def pinocchio_model(arm: Description) -> Any:
-    """The description in Pinocchio's terms: fixed joints carried along as placements."""
+    """The description as a Pinocchio model: fixed joints become placements."""
     pin = pytest.importorskip("pinocchio")
     model = pin.Model()
     model.gravity.linear = np.array(arm.gravity or (0, 0, -9.81))
@@ -68,7 +68,7 @@ def gravity_torque(model: Any, q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def test_puma_gravity_load_is_the_published_one() -> None:
-    """At qn gravity asks for 31.6399, 6.0351 and 0.0283 N·m, to the four digits printed."""
+    """At qn the gravity torques are 31.6399, 6.0351 and 0.0283 N·m, to the four digits printed."""
     published = [0, 31.6399, 6.0351, 0, 0.0283, 0]
     load = gravity_torque(pinocchio_model(described("puma560")), QN)
 

@@ -53,7 +53,7 @@ MAKES_NUMBERS = (
     *(f"core/{name}.py" for name in ("configuration", "quaternions", "rotations")),
     *(f"core/{name}.py" for name in ("quantity_table", "natural_scales")),
 )
-# reductions whose order of additions, or use of fused operations, is up to Python or NumPy
+# reductions whose order of additions, or use of fused operations, depends on Python or NumPy
 BANNED_NAMES = {"sum", "fsum", "sumprod", "dist", "statistics"}
 BANNED_ATTRIBUTES = {
     *("average", "cumsum", "dot", "einsum", "fsum", "inner", "linalg", "matmul", "mean"),
@@ -209,14 +209,14 @@ def _reductions(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _counts(call: ast.Call) -> bool:
-    """Whether a sum counts: its terms are truths, lengths or whole numbers by their form."""
+    """Return whether a sum only counts: its terms are Booleans, lengths or integers."""
     [terms] = call.args if len(call.args) == 1 else [call]
-    return isinstance(terms, ast.GeneratorExp) and _is_whole(terms.elt)
+    return isinstance(terms, ast.GeneratorExp) and _is_integer(terms.elt)
 
 
-def _is_whole(term: ast.expr) -> bool:
+def _is_integer(term: ast.expr) -> bool:
     if isinstance(term, ast.IfExp):
-        return _is_whole(term.body) and _is_whole(term.orelse)
+        return _is_integer(term.body) and _is_integer(term.orelse)
     if isinstance(term, ast.Call):
         return ast.unparse(term.func) == "len"
     if isinstance(term, ast.UnaryOp):

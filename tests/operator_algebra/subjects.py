@@ -35,7 +35,7 @@ class Subject:
         self.q, self.qd, self.qdd = states.q[0], states.qd[0], states.qdd[0]
         self.dq, self.dqd, self.dtau = states.dq[0], states.dqd[0], states.dtau[0]
         read = parameters_of(arm)
-        # operators are shown in one frame, whatever the state
+        # operators are shown in one frame, in every state
         self.parameters = at_rest(read) if read.travelling else read
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class Subject:
         return self.op.layout.parents[k]
 
     def outboard(self, k: int, i: int) -> bool:
-        """Whether joint i moves link k: i is k, or lies between k and the base."""
+        """Return whether joint i moves link k: i is k, or lies between k and the base."""
         while k <= self.op.n:
             if k == i:
                 return True
@@ -121,7 +121,7 @@ def matrix(operator: Any) -> np.ndarray:
 
 
 def apart(left: Any, right: Any, made_of: float = 0.0) -> float:
-    """The largest difference beside the largest entry; `made_of`, if both may cancel to nothing."""
+    """The largest difference relative to the largest entry, or to `made_of` if both may cancel."""
     a, b = matrix(left), matrix(right)
     assert a.shape == b.shape
     size = max(float(np.abs(a).max()), float(np.abs(b).max()), made_of)

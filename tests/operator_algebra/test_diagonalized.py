@@ -376,7 +376,7 @@ def test_D_eq_6_9(at: Subject) -> None:
 
 
 def turn_of(at: Subject, i: int, where: str = "at"):
-    """𝓗 on forces: S[H*(i)] at link i, on all that joint i moves, or on all but link i of that."""
+    """𝓗 on forces: S[H*(i)] on link i, on all links that joint i moves, or on those without i."""
     moved = {
         "at": lambda k: k == i,
         "from": lambda k: at.outboard(k, i),
@@ -534,7 +534,7 @@ def test_D_eq_8_5(at: Subject) -> None:
 
 @any_arm
 def test_D_control_8_2_force(at: Subject) -> None:
-    """ℓJ* = D^-½HψB: how an error at the tip is felt by the working moments (8.6)."""
+    """ℓJ* = D^-½HψB: the effect of an error at the tip on the working moments (8.6)."""
     op = at.op
     B = op.pick_off(list(at.arm.frames)[-1])
     J = B.T @ op.phi.T @ op.H.T

@@ -1,9 +1,9 @@
 """The appendices of Jain and Rodriguez on diagonalized dynamics [D]: A.4 to A.31 and B.1 to B.10.
 
-The paper refers every link to its own point, where φ and H turn with the joints.  In the one
-inertial frame used here φ stands still and the operators 𝓗^i on forces are S[H*(i)], on motions
-their negative transposes; 𝓗^i is on every link that joint i moves, 𝓗_s^i on all but link i, and
-𝓗_δ^i on link i alone.  Sensitivities on the left are complex steps.
+The paper refers every link to its own point, where φ and H rotate with the joints. In the one
+inertial frame used here φ is constant and the operators 𝓗^i on forces are S[H*(i)], on motions
+their negative transposes; 𝓗^i is on every link that joint i moves, 𝓗_s^i on those except link i,
+and 𝓗_δ^i on link i alone. Sensitivities on the left are complex steps.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def test_D_eq_A_1_to_A_3(at: Subject) -> None:
     op, rates = at.op, at.qd[at.op.paper_order]
     sums = [0.0, 0.0, 0.0]
     for i in at.links():
-        whole, beyond, own = (operator.dense() for operator in turns(at, i))
-        assert apart(whole, beyond + own) == 0.0
-        for place, part in enumerate((whole, beyond, own)):
+        full, beyond, own = (operator.dense() for operator in turns(at, i))
+        assert apart(full, beyond + own) == 0.0
+        for place, part in enumerate((full, beyond, own)):
             sums[place] = sums[place] + part * rates[i - 1]
 
     inboard = (op.E_phi.T @ op.V).reshape(-1, 6)
@@ -55,10 +55,10 @@ def test_D_eq_A_4_and_A_7(at: Subject) -> None:
     """H*(k)_θi = H*(i) x H*(k) on the links that joint i carries: H*_θi = -𝓗_s^i* H*."""
     op = at.op
     for i in at.links():
-        whole, beyond, _ = turns(at, i)
+        full, beyond, _ = turns(at, i)
         left = at.gradient(lambda o: o.H.T, i)
         assert apart(left, -beyond.T @ op.H.T, made_of=1.0) <= EXACT
-        assert apart(left, -whole.T @ op.H.T, made_of=1.0) <= EXACT
+        assert apart(left, -full.T @ op.H.T, made_of=1.0) <= EXACT
 
 
 @papers
@@ -66,8 +66,8 @@ def test_D_eq_A_5_and_A_8(at: Subject) -> None:
     """(E_φ)_θi = 𝓗^i E_φ - E_φ 𝓗_s^i, which is zero where all links have one reference point."""
     op = at.op
     for i in at.links():
-        whole, beyond, _ = turns(at, i)
-        assert not (whole @ op.E_phi - op.E_phi @ beyond).dense().any()
+        full, beyond, _ = turns(at, i)
+        assert not (full @ op.E_phi - op.E_phi @ beyond).dense().any()
 
 
 @any_arm
@@ -75,9 +75,9 @@ def test_D_eq_A_6_and_A_10(at: Subject) -> None:
     """M_θi = 𝓗^i M + M 𝓗^i*."""
     op = at.op
     for i in at.links():
-        whole, _, _ = turns(at, i)
+        full, _, _ = turns(at, i)
         left = at.gradient(lambda o: o.M, i)
-        assert apart(left, whole @ op.M + op.M @ whole.T, made_of=inertia(at)) <= EXACT
+        assert apart(left, full @ op.M + op.M @ full.T, made_of=inertia(at)) <= EXACT
 
 
 @papers
@@ -85,8 +85,8 @@ def test_D_eq_A_9(at: Subject) -> None:
     """φ_θi = φ(E_φ)_θiφ = φ𝓗_δ^iφ - φ𝓗^i + 𝓗_s^iφ, zero as A.8 is."""
     op = at.op
     for i in at.links():
-        whole, beyond, own = turns(at, i)
-        right = op.phi @ own @ op.phi - op.phi @ whole + beyond @ op.phi
+        full, beyond, own = turns(at, i)
+        right = op.phi @ own @ op.phi - op.phi @ full + beyond @ op.phi
         assert np.abs(right.dense()).max() <= EXACT
 
 
@@ -103,10 +103,10 @@ def test_D_eq_A_11(at: Subject) -> None:
 def test_D_lemma_A_1(at: Subject) -> None:
     """[φMφ*]_θi = [φ𝓗_δ^i + 𝓗_s^i]φMφ* + φMφ*[𝓗_δ^i*φ* + 𝓗_s^i*] (A.12)."""
     op = at.op
-    whole = op.phi @ op.M @ op.phi.T
+    product = op.phi @ op.M @ op.phi.T
     for i in at.links():
         _, beyond, own = turns(at, i)
-        half = (op.phi @ own + beyond) @ whole
+        half = (op.phi @ own + beyond) @ product
         left = at.gradient(lambda o: o.phi @ o.M @ o.phi.T, i)
         assert apart(left, half + half.T) <= EXACT
 
@@ -206,10 +206,10 @@ def test_D_eq_A_25(at: Subject) -> None:
     """τ̄_θi and (E_ψ)_θi = 𝓗^iE_ψ - E_ψλ_iH*D⁻¹H - E_ψ𝓗_s^i."""
     op = at.op
     for i in at.links():
-        lam, (whole, beyond, _) = lambdas(at, i), turns(at, i)
+        lam, (full, beyond, _) = lambdas(at, i), turns(at, i)
         bent = lam @ op.H.T @ op.Dinv @ op.H
         bar = -op.tau_bar @ bent + beyond @ op.tau_bar - op.tau_bar @ beyond
-        shift = whole @ op.E_psi - op.E_psi @ bent - op.E_psi @ beyond
+        shift = full @ op.E_psi - op.E_psi @ bent - op.E_psi @ beyond
         assert apart(at.gradient(lambda o: o.tau_bar, i), bar, made_of=1.0) <= divided(at)
         assert apart(at.gradient(lambda o: o.E_psi, i), shift, made_of=1.0) <= divided(at)
 

@@ -135,7 +135,7 @@ def test_formulas_read_as_in_the_papers() -> None:
 
 
 def test_public_order_outside_and_papers_order_inside() -> None:
-    """H turns public joint order into the papers' link order, whatever the order of the names."""
+    """H maps public joint order to the papers' link order, for any order of the names."""
     at = trees()[1]
     op = at.op
     assert sorted(op.paper_order) == list(range(op.n))
@@ -180,7 +180,7 @@ def test_a_random_formula_is_its_matrix(seed: int) -> None:
 
 
 class TestErrors:
-    """What cannot be done is a RobolinError that says why."""
+    """Invalid expressions are RobolinErrors with the reason."""
 
     def test_products_that_do_not_fit(self) -> None:
         op = chains()[1].op
@@ -203,8 +203,8 @@ class TestErrors:
         with pytest.raises(robolin.RobolinError, match="not by Block") as caught:
             op.phi * op.M
         assert "@" in caught.value.hint
-        for divisor, said in ((op.M, "Block"), (0, "0")):
-            with pytest.raises(robolin.RobolinError, match=f"not by {said}") as caught:
+        for divisor, type_name in ((op.M, "Block"), (0, "0")):
+            with pytest.raises(robolin.RobolinError, match=f"not by {type_name}") as caught:
                 op.phi / divisor
             assert ".inv" in caught.value.hint
 

@@ -121,8 +121,8 @@ class Biased:
         self.a = op.Hd.T @ at.qd
         self.b = op.Mhat @ op.V
         self.load = self.b + self.B @ self.tip
-        moment, force = (tuple(-half) for half in np.split(self.tip, 2))
-        pushed = (Wrench(frame, "dead", force, moment),)
+        torque, force = (tuple(-half) for half in np.split(self.tip, 2))
+        pushed = (Wrench(frame, "dead", force, torque),)
         self.arm = replace(at.arm, gravity=(0.0, 0.0, 0.0), wrenches=pushed)
         self.qdd = robolin.forward(self.arm, at.q, at.qd, self.T, method="conventional")
 

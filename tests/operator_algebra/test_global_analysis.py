@@ -14,7 +14,7 @@ from tests.operator_algebra.test_linearization import accelerations, weight
 
 
 def motions(at: Subject):
-    """S, whose range is what the joints allow."""
+    """S, whose range is the motion that the joints allow."""
     return at.op.phi.T @ at.op.H.T
 
 
@@ -64,7 +64,7 @@ def test_O_eq_26(at: Subject) -> None:
 
 
 class Constrained:
-    """T, whose range holds the constraint forces, and what the joints push."""
+    """T, whose range holds the constraint forces, and the forces of the joints."""
 
     def __init__(self, at: Subject) -> None:
         op = at.op
@@ -81,11 +81,11 @@ def test_O_eq_27(at: Subject) -> None:
     """[[I, T], [T*, 0]] [a; -β] = [fa - v x Iv; T*a₀]."""
     c = Constrained(at)
     zero = np.zeros((c.T.shape[1],) * 2)
-    whole = np.block([[c.M, c.T], [c.T.T, zero]])
-    found = np.linalg.solve(whole, np.concatenate([c.push, c.T.T @ c.a0]))
+    system = np.block([[c.M, c.T], [c.T.T, zero]])
+    found = np.linalg.solve(system, np.concatenate([c.push, c.T.T @ c.a0]))
     true = accelerations(at)
-    # the matrix is that of all bodies apart, whose condition is worse than 𝓜's
-    assert apart(found[: len(true)], true) <= 1e-15 * np.linalg.cond(whole) + EXACT
+    # the matrix is that of all bodies separately, whose condition number is larger than 𝓜's
+    assert apart(found[: len(true)], true) <= 1e-15 * np.linalg.cond(system) + EXACT
 
 
 @branched

@@ -42,7 +42,7 @@ def products(at: Subject, vector: np.ndarray) -> np.ndarray:
 
 
 def weight(at: Subject) -> np.ndarray:
-    """The base acceleration that stands for gravity, felt by every link."""
+    """The base acceleration equivalent to gravity, for every link."""
     return np.tile(np.concatenate([np.zeros(3), -np.array(at.arm.gravity)]), at.op.n)
 
 
@@ -152,11 +152,11 @@ def test_L_eq_2_9_and_2_15(at: Subject) -> None:
 @any_arm
 def test_L_eq_2_17(at: Subject) -> None:
     """E_φ has identities where a link sits on another, φ wherever a link carries another."""
-    shift, whole = blocks(at.op.E_phi), blocks(at.op.phi)
+    shift, phi = blocks(at.op.E_phi), blocks(at.op.phi)
     for k in at.links():
         for j in at.links():
             assert np.array_equal(shift[k - 1, j - 1], np.eye(6) * (at.parent(j) == k))
-            assert np.array_equal(whole[k - 1, j - 1], np.eye(6) * at.outboard(j, k))
+            assert np.array_equal(phi[k - 1, j - 1], np.eye(6) * at.outboard(j, k))
 
 
 @any_arm
@@ -236,7 +236,7 @@ def composite(at: Subject, own: np.ndarray) -> np.ndarray:
 
 @any_arm
 def test_L_lemma_3_2(at: Subject) -> None:
-    """𝓜 = H[φR + Rφ~*]H* and A_D, B_D alike, with R and R̂ of composite bodies (3.7)."""
+    """𝓜 = H[φR + Rφ~*]H* and the same for A_D, B_D, with R and R̂ of composite bodies (3.7)."""
     op, H, phi, over = at.op, at.op.H, at.op.phi, at.op.phi_tilde.T
     R = op.diagonal(composite(at, diagonal_blocks(op.M)), "R")
     Rhat = op.diagonal(composite(at, diagonal_blocks(op.Mhat)), "R̂")
@@ -294,13 +294,13 @@ def test_L_eq_4_5(at: Subject) -> None:
     """ψ(k,j) = τ̄(k-1) … τ̄(j) along the way from j to k, and 0 where k does not carry j."""
     psi, through = blocks(at.op.psi), diagonal_blocks(at.op.tau_bar)
     for j in at.links():
-        whole, k = np.eye(6), j
+        product, k = np.eye(6), j
         for other in at.links():
             if not at.outboard(j, other):
                 assert not psi[other - 1, j - 1].any()
         while k <= at.op.n:
-            assert apart(psi[k - 1, j - 1], whole) <= divided(at)
-            whole, k = through[k - 1] @ whole, at.parent(k)
+            assert apart(psi[k - 1, j - 1], product) <= divided(at)
+            product, k = through[k - 1] @ product, at.parent(k)
 
 
 @any_arm
@@ -364,7 +364,7 @@ def forward_model(at: Subject) -> tuple[np.ndarray, np.ndarray]:
 
 @any_arm
 def test_L_lemma_4_6(at: Subject) -> None:
-    """A_C = 2[I-HψK]*D⁻¹Hψ[M̂φ*H* + PḢ*] + 2K*ψ*Ḣ*, and B_C alike."""
+    """A_C = 2[I-HψK]*D⁻¹Hψ[M̂φ*H* + PḢ*] + 2K*ψ*Ḣ*, and the same form for B_C."""
     op, (A, B) = at.op, forward_model(at)
     over = op.factor_inverse.T @ op.Dinv @ op.H @ op.psi
     found_A = 2 * over @ (op.Mhat @ op.phi.T @ op.H.T + op.P @ op.Hd.T)
@@ -408,7 +408,7 @@ def Y(at: Subject):
 
 @any_arm
 def test_L_lemma_4_7(at: Subject) -> None:
-    """A_C = [I-HψK]*[D⁻¹HψY_A + 2K̂*φ*H*] + 2K*ψ*Ḣ*, and B_C with Y_B, Ḣ*, Ḧ* alike."""
+    """A_C = [I-HψK]*[D⁻¹HψY_A + 2K̂*φ*H*] + 2K*ψ*Ḣ*; B_C is the same with Y_B, Ḣ*, Ḧ*."""
     op, (A, B), (YA, YB) = at.op, forward_model(at), Y(at)
     back = op.factor_inverse.T
     found_A = back @ (op.Dinv @ op.H @ op.psi @ YA + 2 * op.Khat.T @ op.phi.T @ op.H.T)
@@ -456,12 +456,12 @@ def test_L_lemma_4_8(at: Subject) -> None:
     """ψ*H*D⁻¹Hψ = Λ + ψ~*Λ + Λψ~."""
     op = at.op
     lam = op.diagonal(Lambda(at), "Λ")
-    whole = op.psi.T @ op.H.T @ op.Dinv @ op.H @ op.psi
-    assert apart(whole, lam + op.psi_tilde.T @ lam + lam @ op.psi_tilde) <= divided(at)
+    inner = op.psi.T @ op.H.T @ op.Dinv @ op.H @ op.psi
+    assert apart(inner, lam + op.psi_tilde.T @ lam + lam @ op.psi_tilde) <= divided(at)
 
     given = {"q": at.q, "qd": at.qd, "tau": at.tau}
     found = run_on(at.arm, "operational-space-inverse", given)["operational_inertia_inverse"]
-    assert apart(op.B.T @ whole @ op.B, found) <= divided(at)
+    assert apart(op.B.T @ inner @ op.B, found) <= divided(at)
 
 
 class Decomposed:
@@ -484,7 +484,7 @@ class Decomposed:
 
 @papers
 def test_L_lemma_4_9(at: Subject) -> None:
-    """𝓜⁻¹ = L - K*ψ*U* - UψK, A_C = UψY_A + K*ψ*E_A + Q*φ*H*, B_C alike with Ḣ*."""
+    """𝓜⁻¹ = L - K*ψ*U* - UψK, A_C = UψY_A + K*ψ*E_A + Q*φ*H*, B_C the same with Ḣ*."""
     op, (A, B), (YA, YB), d = at.op, forward_model(at), Y(at), Decomposed(at)
 
     inverse = d.L - op.K.T @ op.psi.T @ d.U.T - d.U @ op.psi @ op.K
@@ -521,7 +521,7 @@ def test_L_eq_4_23(at: Subject) -> None:
 
 @papers
 def test_L_eq_4_24_and_4_25(at: Subject) -> None:
-    """A_C(k,j) = Uψ(k,j)Y_A for k ≥ j, else G*(k)ψ*(j,k+1)E_A(j) + Q*(k+1,k)H*(j); B_C alike."""
+    """A_C(k,j) = Uψ(k,j)Y_A for k ≥ j, else G*(k)ψ*(j,k+1)E_A(j) + Q*(k+1,k)H*(j); also B_C."""
     op, (YA, YB), d = at.op, Y(at), Decomposed(at)
     order = op.paper_order
     psi, U = blocks(op.psi), d.U.dense()[order]

@@ -257,10 +257,10 @@ def test_L_eq_A_21(at: Subject) -> None:
 def test_L_proof_of_lemma_4_7(at: Subject) -> None:
     """ψM̂φ* = ψP̂ + P̂φ~*, and HψM̂φ* = HψP̂ + DK̂*φ*."""
     op = at.op
-    whole = op.psi @ op.Mhat @ op.phi.T
-    assert apart(whole, op.psi @ op.Phat + op.Phat @ op.phi_tilde.T) <= divided(at)
+    product = op.psi @ op.Mhat @ op.phi.T
+    assert apart(product, op.psi @ op.Phat + op.Phat @ op.phi_tilde.T) <= divided(at)
     right = op.H @ op.psi @ op.Phat + op.D @ op.Khat.T @ op.phi.T
-    assert apart(op.H @ whole, right) <= divided(at)
+    assert apart(op.H @ product, right) <= divided(at)
 
 
 @papers
@@ -316,5 +316,5 @@ def test_splitting_in_two_triangles_needs_a_chain() -> None:
 
     at = trees()[1]
     op, lam = at.op, at.op.diagonal(Lambda(at), "Λ")
-    whole = op.psi.T @ op.H.T @ op.Dinv @ op.H @ op.psi
-    assert apart(whole, lam + op.psi_tilde.T @ lam + lam @ op.psi_tilde) > 1e-3
+    inner = op.psi.T @ op.H.T @ op.Dinv @ op.H @ op.psi
+    assert apart(inner, lam + op.psi_tilde.T @ lam + lam @ op.psi_tilde) > 1e-3

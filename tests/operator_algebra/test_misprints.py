@@ -1,8 +1,8 @@
 """Formulas as the papers print them, where the print is wrong: each must fail clearly.
 
-docs/algorithms.md lists the misprints; the corrected forms are tested beside the other equations.
-A formula counts as wrong from a relative error of 1e-3, a thousand million times the tolerance of
-the right ones; the smallest error here is 0.01.
+docs/algorithms.md lists the misprints; the corrected forms are tested with the other equations. A
+formula counts as wrong from a relative error of 1e-3, a thousand million times the tolerance of the
+right ones; the smallest error here is 0.01.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def test_misprint_L_eq_A_6(at: Subject) -> None:
 
 @arms
 def test_misprint_L_eq_A_3(at: Subject) -> None:
-    """With S(k) of the same link in place of S(k+1) in (A.3) there is no recursion: S = X fails."""
+    """With S(k) of the same link in place of S(k+1) the recursion (A.3) fails: S = X."""
     op, X = at.op, np.random.default_rng(0).normal(size=(at.op.n, 6, 6))
     own = op.diagonal(X)
     assert apart(op.psi.T @ own @ op.psi, op.psi.T @ own + own @ op.psi_tilde) > WRONG

@@ -92,16 +92,16 @@ def test_the_cost_is_that_of_the_papers_filters() -> None:
     assert [b - a for a, b in costs] == [36, 25]
 
 
-def test_what_occurs_twice_is_multiplied_once() -> None:
-    """Adding a part of a formula to it takes additions alone, be the part a sum or blocks alike."""
+def test_repeated_terms_are_multiplied_once() -> None:
+    """Adding a part of a formula to it takes additions only, for sums and for blocks."""
     op = counted(10)
     phi, psi, M = op.phi, op.psi, op.M
     for formula, part in (
         (psi @ (phi + M), phi + M),
         (phi @ M @ phi + psi @ M @ psi, M @ phi + M @ psi),
     ):
-        whole, alone = ((formula + part).operations(), formula.operations())
-        assert whole["multiplication"] == alone["multiplication"]
+        extended, alone = ((formula + part).operations(), formula.operations())
+        assert extended["multiplication"] == alone["multiplication"]
 
 
 DIRECTIONS = {

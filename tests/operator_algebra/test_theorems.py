@@ -45,7 +45,7 @@ def test_the_inverse_of_the_mass_matrix_is_a_formula() -> None:
 
 
 def test_no_inverse_is_made_up() -> None:
-    """Without a theorem there is no inverse."""
+    """Inverses without a theorem are rejected."""
     op = chains()[1].op
     for formula in (op.phi + op.psi, op.H @ op.phi @ op.H.T, op.H, op.M):
         with pytest.raises(robolin.RobolinError, match="no theorem gives the inverse of"):

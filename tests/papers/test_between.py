@@ -1,4 +1,4 @@
-"""What the papers say between their numbered equations."""
+"""Statements of the papers between their numbered equations."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_F_section_5_A(at: Subject) -> None:
 
 @any_arm
 def test_F_section_5_C(at: Subject) -> None:
-    """r(k) is a mass, a centre of mass and six figures: these ten alone give 𝓜(k,k)."""
+    """r(k) is a mass, a centre of mass and six inertias: these ten alone give 𝓜(k,k)."""
     op, order = at.op, at.op.paper_order
     mass = np.diag(robolin.mass_matrix(at.arm, at.q) - op.rotors.dense())[order]
     for k, r in zip(at.links(), composite(at, diagonal_blocks(op.M)), strict=True):
@@ -160,19 +160,19 @@ def reduced(arm: Arm, k: int) -> Arm:
 
 @papers
 def test_D_reduced_manipulator(at: Subject) -> None:
-    """D(1) … D(k), and their factor, are those of 𝒜_k alone, whatever is inboard of it."""
-    whole, names = robolin.mass_matrix_factor(at.arm, at.q), at.arm.joint_names
+    """D(1) … D(k), and their factor, are those of 𝒜_k alone, for any links inboard of it."""
+    full, names = robolin.mass_matrix_factor(at.arm, at.q), at.arm.joint_names
     for k in at.links():
         part = reduced(at.arm, k)
         own = [names.index(name) for name in part.joint_names]
         found = robolin.mass_matrix_factor(part, at.q[own])
-        assert apart(found.D, whole.D[own]) <= divided(at)
-        assert apart(found.factor, whole.factor[np.ix_(own, own)]) <= divided(at)
+        assert apart(found.D, full.D[own]) <= divided(at)
+        assert apart(found.factor, full.factor[np.ix_(own, own)]) <= divided(at)
 
 
 @any_arm
 def test_D_section_7_work(at: Subject) -> None:
-    """θ̇*C(θ, θ̇) = ½θ̇*𝓜̇θ̇ is no zero, while ν*C(θ, ν) is."""
+    """θ̇*C(θ, θ̇) = ½θ̇*𝓜̇θ̇ is not zero, while ν*C(θ, ν) is."""
     C = robolin.inverse(at.weightless.arm, at.q, at.qd)
     rate = np.einsum("ijk,k", robolin.mass_matrix_derivative(at.arm, at.q), at.qd)
     found = robolin.diagonalize(at.arm, at.q, at.qd)
@@ -198,8 +198,8 @@ def test_D_section_1_quadratic(at: Subject) -> None:
 
 
 @papers
-def test_D_section_5_working_moments(at: Subject) -> None:
-    """ε(1) … ε(k) and λ̇(1) … λ̇(k) know nothing of torques and rates inboard of 𝒜_k."""
+def test_D_section_5_outboard_links(at: Subject) -> None:
+    """ε(1) … ε(k) and λ̇(1) … λ̇(k) do not depend on torques and rates inboard of 𝒜_k."""
     order, arm = at.op.paper_order, at.arm
     for k in at.links()[:-1:2]:
         tau, qd = at.tau.copy(), at.qd.copy()

@@ -96,7 +96,7 @@ def _symmetries(n: int) -> int:
 
 
 def _eliminate(row: dict[int, Fraction], pivots: dict[int, dict[int, Fraction]]) -> None:
-    """What is left of a row without those before it becomes one of them, under its first column."""
+    """Reduce a row by the pivot rows; the remainder becomes the pivot of its first column."""
     while row and min(row) in pivots:
         first = min(row)
         share = row[first] / pivots[first][first]
@@ -172,7 +172,7 @@ class Drawn:
 
     @property
     def size(self) -> float:
-        """What the two terms are that cancel."""
+        """Size of the two terms that cancel."""
         return float(np.abs(self.k * self.e * (self.J @ self.qd)).sum())
 
 

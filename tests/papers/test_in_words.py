@@ -1,4 +1,4 @@
-"""Systems, uses and claims that the papers tell in words, without a formula of their own."""
+"""Systems, uses and claims that the papers state in words, without a formula of their own."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ links:
 
 
 def test_L_section_1_feedback() -> None:
-    """Torques of the motion and gains of its linear model: the arm does as the model says.
+    """Torques of the motion and gains of its linear model: the arm moves as the model predicts.
 
-    From 1e-5 rad beside the pose, what is left out is of the second order: 1e-4 of the way back.
+    Starting 1e-5 rad off the pose, the neglected terms are of second order: 1e-4 of the way back.
     """
     arm, x = robolin.load("two-link"), np.array([1e-5, -1e-5, 0.0, 0.0])
     model = robolin.state_space(arm, [0.3, -0.7])
@@ -89,9 +89,10 @@ def test_F_section_5_A_lagrange(at: Subject) -> None:
 
 @papers
 def test_F_section_7_A(at: Subject) -> None:
-    """At rest without weight λ(k) is how link k accelerates, and z(k) the force of joints outboard.
+    """At rest without gravity λ(k) is the acceleration of link k, and z(k) the force of joints
+    outboard.
 
-    That force is what holds link k still while the joints outboard of it follow their torques, by
+    This force holds link k still while the joints outboard of it follow their torques, by
     elimination in their own part of 𝓜; on the way f = Pα + z.
     """
     arm, op, order, still = at.weightless.arm, at.op, at.op.paper_order, np.zeros(at.op.n)
@@ -110,7 +111,7 @@ def test_F_section_7_A(at: Subject) -> None:
 
 
 def per_link(name: str, joints: tuple[int, ...] = (3, 4)) -> np.ndarray:
-    """What each link more costs an algorithm, in its general form."""
+    """Cost of each additional link in an algorithm, in its general form."""
     algorithm = ALGORITHMS[name]
     costs = [
         count_operations(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
@@ -190,7 +191,8 @@ def test_F_section_10_C(at: Subject) -> None:
 def test_O_section_2_accuracy() -> None:
     """Articulated bodies are more accurate than composite bodies and elimination.
 
-    On eight chains, beside 50 digits: less of an error in the geometric mean, and 1e-12 at most.
+    On eight chains, compared with 50 digits: a smaller error in the geometric mean, and 1e-12 at
+    most.
     """
     shares = []
     for seed in range(8):

@@ -1,4 +1,4 @@
-"""What the papers say of single links: definitions, Newton–Euler about the links' own points."""
+"""Statements of the papers about single links: definitions, Newton–Euler about own points."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_D_eq_4_7(at: Subject) -> None:
 
 @any_arm
 def test_D_eq_6_1_and_6_2(at: Subject) -> None:
-    """What stands still in link k changes by Ω~ x as seen from the ground, Ω = [w; 0]."""
+    """A vector fixed in link k changes by Ω~ x as seen from the ground, Ω = [w; 0]."""
     here, there = own_points(at.arm, at.q), moving(at)
     V = at.op.V.reshape(-1, 6)
     for k, fixed in enumerate(np.random.default_rng(1).normal(size=(at.op.n, 6))):

@@ -2,7 +2,7 @@
 
 M and C are those of the spanning tree.  Rows are the independent ones that robolin keeps.
 Joints of closures are passive here; for motors in them see
-tests/evaluation/loops/test_closing_drives.py.
+tests/evaluation/loops/test_loop_joint_torques.py.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def test_O_eq_20(closed: Closed) -> None:
     """[[M, L*], [L, 0]] [q̈; -λ] = [τ - C; c], solved as it stands."""
     for s in states(closed):
         zero = np.zeros((len(s.L), len(s.L)))
-        whole = np.block([[s.M, s.L.T], [s.L, zero]])
-        found = np.linalg.solve(whole, np.concatenate([s.tau - s.C, s.c]))
+        system = np.block([[s.M, s.L.T], [s.L, zero]])
+        found = np.linalg.solve(system, np.concatenate([s.tau - s.C, s.c]))
         assert apart(found[: len(s.M)], s.qdd) <= AGREE
         assert apart(-found[len(s.M) :], s.lam) <= AGREE
 

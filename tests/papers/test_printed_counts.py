@@ -1,4 +1,4 @@
-"""What Algorithms 1 to 6 of [L] cost, beside what the paper prints."""
+"""Operation counts of Algorithms 1 to 6 of [L], compared with the printed ones."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class InLinkAxes:
 
 
 def tool_load(arm: Arm) -> np.ndarray:
-    """What the follower wrench at the tool is in the axes of link 1, which carries it."""
+    """The follower wrench at the tool in the axes of link 1, which carries it."""
     frame, (load,) = arm.frames[TOOL], arm.wrenches
     E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
     F, N = E @ np.array(load.force), E @ np.array(load.moment)
@@ -95,7 +95,7 @@ def test_O_newton_euler_in_link_coordinates(at: Subject) -> None:
 
 @loaded
 def test_misprint_O_eq_7_in_link_coordinates(at: Subject) -> None:
-    """Without fˣ, as equation 7 is displayed in link coordinates, loads are not felt."""
+    """Without fˣ, as equation 7 is displayed in link coordinates, loads have no effect."""
     assert apart(newton_euler_in_link_axes(at, np.zeros(6)), at.tau) > WRONG
 
 

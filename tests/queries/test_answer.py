@@ -1,4 +1,4 @@
-"""Questions asked from Python: the same answers, files and records as from the command line."""
+"""Queries from Python: the same results, files and records as from the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robolin.queries.verbs import VERBS, answering_verb
 from tests.cli.command import run_ok
 
 ANSWERING = [name for name, verb in VERBS.items() if verb.answers]
-# verb, keywords of Question, keywords of States, and the same as flags
+# command, keywords of Question, keywords of States, and the same as flags
 ASKED = [
     ("inverse", {}, {"q": "0.3,-0.7"}, ["--q=0.3,-0.7"]),
     ("mass-matrix", {"inverse": True}, {}, ["--inverse"]),
@@ -77,7 +77,7 @@ def test_python_and_the_command_line_write_the_same_bytes(verb, asks, states, fl
 
 
 @pytest.mark.parametrize(("verb", "asks", "states", "flags"), ASKED)
-def test_what_was_recorded_asks_the_same(verb, asks, states, flags):
+def test_recorded_options_give_the_same_request(verb, asks, states, flags):
     """The options of a result make the same question and states again."""
     result = robolin.answer(robolin.load("two-link"), Question(verb, **asks), States(**states))
     options = dict(result.options)
@@ -99,8 +99,8 @@ def test_numbers_are_recorded_to_the_last_bit(extension):
     run_ok("check", f"stored.{extension}")
 
 
-def test_a_recorded_result_finds_its_files_and_what_changed(here: Path):
-    """`check` goes the way from the stored file to the arm, and tells when that has changed."""
+def test_check_of_a_recorded_result_finds_its_files(here: Path):
+    """`check` follows the path from the stored file to the arm, and reports changes of it."""
     page = Path(robolin.__file__).parents[1] / "models" / "two-link.yaml"
     text = page.read_text()
     (here / "arms").mkdir()
@@ -115,7 +115,7 @@ def test_a_recorded_result_finds_its_files_and_what_changed(here: Path):
 
 
 def test_rows_of_arrays_are_the_rows_of_a_file():
-    """Arrays with rows are answered bit for bit as a trajectory with the same numbers."""
+    """Arrays with rows give the bits of a trajectory with the same numbers."""
     arm = robolin.load("two-link")
     table = np.loadtxt("motion.csv", delimiter=",", skiprows=1)
     states = States(q=table[:, 1:3], qd=table[:, 3:5], qdd=table[:, 5:7])
@@ -129,7 +129,7 @@ def test_rows_of_arrays_are_the_rows_of_a_file():
 
 
 def test_a_stream_has_the_same_rows_in_parts():
-    """Part by part or all at once, the rows are the same."""
+    """Read in parts or complete, the rows are the same."""
     arm, states = robolin.load("two-link"), States(trajectory="motion.csv")
     with robolin.answer_stream(arm, "inverse", states, chunk_rows=7) as stream:
         parts = [part["tau"] for part in stream.parts]
@@ -140,8 +140,8 @@ def test_a_stream_has_the_same_rows_in_parts():
     )
 
 
-def test_rows_without_an_answer_are_nan_if_asked_for():
-    """A row that is not finite is refused by its number, or NaN among answers."""
+def test_failed_rows_are_nan_if_requested():
+    """A row that is not finite is an error with its number, or NaN in the result."""
     arm, q = robolin.load("two-link"), np.zeros((5, 2))
     q[3, 1] = np.nan
     with pytest.raises(RobolinError, match="not finite") as caught:
@@ -154,19 +154,19 @@ def test_rows_without_an_answer_are_nan_if_asked_for():
 
 
 def test_states_have_the_names_that_verbs_know():
-    """Every quantity of a verb's states is a keyword, and each keyword is that quantity."""
+    """Every quantity of a command's states is a keyword, and each keyword is that quantity."""
     given = {name: [float(place), 0.0] for place, name in enumerate(STATE_QUANTITIES)}
     assert States(**given).values == {name: f"{value[0]},0.0" for name, value in given.items()}
 
 
-def test_a_number_may_stand_where_texts_are_typed():
-    """One number is one text; what is neither number, text nor several is refused."""
+def test_a_number_is_accepted_in_place_of_text():
+    """One number is one text; other types are rejected."""
     assert Question("lqr", effort=2).asks == {"effort": ("2",)}
     with pytest.raises(UsageError, match="invalid value for '--effort'"):
         Question("lqr", effort=object())
 
 
-def test_questions_and_states_travel():
+def test_questions_and_states_can_be_pickled():
     """Questions and states survive pickling, and equal questions are equal."""
     question = Question("linearize-forward", perturb={"dq": [0.1, 0]}, method="operator")
     states = States(q=np.zeros((3, 2)))
@@ -197,33 +197,33 @@ WRONG = [
     (lambda: States(q=[None, 1]), "not an array of real numbers"),
     (lambda: Question("response", step=1), "it takes actuated, passive, outputs"),
     (lambda: Question("inverse", links=True), "it takes no keywords"),
-    (lambda: asked("sensitivity", q=[0, 0]), "leave it out"),
+    (lambda: answer_with("sensitivity", q=[0, 0]), "leave it out"),
     (lambda: States(q=np.zeros((2, 2, 2))), "one batch axis at most"),
     (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd is one state"),
     (lambda: States(q=[0, 0], trajectory="a.csv"), "cannot be used with --q"),
-    (lambda: asked("inverse", tau=[1, 1]), "has no effect"),
-    (lambda: asked("inverse", q=[1, 1, 1]), "3 values, but 'two-link' has 2 joints"),
-    (lambda: asked("inverse", q=np.zeros((4, 3))), "3 values in a row"),
-    (lambda: asked("inverse", q=np.zeros((4, 2)), qd=np.zeros((3, 2))), "number of rows"),
-    (lambda: asked("inverse", samples=3), "has no effect"),
-    (lambda: asked("sensitivity"), "missing option '--trajectory'"),
+    (lambda: answer_with("inverse", tau=[1, 1]), "has no effect"),
+    (lambda: answer_with("inverse", q=[1, 1, 1]), "3 values, but 'two-link' has 2 joints"),
+    (lambda: answer_with("inverse", q=np.zeros((4, 3))), "3 values in a row"),
+    (lambda: answer_with("inverse", q=np.zeros((4, 2)), qd=np.zeros((3, 2))), "number of rows"),
+    (lambda: answer_with("inverse", samples=3), "has no effect"),
+    (lambda: answer_with("sensitivity"), "missing option '--trajectory'"),
 ]
 
 
-def asked(verb: str, **states):
+def answer_with(verb: str, **states):
     return robolin.answer(robolin.load("two-link"), verb, States(**states))
 
 
 @pytest.mark.parametrize(("ask", "message"), WRONG)
-def test_what_makes_no_sense_is_refused(ask, message):
-    """Unknown verbs, flags, quantities and shapes are usage errors that say what was meant."""
+def test_invalid_requests_are_rejected(ask, message):
+    """Unknown commands, flags, quantities and shapes are usage errors with a suggestion."""
     with pytest.raises(UsageError) as caught:
         ask()
     assert message in str(caught.value)
 
 
-def test_what_cannot_be_asked_again_is_not_recorded():
-    """Arrays with rows and arms from nowhere can be written, but not recorded, nor checked."""
+def test_results_that_cannot_be_repeated_are_not_recorded():
+    """Arrays with rows and arms without a file can be written, but not recorded or checked."""
     arm = robolin.load("two-link")
     rows = robolin.answer(arm, "inverse", States(q=np.zeros((3, 2))))
     by_hand = robolin.answer(
@@ -239,15 +239,15 @@ def test_what_cannot_be_asked_again_is_not_recorded():
         assert message in str(outcome.error)
 
 
-def test_what_is_no_whole_answer_is_not_recorded(here: Path):
-    """Some rows, a difference and what was read from a file are refused, and there is no file."""
+def test_partial_results_are_not_recorded(here: Path):
+    """Some rows, a difference and a result read from a file are rejected; no file is written."""
     arm = robolin.load("two-link")
-    whole = robolin.answer(arm, "inverse", States(trajectory="motion.csv"))
-    robolin.write(whole, "written.npz")
+    full = robolin.answer(arm, "inverse", States(trajectory="motion.csv"))
+    robolin.write(full, "written.npz")
     read = robolin.read_result("written.npz").result
     for result, message in (
-        (whole.rows(1, 2), "some rows of it"),
-        (whole - whole, "a difference"),
+        (full.rows(1, 2), "some rows of it"),
+        (full - full, "a difference"),
         (read, "what was read"),
     ):
         with pytest.raises(RobolinError, match=message):
@@ -257,7 +257,7 @@ def test_what_is_no_whole_answer_is_not_recorded(here: Path):
 
 @pytest.mark.parametrize("name", ANSWERING)
 def test_the_table_knows_every_flag(name: str):
-    """What a command line can say about a question is what the table of verbs says it can."""
+    """The options of a command line are those in the table of commands."""
     command = group.get_command(click.Context(group), name)
     assert command is not None
     flags = {
@@ -280,15 +280,15 @@ def test_the_table_knows_every_flag(name: str):
     bare = {"frame": False, **dict.fromkeys(("requires", "modifies", "excludes"), NO_CONDITIONS)}
     known = {label: ask._replace(**bare) for label, ask in known.items()}
     if "on-bad-row" in known:
-        # a command takes several recordings, each of which is asked about by itself
+        # a command takes several recordings, and runs the query on each of them
         known["trajectory"] = known["trajectory"]._replace(multiple=True)
 
     assert flags == known
     assert all(
         getattr(p, "metavar", "") == "FILE" for p in command.params if option_name(p) in files
     )
-    said = {getattr(p, "metavar", "") for p in command.params if option_name(p) in frames}
-    assert said <= {"LINK", "[FRAME]"}
+    metavars = {getattr(p, "metavar", "") for p in command.params if option_name(p) in frames}
+    assert metavars <= {"LINK", "[FRAME]"}
 
 
 def _as_ask(param: click.Option) -> OptionSpec:

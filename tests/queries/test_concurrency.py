@@ -20,11 +20,11 @@ WORDS = ("position", "velocity", "effort")
 QUICK = ("inverse", "linearize-forward", "state-space")
 TIP = "panda_hand_tcp"
 
-# rows, and rows of what solves equations for each of them
+# number of rows, and of rows for queries that solve equations for each of them
 ROWS, FEW_ROWS = 500, 100
 SOLVING = (("poles",), ("lqr",))
 
-# every verb that takes a trajectory, with the options that give most
+# every command that takes a trajectory, with the options that give most arrays
 WIDEST = (
     ("inverse",),
     ("forward", "--links", "--tip-acceleration", TIP),
@@ -47,7 +47,7 @@ WIDEST = (
 
 
 def verbs_and_formats() -> Iterator[ParameterSet]:
-    """Every verb with a format in turn, so that each format is met by three verbs or more."""
+    """Every command with a format in turn, so that each format is used by three or more."""
     for turn, words in enumerate(WIDEST):
         extension = [*FORMATS][turn % len(FORMATS)]
         marks = () if words[0] in QUICK else pytest.mark.slow
@@ -65,7 +65,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", counted)
-    # helpers that other tests left standing ready are not counted on
+    # idle helper threads of other tests do not count
     monkeypatch.setattr("robolin.engine.compiled.thread_pool._idle", [])
     monkeypatch.setattr("robolin.engine.compiled.plan.cores", lambda: 8)
     return names
@@ -94,9 +94,11 @@ def test_short_trajectories_start_two_threads_at_most(
 
 
 def test_every_verb_that_takes_trajectories_is_counted() -> None:
-    """No verb with rows of its own is left out above."""
-    told = {name for name, verb in VERBS.items() if verb.answers and "trajectory" in verb.options}
-    assert told == {words[0] for words in WIDEST}
+    """The table above contains every command with rows."""
+    commands = {
+        name for name, verb in VERBS.items() if verb.answers and "trajectory" in verb.options
+    }
+    assert commands == {words[0] for words in WIDEST}
 
 
 @pytest.mark.slow

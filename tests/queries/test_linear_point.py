@@ -1,4 +1,4 @@
-"""Every linear result tells the point it holds about, whoever asks and wherever it is stored."""
+"""Every linear result contains its operating point, in every interface and format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.command import run_ok
 
 ARM = robolin.load("two-link")
 ROWS = 12
-# what a verb cannot be asked without
+# required options of each command
 NEEDED = {"response": {"duration": 0.1}, "sensitivity": {"matrices": True}}
 LINEAR = [verb for verb in VERBS.values() if verb.linear]
 ASKS = {verb.name: NEEDED.get(verb.name, {}) for verb in LINEAR}
@@ -33,7 +33,7 @@ QUIETLY = {"notify": lambda kind, text: None}
 
 
 def _motion(folder: Path, *quantities: str) -> tuple[Path, dict[str, np.ndarray]]:
-    """A file with these quantities, and what it holds."""
+    """A file with these quantities, and its contents."""
     rng = np.random.default_rng(4)
     values = {name: rng.uniform(-1.0, 1.0, (ROWS, 2)) for name in quantities}
     path = folder / "motion.npz"
@@ -64,7 +64,7 @@ def test_every_row_has_its_point(verb: str, given: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", ["linearize-inverse", "linearize-forward"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_stores_it(verb: str, form: str, tmp_path: Path) -> None:
-    """Whatever the file, the point is an array of its own, and in tables columns by joint."""
+    """In every format the point is an array of its own, and in tables columns by joint."""
     if form == "mat":
         pytest.importorskip("scipy")
     path, values = _motion(tmp_path, "q", "qd")
@@ -93,27 +93,27 @@ def test_a_linear_result_is_a_motion_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["linearize-inverse", "linearize-forward"])
 def test_a_single_change_has_it_too(verb: str, tmp_path: Path) -> None:
-    """With --perturb only the change is told, about the same point."""
+    """With --perturb the result is the change, about the same point."""
     path, values = _motion(tmp_path, "q", "qd")
-    asked = Question(verb, perturb={"dq": [0.1, 0.0]})
-    found = robolin.answer(ARM, asked, States(trajectory=path), **QUIETLY)
+    question = Question(verb, perturb={"dq": [0.1, 0.0]})
+    found = robolin.answer(ARM, question, States(trajectory=path), **QUIETLY)
     assert all(found[name].shape == (ROWS, 2) for name in POINT)
     assert np.array_equal(found["q"], values["q"])
 
 
-def test_what_no_column_has_is_zero_in_every_row() -> None:
-    """Velocities that nobody gave are there, one row for each."""
+def test_absent_columns_are_zero_in_every_row() -> None:
+    """Velocities that are not given are stored, one row for each."""
     found = robolin.answer(ARM, "linearize-forward", States(q=np.zeros((3, 2))))
     assert np.array_equal(found["qd"], np.zeros((3, 2)))
 
 
-def test_rows_without_an_answer_have_no_point(tmp_path: Path) -> None:
-    """A row that is written as NaN is NaN throughout, and the others are as they were."""
+def test_failed_rows_have_no_point(tmp_path: Path) -> None:
+    """A row that is written as NaN is NaN throughout, and the others are unchanged."""
     path = tmp_path / "motion.csv"
     path.write_text("shoulder/position,elbow/position\n0.1,0.2\nnan,0.4\n0.5,0.6\n")
     out = tmp_path / "out.npz"
-    asked = ("linearize-forward", "two-link", "--trajectory", path, "--on-bad-row", "nan")
-    run_ok(*asked, "-q", "-o", out)
+    arguments = ("linearize-forward", "two-link", "--trajectory", path, "--on-bad-row", "nan")
+    run_ok(*arguments, "-q", "-o", out)
     stored = robolin.read_result(out).arrays
     assert all(np.isnan(stored[name][1]).all() for name in stored)
     assert stored["q"][[0, 2]].tolist() == [[0.1, 0.2], [0.5, 0.6]]
@@ -122,7 +122,7 @@ def test_rows_without_an_answer_have_no_point(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_results_stored_without_it_are_found_the_same(form: str, tmp_path: Path) -> None:
-    """A file of a former version, which has no point in its rows, is checked by what it has."""
+    """A file of an earlier version, without a point in its rows, is checked by its arrays."""
     if form == "mat":
         pytest.importorskip("scipy")
     path, _ = _motion(tmp_path, "q", "qd", "tau")
@@ -137,8 +137,8 @@ def test_results_stored_without_it_are_found_the_same(form: str, tmp_path: Path)
     assert "not stored" not in ran.out + ran.err
 
 
-def test_other_arrays_that_are_not_stored_are_still_told(tmp_path: Path) -> None:
-    """Only the point may be missing: a matrix that is gone is a difference."""
+def test_other_missing_arrays_are_reported(tmp_path: Path) -> None:
+    """Only the point may be missing: a missing matrix is a difference."""
     path, _ = _motion(tmp_path, "q", "qd", "tau")
     found = robolin.answer(robolin.load("two-link"), "linearize-forward", States(trajectory=path))
     less = tuple(array for array in found.arrays if array.name != "dqdd_dq")
@@ -167,7 +167,7 @@ def test_python_results_have_it_as_fields(batch: tuple[int, ...]) -> None:
 
 
 def test_points_are_copies_in_the_order_of_the_joints() -> None:
-    """What is changed after the call does not change the point, and labels are matched."""
+    """Later changes of arguments do not change the point, and labels are matched."""
     q = np.array([0.3, -0.7])
     model = robolin.linearize_forward(ARM, q, {"elbow": 0.5}, tau=0.0)
     q[:] = 9.0
@@ -176,8 +176,8 @@ def test_points_are_copies_in_the_order_of_the_joints() -> None:
     assert model.tau.tolist() == [0.0, 0.0]
 
 
-def test_points_of_many_states_are_nobody_elses() -> None:
-    """Neither what the caller changes nor later calls change the point of a model that is held."""
+def test_points_of_many_states_are_copies() -> None:
+    """Neither changes by the caller nor later calls change the point of a model."""
     arm = robolin.load("panda")
     states = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 1000, arm.n))
     given = states.copy()
@@ -191,8 +191,8 @@ def test_points_of_many_states_are_nobody_elses() -> None:
         assert not np.shares_memory(values, given)
 
 
-def test_what_is_the_same_in_all_rows_is_in_each_of_them() -> None:
-    """One velocity for many states stands at every one of them, whatever runs it."""
+def test_constant_values_are_stored_in_every_row() -> None:
+    """One velocity for many states is stored for each of them, with every engine."""
     q = np.random.default_rng(4).uniform(-1.0, 1.0, (2, 3, 2))
     for engine in ("python", "compiled"):
         model = robolin.linearize_inverse(ARM, q, [0.5, -0.2], 0.1, engine=engine)
@@ -202,7 +202,7 @@ def test_what_is_the_same_in_all_rows_is_in_each_of_them() -> None:
 
 
 def test_linear_models_of_loops_have_it() -> None:
-    """State and torques of a linkage stand beside its matrices."""
+    """State and torques of a linkage are stored with its matrices."""
     arm = robolin.load("four-bar")
     state = robolin.close(arm, [0.5, 0, 0], hold="drive")
     tau = np.array([0.1, 0.0, 0.0])

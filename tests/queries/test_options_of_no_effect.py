@@ -1,4 +1,4 @@
-"""An option that changes nothing is refused in Python, as on the command line."""
+"""An option without effect is rejected in Python, as on the command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SOLVING = [
 ]
 
 
-def _asked(name: str, **more: object) -> object:
+def _call(name: str, **more: object) -> object:
     function = getattr(robolin, name)
     parameters = inspect.signature(function).parameters
     needed = {key for key, each in parameters.items() if each.default is inspect.Parameter.empty}
@@ -45,13 +45,13 @@ def _asked(name: str, **more: object) -> object:
 
 @pytest.mark.parametrize("name", SOLVING)
 def test_ways_to_solve_loops_need_loops(name: str) -> None:
-    """On an arm without closed loops, every function refuses to be told how to solve them."""
+    """On an arm without closed loops, every function rejects a loop method."""
     with pytest.raises(robolin.RobolinError, match="no closed loops"):
-        _asked(name, loop_method="kkt")
+        _call(name, loop_method="kkt")
 
 
 def test_other_options_of_no_effect(tmp_path: Path) -> None:
-    """Ways to make no model discrete, and frames of what is about none, are refused."""
+    """A discretization without dt, and a frame for a quantity without one, are rejected."""
     with pytest.raises(robolin.UsageError, match="no effect without dt"):
         robolin.state_space(ARM, 0.0, method="tustin")
     for more in ({"frame": "lower"}, {"point": (0.0, 0.0, 1.0)}):

@@ -1,4 +1,4 @@
-"""Results that dividing by the mass matrix leaves few digits of are told, and no others."""
+"""Results that lose many digits in dividing by the mass matrix have a warning, and no others."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ THIN = """<robot name="thin"><link name="a"/>
 
 
 def thin(folder: Path, size: float) -> Path:
-    """An arm whose last link has so little inertia."""
+    """An arm whose last link has this small inertia."""
     path = folder / "thin.urdf"
     path.write_text(THIN.format(arm=size, mass=size, i=size**3))
     return path
 
 
 def test_the_bound_is_the_one_that_verify_uses() -> None:
-    """What dividing costs is said in one size, wherever it is said."""
+    """Both use the same limit for the condition number."""
     assert DIGITS_PER_CONDITION == checks.PER_CONDITION
 
 
@@ -59,11 +59,11 @@ def test_masses_and_lengths_bound_the_condition(seed: int, tree: bool) -> None:
         assert true <= condition_number_bound(arm, max_prismatic_travel(arm, q))
 
 
-def test_most_bundled_arms_need_no_look() -> None:
-    """What masses and lengths tell is enough for the arms people use."""
-    told = ("ur5", "ur10", "panda", "panda-fingers", "iiwa14", "j2s6s200", "xarm7", "puma560")
-    assert set(told) <= set(bundled_names())
-    for name in told:
+def test_most_bundled_arms_need_no_check_by_pose() -> None:
+    """The bound from masses and lengths is sufficient for common arms."""
+    names = ("ur5", "ur10", "panda", "panda-fingers", "iiwa14", "j2s6s200", "xarm7", "puma560")
+    assert set(names) <= set(bundled_names())
+    for name in names:
         arm = robolin.load(name)
         assert (
             condition_number_bound(arm, max_prismatic_travel(arm, np.ones((1, arm.n))))
@@ -71,15 +71,15 @@ def test_most_bundled_arms_need_no_look() -> None:
         )
 
 
-def test_bodies_without_extent_are_looked_at_pose_by_pose() -> None:
-    """Thin rods have no inertia about themselves, which tells nothing; their poses do."""
+def test_bodies_without_extent_are_checked_pose_by_pose() -> None:
+    """Thin rods have no inertia about their axis, so the bound gives nothing; their poses do."""
     arm = robolin.load("two-link")
     assert condition_number_bound(arm, max_prismatic_travel(arm, np.zeros((1, 2)))) == np.inf
     assert "singular" not in run_ok("forward", "two-link", "--q", "0.3,-0.7").err
 
 
 def _right(arm: Arm, q: np.ndarray) -> float:
-    """How much of the accelerations is wrong, beside the largest, by 50-digit arithmetic."""
+    """Relative error of the accelerations, by 50-digit arithmetic."""
     with mpmath.workdps(50):
         given = {"q": q, "qd": np.zeros(2), "tau": np.zeros(2)}
         exact = {name: np.array([mpmath.mpf(x) for x in v.tolist()]) for name, v in given.items()}
@@ -93,8 +93,8 @@ def _right(arm: Arm, q: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("size", [1e-1, 1e-2, 1e-3, 1e-4, 1e-5])
-def test_lost_digits_are_told(size: float, tmp_path: Path) -> None:
-    """Whenever fewer than six digits are right it is said, without -v; and it is never absurd."""
+def test_lost_digits_are_reported(size: float, tmp_path: Path) -> None:
+    """Fewer than six correct digits always give a warning, also without -v."""
     path = thin(tmp_path, size)
     arm = robolin.load(path)
     err = run_ok("forward", path, "--q", "0.1,0.2").err
@@ -105,7 +105,7 @@ def test_lost_digits_are_told(size: float, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         *(("forward",), ("linearize-forward",), ("mass-matrix", "--inverse"), ("diagonalize",)),
         *(("linearize-forward", "--perturb", "dq=0.1,0"), ("state-space",), ("poles",)),
@@ -113,9 +113,9 @@ def test_lost_digits_are_told(size: float, tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_every_verb_that_divides_tells(asked: tuple[str, ...], tmp_path: Path) -> None:
-    """Whoever divides by the mass matrix says so, and who does not says nothing."""
-    verb, *more = asked
+def test_every_command_that_divides_warns(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Commands that divide by the mass matrix warn, and others do not."""
+    verb, *more = arguments
     out = tmp_path / "out.npz"
     ran = run_ok(verb, thin(tmp_path, 1e-5), "--q", "0.1,0.2", *more, "-o", out)
     assert "warning: the mass matrix is all but singular: with cond(M) = " in ran.err
@@ -124,17 +124,26 @@ def test_every_verb_that_divides_tells(asked: tuple[str, ...], tmp_path: Path) -
 
 @pytest.mark.parametrize("verb", ["linearize-forward", "state-space"])
 def test_rows_are_counted_and_the_first_is_named(verb: str, tmp_path: Path) -> None:
-    """A trajectory is told of once, with how many rows and where the first of them stands."""
+    """A trajectory has one warning, with the number of rows and the first of them."""
     path, motion = thin(tmp_path, 1e-5), tmp_path / "motion.csv"
     motion.write_text("one/position,two/position\n" + "0.1,0.2\n" * 150)
-    asked = (verb, path, "--trajectory", motion, "-o", tmp_path / "out.npz", "--chunk-rows", "64")
-    err = run_ok(*asked).err
+    arguments = (
+        verb,
+        path,
+        "--trajectory",
+        motion,
+        "-o",
+        tmp_path / "out.npz",
+        "--chunk-rows",
+        "64",
+    )
+    err = run_ok(*arguments).err
     assert err.count("all but singular") == 1
     assert f"all but singular in 150 rows, first {motion}:2, row 1: with cond(M)" in err
 
 
-def test_only_the_rows_that_are_bad_count(tmp_path: Path) -> None:
-    """A point on two weightless links has inertia in all directions unless they are stretched."""
+def test_only_bad_rows_count(tmp_path: Path) -> None:
+    """A point on two massless links has inertia in all directions unless they are stretched."""
     arm = robolin.load("two-link")
     lower, upper = arm.links_tip_to_base
     point = replace(lower, inertia=Inertia(1.0, (1.0, 0.0, 0.0)))
@@ -142,8 +151,8 @@ def test_only_the_rows_that_are_bad_count(tmp_path: Path) -> None:
     q = np.array([[0.0, 1.5], [0.0, 1e-6], [0.0, 0.5]])
     conditions = np.linalg.cond(robolin.mass_matrix(pendulum, q))
     bad = int((conditions > MAX_CONDITION).sum())
-    said: list[str] = []
+    messages: list[str] = []
     states = robolin.States(q=q)
-    robolin.answer(pendulum, "forward", states, notify=lambda kind, text: said.append(text))
+    robolin.answer(pendulum, "forward", states, notify=lambda kind, text: messages.append(text))
     assert bad == 1
-    assert any("in 1 row, first row 2: with cond(M)" in text for text in said)
+    assert any("in 1 row, first row 2: with cond(M)" in text for text in messages)

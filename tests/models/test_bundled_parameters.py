@@ -1,4 +1,4 @@
-"""The bundled URDF arms: headers, plain content, and figures equal to their published sources."""
+"""The bundled URDF arms: headers, plain content, and published parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JOINTS = {
 }
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 
-# the one figure that differs from its source on purpose; the file's notes say why
+# the one parameter that differs from its source on purpose; the file's notes say why
 BASE_MASS = {("iiwa14", "lbr_iiwa_link_0"): 5.0}
 
 MECHANICS = {"robot", "link", "inertial", "mass", "inertia", "joint", "origin"}
@@ -59,7 +59,7 @@ def numbers(element: ET.Element | None, key: str, default: str) -> tuple[float, 
 
 
 def inertial(link: ET.Element) -> dict[str, tuple[float, ...]]:
-    """Mass, place and inertia of a link; zeros throughout for a massless frame."""
+    """Mass, centre of mass and inertia of a link; zeros throughout for a massless frame."""
     found = link.find("inertial")
     if found is None:
         found = ET.Element("inertial")
@@ -73,7 +73,7 @@ def inertial(link: ET.Element) -> dict[str, tuple[float, ...]]:
 
 
 def placement(joint: ET.Element) -> dict[str, Any]:
-    """Which links a joint connects, and where."""
+    """The links a joint connects, and its pose."""
     origin = joint.find("origin")
     ends = {end: element.get("link") for end in ("parent", "child") for element in joint.iter(end)}
     return {
@@ -84,9 +84,9 @@ def placement(joint: ET.Element) -> dict[str, Any]:
 
 
 def motion(joint: ET.Element) -> dict[str, Any]:
-    """How a moving joint moves, and what its description allows."""
+    """Type, axis, limits, damping and friction of a moving joint."""
     limit, dynamics, mimic = (joint.find(tag) for tag in ("limit", "dynamics", "mimic"))
-    # a continuous joint has no position limits, whatever its <limit> prints
+    # a continuous joint has no position limits, even if its <limit> prints some
     bounds = () if joint.get("type") == "continuous" else ("lower", "upper")
     return {
         "type": joint.get("type"),
@@ -103,7 +103,7 @@ def named(path: Path, tag: str) -> dict[str, ET.Element]:
 
 @pytest.mark.parametrize("path", sorted(MODELS.iterdir()), ids=lambda path: path.name)
 def test_every_model_names_its_source_and_licence(path: Path) -> None:
-    """The first lines of every bundled file say what it is, where from and under which licence."""
+    """The first lines of every bundled file have its title, source and licence."""
     header = "\n".join(path.read_text(encoding="utf-8").splitlines()[:12])
 
     for key in ("title", "source", "licence"):
@@ -128,7 +128,7 @@ def test_title_counts_the_independent_joints(name: str) -> None:
 
 @every_urdf
 def test_links_follow_their_joints_from_base_to_tip(name: str) -> None:
-    """Each joint stands right before the link it carries, and after the link it sits on."""
+    """Each joint is right before its child link, and after its parent link."""
     base, *rest = ET.parse(bundled(name)).getroot()
     assert base.tag == "link"
     seen = {base.get("name")}
@@ -156,7 +156,7 @@ def test_link_figures_are_the_published_ones(name: str) -> None:
 
 @needs_published_files
 @every_urdf
-def test_joint_figures_are_the_published_ones(name: str) -> None:
+def test_joint_parameters_are_the_published_ones(name: str) -> None:
     """Every placement, axis, limit, damping and friction is the published number."""
     ours, theirs = named(bundled(name), "joint"), named(published(name), "joint")
     assert ours.keys() == theirs.keys()

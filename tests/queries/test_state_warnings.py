@@ -1,4 +1,4 @@
-"""What is answered but likely to be a mistake is said in plain words."""
+"""Results of states that are probably a mistake have a warning."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ def trajectory(tmp_path: Path, rows: np.ndarray) -> Path:
     return path
 
 
-def test_a_state_far_outside_its_limits_is_doubted() -> None:
-    """An angle more than a turn beyond its limits is answered with a warning that says so."""
+def test_a_state_far_outside_its_limits_has_a_warning() -> None:
+    """An angle more than a revolution beyond its limits has a result and a warning."""
     err = run_ok("inverse", "panda", "--q", "panda_joint1=45,panda_joint4=-1.5").err
     assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in err
     assert "-2.8973 to 2.8973; 45deg would be 0.7854 rad" in err
     assert "panda_joint4" not in err
 
 
-def test_a_slide_far_beyond_its_travel_is_doubted(tmp_path: Path) -> None:
-    """A slide is far outside when it is ten times its travel beyond."""
+def test_a_prismatic_joint_far_beyond_its_travel_has_a_warning(tmp_path: Path) -> None:
+    """A prismatic joint is far outside when it is ten times its travel beyond."""
     path = tmp_path / "slider.urdf"
     path.write_text(SLIDER)
     assert "rail' is at 500 m, far outside" in run_ok("inverse", path, "--q", "500").err
     assert "far outside" not in run_ok("inverse", path, "--q", "0.7").err
 
 
-def test_a_little_beyond_is_nobodys_mistake() -> None:
-    """A limit that is merely exceeded is for --limits to tell."""
+def test_a_slightly_exceeded_limit_has_no_warning() -> None:
+    """A limit that is merely exceeded is reported by --limits."""
     assert "limits" not in run_ok("inverse", "panda", "--q", "panda_joint1=3.5").err
 
 
-def test_a_column_in_degrees_is_doubted(tmp_path: Path) -> None:
+def test_a_column_in_degrees_has_a_warning(tmp_path: Path) -> None:
     """Columns that would fit their limits as degrees, and do not as rad, are named."""
     pose = np.array([float(x) for x in POSE.split(",")])
     rows = pose + 0.1 * np.random.default_rng(0).standard_normal((200, 7))
@@ -71,18 +71,20 @@ def test_a_column_in_degrees_is_doubted(tmp_path: Path) -> None:
     assert not (tmp_path / "c.npz").exists()
 
 
-def test_degrees_of_joints_without_limits_are_doubted() -> None:
-    """Angles that stay beyond a turn are named; one that winds up from 0 may well do so."""
+def test_degrees_of_joints_without_limits_have_a_warning() -> None:
+    """Angles that stay beyond a revolution are named; one that winds up from 0 is plausible."""
     arm = library.load("two-link")
-    (told,) = library.state_warnings(arm, np.array([[45.0, 1.0], [-60.0, 2.0]]))
-    assert "look like degrees, but are taken as rad: 'shoulder'; 'shoulder' goes from -60" in told
+    (message,) = library.state_warnings(arm, np.array([[45.0, 1.0], [-60.0, 2.0]]))
+    assert (
+        "look like degrees, but are taken as rad: 'shoulder'; 'shoulder' goes from -60" in message
+    )
     for fine in ([[0.0, 7.0], [90.0, 0.1]], [[400.0, 0.0], [420.0, 0.0]], [[45.0, 0.0]]):
         assert library.state_warnings(arm, np.array(fine)) == ()
 
 
 @pytest.mark.parametrize("verb", ["inverse", "mass-matrix", "linearize-inverse"])
-def test_an_arm_without_any_mass_is_doubted(verb: str, tmp_path: Path) -> None:
-    """Zeros that come of a file without masses are not given without a word."""
+def test_an_arm_without_any_mass_has_a_warning(verb: str, tmp_path: Path) -> None:
+    """Zeros of a file without masses come with a warning."""
     path = tmp_path / "bare.urdf"
     path.write_text(WEIGHTLESS)
     assert "warning: bare: nothing that moves has a mass" in run_ok(verb, path).err
@@ -91,7 +93,7 @@ def test_an_arm_without_any_mass_is_doubted(verb: str, tmp_path: Path) -> None:
 
 
 def test_kinematics_need_no_mass(tmp_path: Path) -> None:
-    """A Jacobian is right without masses, so nothing is said."""
+    """A Jacobian is right without masses, so it has no warning."""
     path = tmp_path / "bare.urdf"
     path.write_text(WEIGHTLESS)
     assert "nothing that moves" not in run_ok("jacobian", path).err
@@ -106,13 +108,13 @@ def test_the_front_page_shows_a_possible_pose() -> None:
     assert robolin("inverse", "panda", "--q", pose.group(1), "--limits").code == 0
 
 
-def test_python_is_told_the_same_when_it_asks() -> None:
-    """`state_warnings` says of arrays what a command says, and functions themselves say nothing."""
+def test_state_warnings_in_python_are_those_of_commands() -> None:
+    """`state_warnings` returns for arrays what a command prints; functions do not warn."""
     arm = library.load("panda")
     far = np.zeros(7)
     far[0] = 45.0
-    (told,) = library.state_warnings(arm, far)
-    assert f"warning: {told}" in run_ok("inverse", "panda", "--q", "45,0,0,0,0,0,0").err
+    (message,) = library.state_warnings(arm, far)
+    assert f"warning: {message}" in run_ok("inverse", "panda", "--q", "45,0,0,0,0,0,0").err
     assert library.inverse(arm, far).shape == (7,)
 
     fine = np.array([float(x) for x in POSE.split(",")])
@@ -121,15 +123,15 @@ def test_python_is_told_the_same_when_it_asks() -> None:
     assert any("look like degrees" in text for text in library.state_warnings(arm, rows))
 
 
-def test_answers_warn_in_a_category_of_their_own() -> None:
-    """Whoever filters warnings can tell ours from others'."""
+def test_warnings_have_their_own_category() -> None:
+    """Filters can distinguish warnings of robolin from others."""
     arm = library.load("panda")
     with pytest.warns(library.RobolinWarning, match="far outside"):
         library.answer(arm, "inverse", library.States(q="panda_joint1=45,panda_joint4=-1"))
 
 
 @pytest.mark.parametrize("verb", ["state-space", "poles", "simulate", "linearize-forward"])
-def test_every_verb_with_a_state_doubts_it(verb: str, tmp_path: Path) -> None:
+def test_every_command_with_a_state_warns(verb: str, tmp_path: Path) -> None:
     """Linear models and simulations are no exception."""
     more = ("--duration", "0.002") if verb == "simulate" else ()
     ran = run_ok(verb, "panda", "--q", "45,0,0,-1,0,1,0", *more, "-o", tmp_path / "out.npz")
@@ -139,7 +141,7 @@ def test_every_verb_with_a_state_doubts_it(verb: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 128, 200])
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_extremes_are_those_of_numpy(rows: int, gaps: float) -> None:
-    """Rows that are gone through together give what one after the other does, NaN left aside."""
+    """Rows processed together give the extremes of single rows, NaN ignored."""
     rng = np.random.default_rng(rows)
     table = rng.normal(size=(rows, 7))
     table[rng.random(table.shape) < gaps] = np.nan

@@ -1,4 +1,4 @@
-"""What `robolin.answer` and its neighbours are handed: refused in words, never half understood."""
+"""Arguments of `robolin.answer` and similar functions: invalid ones are usage errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 import robolin
 
 
-def test_a_changed_arm_is_not_recorded_as_the_one_it_was(tmp_path: Path) -> None:
-    """What `replace` made is nobody's file, so its results cannot be asked for again."""
+def test_a_changed_arm_is_not_recorded_as_the_original(tmp_path: Path) -> None:
+    """An arm made by `replace` has no file, so its results cannot be recomputed."""
     arm = robolin.load("two-link")
     weightless = replace(arm, gravity=(0.0, 0.0, 0.0))
     result = robolin.answer(weightless, "inverse")
@@ -26,15 +26,15 @@ def test_a_changed_arm_is_not_recorded_as_the_one_it_was(tmp_path: Path) -> None
 
 
 def test_a_chosen_frame_is_recorded_and_checked(tmp_path: Path) -> None:
-    """Choosing a frame makes another arm of it, but the question says which."""
+    """Choosing a frame makes another arm, but the question contains the choice."""
     question = robolin.Question("jacobian", frame="tip")
     robolin.record(robolin.answer(robolin.load("two-link"), question), tmp_path / "j.npz")
     assert robolin.check(tmp_path / "j.npz").status == "same"
 
 
 @pytest.mark.parametrize("form", ["npz", "csv", "parquet"])
-def test_rows_without_an_answer_are_recorded_from_python(tmp_path: Path, form: str) -> None:
-    """NaN that was asked for is stored as the command stores it, and found the same."""
+def test_failed_rows_are_recorded_from_python(tmp_path: Path, form: str) -> None:
+    """Requested NaN rows are stored as the command stores them, and found the same."""
     motion = tmp_path / "motion.csv"
     motion.write_text("shoulder/position,elbow/position\n0.1,0.2\nnan,0.3\n")
     states = robolin.States(trajectory=motion, on_bad_row="nan")
@@ -53,8 +53,8 @@ TWO_LINK = robolin.load("two-link")
 
 
 @pytest.mark.parametrize("setting", [{"chunk_rows": -1}, {"chunk_rows": 1.5}, {"jobs": 0}])
-def test_settings_that_make_no_sense_are_refused(setting: dict[str, int]) -> None:
-    """A number of rows or threads is a whole number above 0."""
+def test_invalid_settings_are_rejected(setting: dict[str, int]) -> None:
+    """A number of rows or threads is an integer above 0."""
     with pytest.raises(robolin.UsageError):
         robolin.answer(robolin.load("two-link"), "inverse", **setting)
 
@@ -73,15 +73,15 @@ def test_settings_that_make_no_sense_are_refused(setting: dict[str, int]) -> Non
         lambda: robolin.record(3, "x.npz"),
     ],
 )
-def test_what_is_no_question_is_a_usage_error(wrong: object) -> None:
-    """Whatever a user can hand over wrongly is told in words, without a traceback of ours."""
+def test_invalid_arguments_are_usage_errors(wrong: object) -> None:
+    """Invalid arguments give an error message without a traceback of robolin."""
     assert callable(wrong)
     with pytest.raises(robolin.UsageError):
         wrong()
 
 
 def test_questions_do_not_change() -> None:
-    """What was asked cannot be altered afterwards, and equal questions hash alike."""
+    """A question cannot be changed afterwards, and equal questions have equal hashes."""
     question = robolin.Question("mass-matrix", inverse=True)
     question.asks["factor"] = True
 
@@ -89,15 +89,15 @@ def test_questions_do_not_change() -> None:
     assert hash(question) == hash(robolin.Question("mass-matrix", inverse=True))
 
 
-def test_a_flag_that_may_stand_bare_is_true_in_python() -> None:
-    """`--tip-acceleration` without a frame takes the only end, and so does True."""
+def test_a_flag_with_an_optional_value_is_true_in_python() -> None:
+    """`--tip-acceleration` without a frame uses the only tip, and so does True."""
     arm = robolin.load("two-link")
     bare = robolin.answer(arm, robolin.Question("forward", tip_acceleration=True))
     named = robolin.answer(arm, robolin.Question("forward", tip_acceleration="tip"))
     np.testing.assert_array_equal(bare["tip_acceleration"], named["tip_acceleration"])
 
 
-def test_warnings_point_at_whoever_asked(tmp_path: Path) -> None:
+def test_warnings_point_at_the_caller(tmp_path: Path) -> None:
     """A warning names the line of the user's program, not one of the library."""
     motion = tmp_path / "motion.csv"
     motion.write_text("shoulder/position,elbow/position\n0.1,0.2\n")
