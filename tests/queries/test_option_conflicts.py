@@ -1,4 +1,4 @@
-"""Every declared conflict of options is an error, on the command line and in Python alike."""
+"""Every declared conflict of options is an error, both on the command line and in Python."""
 
 from __future__ import annotations
 
