@@ -22,9 +22,8 @@ from robolin.io.table_file import (
     row_location,
 )
 from robolin.queries.answer import emit_warning
-from robolin.queries.query_context import MessageCallback, Settings, run_request, silent
 from robolin.queries.question import Question
-from robolin.queries.request import request_about
+from robolin.queries.request import MessageCallback, Settings, request_about, run_request, silent
 from robolin.queries.states import States
 
 # name of the table in messages

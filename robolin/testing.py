@@ -29,7 +29,7 @@ from robolin.core.units import unit_of
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, format_named
 from robolin.io.stored import open_stored
-from robolin.queries.query_context import silent
+from robolin.queries.request import silent
 
 if TYPE_CHECKING:
     import pytest

@@ -26,8 +26,7 @@ from robolin.core.units import unit_of
 from robolin.queries import values, verbs
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.option_specs import SWITCH, TRAJECTORY
-from robolin.queries.query_context import QueryContext
-from robolin.queries.request import Request
+from robolin.queries.request import QueryContext, Request
 from robolin.queries.values import DerivedArray, Values
 from tests.cli.command import robolin as command_line
 from tests.cli.command import run_ok

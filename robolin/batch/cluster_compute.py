@@ -17,9 +17,15 @@ from robolin.core.choices import OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.io.locations import parse_location
 from robolin.queries.answer import emit_warning
-from robolin.queries.query_context import MessageCallback, Settings, require_counts
 from robolin.queries.question import Question
-from robolin.queries.request import ArmSource, checked_request, source_of
+from robolin.queries.request import (
+    ArmSource,
+    MessageCallback,
+    Settings,
+    checked_request,
+    require_counts,
+    source_of,
+)
 from robolin.queries.states import States
 
 

@@ -21,8 +21,13 @@ from robolin.batch.parts_folder import (
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError, raise_all
 from robolin.io.locations import FileLocation
-from robolin.queries.query_context import DEFAULT_SETTINGS, MessageCallback, Settings, notes_of_arm
-from robolin.queries.request import Request
+from robolin.queries.request import (
+    DEFAULT_SETTINGS,
+    MessageCallback,
+    Request,
+    Settings,
+    notes_of_arm,
+)
 
 # runs jobs and yields their outcomes in any order
 PartsWork = Callable[[list[PartJob]], Iterable[PartDone]]

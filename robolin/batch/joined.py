@@ -27,8 +27,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.io.locations import FileLocation, local_copy
 from robolin.io.paths import base_name
 from robolin.io.stored import open_stored
-from robolin.queries.query_context import Settings, run_request
-from robolin.queries.request import Request
+from robolin.queries.request import Request, Settings, run_request
 from robolin.queries.state_parsing import rules_of_file, with_trajectory
 
 SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"

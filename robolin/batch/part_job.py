@@ -15,9 +15,8 @@ from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, local_target, parse_location, size_of
 from robolin.io.stored import require_holdable
 from robolin.io.table_file import FileIndex
-from robolin.queries.query_context import MessageCallback, Settings, run_request
 from robolin.queries.question import Question
-from robolin.queries.request import ArmSource, Request
+from robolin.queries.request import ArmSource, MessageCallback, Request, Settings, run_request
 from robolin.queries.state_parsing import with_trajectory
 from robolin.queries.states import States
 from robolin.version import __version__

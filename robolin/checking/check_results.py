@@ -32,8 +32,14 @@ from robolin.io.paths import require_output_is_no_input, require_target, split_p
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored, require_holdable
 from robolin.queries.option_specs import STATES_OPTION
-from robolin.queries.query_context import DEFAULT_SETTINGS, MessageCallback, Settings, run_request
-from robolin.queries.request import ARM_OPTION, Request
+from robolin.queries.request import (
+    ARM_OPTION,
+    DEFAULT_SETTINGS,
+    MessageCallback,
+    Request,
+    Settings,
+    run_request,
+)
 from robolin.queries.state_parsing import require_nan_support
 from robolin.queries.verbs import answering_verb
 

@@ -12,8 +12,7 @@ from robolin.core.results.swept_verbs import base_verb
 from robolin.errors import FileError, RobolinError
 from robolin.io.paths import split_part
 from robolin.queries.option_specs import STATES_OPTION
-from robolin.queries.query_context import arm_inputs
-from robolin.queries.request import ARM_OPTION, Request, request_from_options
+from robolin.queries.request import ARM_OPTION, Request, arm_inputs, request_from_options
 from robolin.queries.verbs import VERBS, answering_verb
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from robolin.io.format_table import FORMATS, format_of
 from robolin.io.paths import require_output_is_no_input, require_target
 from robolin.io.stored import StoredResult, require_holdable
 from robolin.queries.answer import emit_warning
-from robolin.queries.query_context import Settings
+from robolin.queries.request import Settings
 
 
 def write(result: Result | ResultStream | StoredResult, path: str | Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.results.result import Result, ResultStream
     from robolin.display.terminal.progress import RowProgress
-    from robolin.queries.query_context import ResultCallback
+    from robolin.queries.request import ResultCallback
 
 # receives a request, its output, and extra flags by name
 Respond = Callable[..., None]
@@ -125,7 +125,7 @@ def run_and_write(
     watch: called with each part of the result and its states
     """
     # import here: --help does not need these modules
-    from robolin.queries.query_context import run_request
+    from robolin.queries.request import run_request
 
     out.require_target(inquiry.files.values())
     if inquiry.states.trajectory is not None:

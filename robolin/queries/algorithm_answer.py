@@ -33,8 +33,8 @@ from robolin.queries.loop_answer import (
     loop_options,
     with_closure_forces,
 )
-from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
 from robolin.queries.runner import located_error, run_function
 from robolin.queries.state_monitor import massless_warning
 from robolin.queries.values import (

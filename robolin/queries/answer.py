@@ -14,9 +14,14 @@ from robolin.core.arm import Arm
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part
 from robolin.core.results.sound_arrays import require_finite
 from robolin.errors import RobolinWarning
-from robolin.queries.query_context import MessageCallback, ResultCallback, Settings, run_request
 from robolin.queries.question import Question
-from robolin.queries.request import request_about
+from robolin.queries.request import (
+    MessageCallback,
+    ResultCallback,
+    Settings,
+    request_about,
+    run_request,
+)
 from robolin.queries.states import States
 
 # modules between the user's call and warnings.warn

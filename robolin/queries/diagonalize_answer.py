@@ -12,8 +12,8 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.units import unit_of
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.query_context import QueryContext
 from robolin.queries.regressor_answer import SampledStates, sampled_states
+from robolin.queries.request import QueryContext
 
 
 def answer_diagonalize(context: QueryContext) -> Result | ResultStream:

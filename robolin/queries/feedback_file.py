@@ -26,8 +26,8 @@ from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored
 from robolin.queries.answer import concat_parts
 from robolin.queries.lqr_answer import effort_weights, state_weights
-from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext, display_name
 
 if TYPE_CHECKING:
     from robolin.control.weights import Weights

@@ -11,8 +11,8 @@ from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
 from robolin.queries.values import Values, named_arrays
 
 _AXES = {"world": "world", "frame": "the frame's own"}

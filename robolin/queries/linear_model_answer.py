@@ -19,8 +19,8 @@ from robolin.core.units import rate_of, unit_alternatives, unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state, loop_options
-from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
 from robolin.queries.runner import located_error, run_function
 from robolin.queries.values import (
     POINT,

@@ -28,8 +28,8 @@ from robolin.queries.linear_model_answer import (
     spec_from_question,
 )
 from robolin.queries.poles_answer import pole_lines
-from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
 from robolin.queries.runner import Runner
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from robolin.queries.linear_model_answer import (
     seconds,
     spec_from_question,
 )
-from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
 
 if TYPE_CHECKING:
     from robolin.control.controllability import Reachability

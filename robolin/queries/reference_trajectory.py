@@ -12,7 +12,7 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.errors import RobolinError
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
-from robolin.queries.query_context import QueryContext, display_name
+from robolin.queries.request import QueryContext, display_name
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from robolin.core.text import pluralize
 from robolin.core.units import unit_of, units_along
 from robolin.io.trajectories.read import read_trajectory
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.query_context import QueryContext, display_name
+from robolin.queries.request import QueryContext, display_name
 from robolin.queries.runner import ArrayRows
 from robolin.queries.values import Values, resolve_single
 

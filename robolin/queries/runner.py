@@ -21,7 +21,7 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES
 from robolin.io.trajectories.trajectory import Chunk, split_chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state
-from robolin.queries.query_context import QueryContext, arm_inputs
+from robolin.queries.request import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.values import (
     StateInputs,
@@ -115,7 +115,9 @@ def _contract_lines(
     reading: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Contract entries; `reading` are those about the rows of a file."""
-    lines = {**inputs.contract_lines(rows), **function.loops.contract_lines}
+    lines: dict[str, Any] = {**inputs.contract_lines(rows)}
+    if context.arm.loops:
+        lines |= function.loops.contract_lines
     lines |= function.lines(context, inputs, rows)
     return {**lines, **(reading or {}), **function.found}
 

@@ -21,8 +21,8 @@ from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
-from robolin.queries.query_context import QueryContext, display_name
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext, display_name
 from robolin.queries.state_monitor import StateMonitor
 from robolin.queries.state_parsing import rules_of_file
 from robolin.queries.values import (

@@ -19,7 +19,7 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result
 from robolin.core.units import unit_of
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
-from robolin.queries.query_context import QueryContext
+from robolin.queries.request import QueryContext
 
 _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),

@@ -17,12 +17,12 @@ from robolin.errors import UsageError
 from robolin.evaluation.prescribed_joints import prescribed_joints
 from robolin.queries.feedback_file import StoredFeedback
 from robolin.queries.joint_values import parse_per_joint
-from robolin.queries.query_context import QueryContext
 from robolin.queries.reference_trajectory import (
     ReferenceTrajectory,
     read_with_notes,
     require_increasing_time,
 )
+from robolin.queries.request import QueryContext
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from robolin.core.threads import threads_for
 from robolin.core.units import joint_unit
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.evaluation.evaluate import evaluate_any_arm_rows
-from robolin.queries.query_context import QueryContext
+from robolin.queries.request import QueryContext
 from robolin.queries.values import Values
 
 DIGITS_PER_CONDITION = 1e-15

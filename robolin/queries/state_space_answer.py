@@ -19,8 +19,8 @@ from robolin.queries.linear_model_answer import (
     spec_from_question,
     units_line,
 )
-from robolin.queries.query_context import QueryContext
 from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
 
 MODEL_MATRICES = ("A", "B", "C", "D", "drift", "y")
 

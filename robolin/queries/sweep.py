@@ -19,14 +19,16 @@ from robolin.core.units import FIGURES, joint_units
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.queries.answer import concat_parts, emit_warning
 from robolin.queries.option_specs import MODEL_OPTIONS, Verb
-from robolin.queries.query_context import MessageCallback, Settings, run_request
 from robolin.queries.question import Question
 from robolin.queries.request import (
     ArmSource,
+    MessageCallback,
     Request,
+    Settings,
     checked_request,
     model_texts,
     request_about,
+    run_request,
     source_of,
 )
 from robolin.queries.states import States

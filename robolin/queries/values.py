@@ -23,8 +23,7 @@ from robolin.evaluation.frames import drop_virtual_links
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.joint_values import parse_per_joint
 from robolin.queries.option_specs import EXCLUDES, conflict
-from robolin.queries.query_context import QueryContext
-from robolin.queries.request import require_only
+from robolin.queries.request import QueryContext, require_only
 from robolin.queries.state_parsing import (
     ANGULAR,
     joints_by_quaternion,
@@ -33,7 +32,7 @@ from robolin.queries.state_parsing import (
 from robolin.queries.states import HOLD_TORQUE, States
 
 if TYPE_CHECKING:
-    from robolin.queries.query_context import QueryContext
+    from robolin.queries.request import QueryContext
 
 Values = Mapping[str, Floats]
 TorqueDefault = Literal["zero", "hold"]

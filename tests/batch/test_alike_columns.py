@@ -15,7 +15,7 @@ from robolin.core.results.result import Array, Result
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
-from robolin.queries.query_context import DEFAULT_SETTINGS
+from robolin.queries.request import DEFAULT_SETTINGS
 from tests.batch.some_recordings import SIZES, all_recordings, make_plan, write_recordings
 from tests.cli.command import robolin, run_ok
 

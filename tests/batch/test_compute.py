@@ -18,7 +18,7 @@ from robolin.description.robot_source import bundled_path
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
-from robolin.queries.query_context import Settings
+from robolin.queries.request import Settings
 from tests.batch.some_recordings import ROWS, SIZES, all_recordings, make_plan, write_recordings
 from tests.cli.command import robolin
 

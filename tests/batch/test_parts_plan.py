@@ -14,7 +14,7 @@ from robolin.batch.batch_plan import Division, planned_parts
 from robolin.batch.part_job import part_jobs
 from robolin.batch.plan_file import read_plan, require_same_plan, write_plan
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.query_context import DEFAULT_SETTINGS
+from robolin.queries.request import DEFAULT_SETTINGS
 from tests.batch.some_recordings import (
     ROWS,
     SIZES,

@@ -15,8 +15,7 @@ from robolin.checking.outcome import CheckOutcome, compared_lines, github, junit
 from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored
-from robolin.queries.query_context import Settings, run_request
-from robolin.queries.request import request_about
+from robolin.queries.request import Settings, request_about, run_request
 
 JOINTS = ("shoulder", "elbow")
 EXACT = Tolerances({})

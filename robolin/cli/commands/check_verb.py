@@ -45,7 +45,7 @@ class CheckOptions:
         from robolin.checking.check_results import CheckSettings
         from robolin.checking.differences import uniform_tolerances
         from robolin.checking.recorded_question import Inputs
-        from robolin.queries.query_context import Settings
+        from robolin.queries.request import Settings
 
         root = None if self.root is None else Path(validated_path(self.root))
         close = uniform_tolerances(self.rtol, self.atol)

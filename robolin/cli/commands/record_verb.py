@@ -137,7 +137,7 @@ def _record_suite(path: str | None) -> None:
     from robolin.checking.check_results import in_case, record_inquiry
     from robolin.checking.differences import Tolerances
     from robolin.checking.suite import nearest_suite
-    from robolin.queries.query_context import DEFAULT_SETTINGS
+    from robolin.queries.request import DEFAULT_SETTINGS
 
     cases = nearest_suite(path)
     missing = [case for case in cases if not case.stored.exists()]

@@ -17,7 +17,7 @@ from robolin.queries.option_specs import NO_CONDITIONS, Conditions
 
 if TYPE_CHECKING:
     from robolin.core.results.result import Result, ResultStream
-    from robolin.queries.query_context import Settings
+    from robolin.queries.request import Settings
 
 COLORS = ("auto", "always", "never")
 
@@ -175,7 +175,7 @@ class Output:
 
     def settings(self) -> Settings:
         """Settings of the computation, with messages printed by this output."""
-        from robolin.queries.query_context import Settings
+        from robolin.queries.request import Settings
 
         return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
 

@@ -33,8 +33,8 @@ from robolin.evaluation.loops.loop_dynamics import without_closures
 from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
 from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
-from robolin.queries.query_context import MessageCallback
 from robolin.queries.question import Question
+from robolin.queries.request import MessageCallback
 from robolin.queries.states import States
 from robolin.queries.values import Values
 

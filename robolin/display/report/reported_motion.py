@@ -20,7 +20,7 @@ from robolin.core.results.result import Result
 from robolin.display.plots.panels import motion_scales
 from robolin.errors import RobolinError
 from robolin.queries.answer import answer_stream
-from robolin.queries.query_context import MessageCallback
+from robolin.queries.request import MessageCallback
 from robolin.queries.states import States
 from robolin.queries.values import Values
 

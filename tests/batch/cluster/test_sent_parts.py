@@ -14,7 +14,7 @@ import pytest
 from robolin.batch.part_job import PartDone, PartJob, part_jobs
 from robolin.batch.workers import submit_parts
 from robolin.errors import FileError
-from robolin.queries.query_context import DEFAULT_SETTINGS
+from robolin.queries.request import DEFAULT_SETTINGS
 from tests.batch.some_recordings import make_plan, write_recordings
 
 Outcome = Callable[[str, PartJob], PartDone]

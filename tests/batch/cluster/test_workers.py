@@ -18,7 +18,7 @@ from robolin.batch.part_job import PartDone, PartJob, compute_part, part_jobs
 from robolin.batch.workers import _some_workers, by_workers, from_anywhere, require_fit, workers
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
-from robolin.queries.query_context import DEFAULT_SETTINGS
+from robolin.queries.request import DEFAULT_SETTINGS
 from tests.batch.some_recordings import make_plan, write_recordings
 
 
