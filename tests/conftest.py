@@ -29,6 +29,17 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > BYTES_OF_TEST
 QUICK_CASES = 4
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep bytecode in pytest's cache where Python must not write it next to the sources.
+
+    Otherwise each process of each session compiles all sources, and rewrites all assertions.
+    """
+    cache = getattr(config, "cache", None)
+    if sys.dont_write_bytecode and cache is not None:
+        sys.pycache_prefix = str(cache.mkdir("bytecode"))
+        sys.dont_write_bytecode = False
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark most cases of a test with many cases as slow; keep the first, the last, some between."""
@@ -69,8 +80,7 @@ def kernel_folder(
         patch.setitem(os.environ, "ROBOLIN_OPTIMIZE", "0")
         # the key that kernels are signed with
         patch.setitem(os.environ, "XDG_CONFIG_HOME", str(folder / "settings"))
-        if sys.dont_write_bytecode:
-            # without bytecode files, each command would compile all sources
+        if sys.pycache_prefix is not None:
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-            patch.setenv("PYTHONPYCACHEPREFIX", str(folder.parent / "bytecode"))
+            patch.setenv("PYTHONPYCACHEPREFIX", sys.pycache_prefix)
         yield folder
