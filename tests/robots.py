@@ -89,7 +89,7 @@ def grouped_arm(
             kind=kind,
             parent="ground" if inboard[i] < 0 else f"link{inboard[i]}",
             child=f"link{i}",
-            place=location,
+            location=location,
             pose=random_pose(rng),
             axis=_unit(rng),
             armature=float(rng.uniform(0.01, 0.2)) if armature else 0.0,

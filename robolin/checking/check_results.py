@@ -255,12 +255,12 @@ def _locations(description: Description, changes: Sequence[Change]) -> Iterator[
 def _location(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> SourceLocation:
     first = quantity.partition(" ")[0]
     if isinstance(entry, LinkEntry):
-        return entry.place if quantity in ("added", "renamed") else entry.at(first)
+        return entry.location if quantity in ("added", "renamed") else entry.at(first)
     if isinstance(entry, JointEntry):
         if quantity.endswith(" limit"):
             return entry.at("limit")
-        return entry.at(first if first in entry.places else _PARTS.get(first, first))
-    return entry.place
+        return entry.at(first if first in entry.locations else _PARTS.get(first, first))
+    return entry.location
 
 
 def record_inquiry(inquiry: Request, path: Path, settings: Settings, close: Tolerances) -> None:

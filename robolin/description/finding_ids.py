@@ -153,6 +153,6 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
 }
 
 
-def finding(what: str, place: SourceLocation, message: str, hint: str = "") -> Finding:
+def finding(what: str, location: SourceLocation, message: str, hint: str = "") -> Finding:
     """A finding with the level of its id."""
-    return Finding(what, VALIDATION_IDS[what][0], place, message, hint)
+    return Finding(what, VALIDATION_IDS[what][0], location, message, hint)

@@ -232,7 +232,7 @@ def _warnings(reading: Reading, plain: Arm | None) -> list[Finding]:
     assert reading.description is not None, "a sound reading has a description"
     findings = [*reading.findings, *physical_findings(reading.description, plain)]
     warnings = [found for found in findings if found.level == "warning"]
-    return sorted(warnings, key=lambda found: (found.place.line, found.place.column))
+    return sorted(warnings, key=lambda found: (found.location.line, found.location.column))
 
 
 def _sound(reading: Reading) -> Description:

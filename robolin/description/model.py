@@ -118,7 +118,7 @@ class Finding:
 
     id: str
     level: Level
-    place: SourceLocation
+    location: SourceLocation
     message: str
     hint: str = ""
 
@@ -127,7 +127,7 @@ class Finding:
         object.__setattr__(self, "hint", printable(self.hint))
 
     def error(self) -> RobolinError:
-        return RobolinError(self.message, where=str(self.place), hint=self.hint)
+        return RobolinError(self.message, where=str(self.location), hint=self.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,14 @@ class LinkEntry:
     """
 
     name: str
-    place: SourceLocation
+    location: SourceLocation
     inertia: Inertia | None = None
-    inertia_place: SourceLocation | None = None
-    places: Mapping[str, SourceLocation] = field(default_factory=dict)
+    inertia_location: SourceLocation | None = None
+    locations: Mapping[str, SourceLocation] = field(default_factory=dict)
 
     def at(self, part: str) -> SourceLocation:
         """Location of a part of the body: 'mass', 'com' or 'inertia'."""
-        return self.places.get(part, self.inertia_place or self.place)
+        return self.locations.get(part, self.inertia_location or self.location)
 
 
 # placeholder for an invalid axis that a reader has reported: no further checks
@@ -160,7 +160,7 @@ class JointEntry:
     kind: EntryKind
     parent: str
     child: str
-    place: SourceLocation
+    location: SourceLocation
     pose: Pose = HERE
     axis: Vector3 = (1.0, 0.0, 0.0)
     axis2: Vector3 = (0.0, 1.0, 0.0)
@@ -174,7 +174,7 @@ class JointEntry:
     dh: DhRow | None = None
     stiffness: float = 0.0
     rest: float = 0.0
-    places: Mapping[str, SourceLocation] = field(default_factory=dict)
+    locations: Mapping[str, SourceLocation] = field(default_factory=dict)
 
     @property
     def friction_sides(self) -> tuple[float, float]:
@@ -184,7 +184,7 @@ class JointEntry:
 
     def at(self, part: str) -> SourceLocation:
         """Location of a part of the joint: 'axis', 'limit', 'dynamics' or 'mimic'."""
-        return self.places.get(part, self.place)
+        return self.locations.get(part, self.location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class LoopEnd:
     """One frame of a loop closure: a link and a pose on it."""
 
     link: str
-    place: SourceLocation
+    location: SourceLocation
     pose: Pose = HERE
 
 
@@ -202,7 +202,7 @@ class LoopEntry:
 
     name: str
     kind: LoopKind
-    place: SourceLocation
+    location: SourceLocation
     first: LoopEnd
     second: LoopEnd
 
@@ -221,7 +221,7 @@ class Description:
     loops: tuple[LoopEntry, ...] = ()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    places: Mapping[str, SourceLocation] = field(default_factory=dict)
+    locations: Mapping[str, SourceLocation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def limit_findings(findings: Sequence[Finding]) -> list[Finding]:
 
 def _rest(first: Finding, count: int) -> Finding:
     message = f"and {count} more findings of this kind from here on"
-    return Finding(first.id, first.level, first.place, message, "correct these first")
+    return Finding(first.id, first.level, first.location, message, "correct these first")
 
 
 def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:

@@ -113,15 +113,15 @@ def _landlock(syscall: Callable[..., int], readable: Iterable[str]) -> bool:
 
 def _allow_reading(call: Callable[..., int], ruleset: int, folder: str) -> None:
     try:
-        place = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         # a folder that cannot be opened cannot be read either
         return
     try:
-        rule = struct.pack("=Qi", _READ_FILE | _READ_DIR, place)
+        rule = struct.pack("=Qi", _READ_FILE | _READ_DIR, descriptor)
         call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def _seccomp(prctl: Callable[..., int]) -> bool:
@@ -135,8 +135,8 @@ def _seccomp(prctl: Callable[..., int]) -> bool:
     program = _filter(architecture, numbers)
     held = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))
-    place = ctypes.create_string_buffer(header, len(header))
-    return prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(place), 0, 0) == 0
+    argument = ctypes.create_string_buffer(header, len(header))
+    return prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(argument), 0, 0) == 0
 
 
 def _filter(architecture: int, numbers: tuple[int, ...]) -> bytes:

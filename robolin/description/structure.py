@@ -26,11 +26,11 @@ ONE_NUMBER = ("revolute", "continuous", "prismatic")
 
 
 def check_structure(
-    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], location: SourceLocation
 ) -> tuple[str | None, list[Finding]]:
     """The root link, None unless it is unique, and all errors in the tree.
 
-    place: location of the robot in its file
+    location: location of the robot in its file
     """
     findings = [
         *_names_to_show("link", links),
@@ -41,7 +41,7 @@ def check_structure(
         *_misplaced_joints(links, joints),
         *_mimic_findings(joints),
     ]
-    root, tree_findings = _root(links, joints, place)
+    root, tree_findings = _root(links, joints, location)
     return root, [*findings, *tree_findings]
 
 
@@ -52,7 +52,7 @@ def _names_to_show(
     for entry in entries:
         if not entry.name.isprintable():
             message = f"{what} '{entry.name}': the name has characters that cannot be shown"
-            yield Finding("bad-text", "error", entry.place, message, "write it without them")
+            yield Finding("bad-text", "error", entry.location, message, "write it without them")
 
 
 def _duplicates(
@@ -64,11 +64,11 @@ def _duplicates(
             yield Finding(
                 f"duplicate-{what}",
                 "error",
-                entry.place,
+                entry.location,
                 f"{what} '{entry.name}' is defined twice; the first is at {first[entry.name]}",
                 "give each its own name, or remove one",
             )
-        first.setdefault(entry.name, entry.place)
+        first.setdefault(entry.name, entry.location)
 
 
 def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
             yield Finding(
                 "duplicate-joint",
                 "error",
-                joint.place,
+                joint.location,
                 f"joint '{joint.name}' is called what a freedom of joint '{owner}' is called",
                 "give each its own name",
             )
@@ -112,12 +112,12 @@ def _misplaced_joints(
 
 
 def _root(
-    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], location: SourceLocation
 ) -> tuple[str | None, list[Finding]]:
     names = dict.fromkeys(link.name for link in links if link.name)
     if not links:
         hint = "a robot has at least one link and, to move, one joint"
-        return None, [Finding("no-links", "error", place, "the robot has no links", hint)]
+        return None, [Finding("no-links", "error", location, "the robot has no links", hint)]
     sound = [
         joint
         for joint in joints
@@ -190,7 +190,7 @@ def _two_parents(joint: JointEntry, first: JointEntry) -> Finding:
         "two-parents",
         "error",
         joint.at("child"),
-        f"link '{joint.child}' hangs on two joints, '{first.name}' ({first.place}) "
+        f"link '{joint.child}' hangs on two joints, '{first.name}' ({first.location}) "
         f"and '{joint.name}'",
         "a link is the child of one joint only; is the child of one of them misspelt?",
     )
@@ -201,7 +201,7 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
     return Finding(
         "several-roots",
         "error",
-        second.place,
+        second.location,
         f"{len(roots)} links are no joint's child: {quote_list(roots)}; a robot has one root",
         f"add a joint (type fixed if nothing moves) with child '{roots[1]}', or remove the link",
     )
@@ -231,14 +231,14 @@ def _leader_findings(
     joint: JointEntry, leader: str, by_name: Mapping[str, JointEntry]
 ) -> Iterator[Finding]:
     """Errors in the leader of a mimic joint."""
-    place = joint.at("mimic")
+    location = joint.at("mimic")
     if joint.kind not in ONE_NUMBER and not JOINT_TYPES[joint.kind].parts:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader}'"
         hint = "only a revolute, continuous or prismatic joint can follow another"
-        yield Finding("mimic-fixed", "error", place, message, hint)
+        yield Finding("mimic-fixed", "error", location, message, hint)
     elif leader == joint.name:
         message = f"joint '{leader}' mimics itself"
-        yield Finding("mimic-self", "error", place, message, "name the joint it follows")
+        yield Finding("mimic-self", "error", location, message, "name the joint it follows")
     elif owner := _body_with_freedom(leader, by_name):
         yield _nothing_to_follow(
             joint, f"a freedom of '{owner.name}', a {owner.kind} joint, which moves as one body"
@@ -247,7 +247,7 @@ def _leader_findings(
         message = f"joint '{joint.name}' mimics an unknown joint '{leader}'"
         others = [name for name in by_name if name != joint.name]
         hint = did_you_mean(leader, others) or "there is no other joint to follow"
-        yield Finding("mimic-unknown", "error", place, message, hint)
+        yield Finding("mimic-unknown", "error", location, message, hint)
     elif JOINT_TYPES[joint.kind].parts:
         yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
@@ -273,14 +273,14 @@ def _nothing_to_follow(joint: JointEntry, why: str, hint: str = "") -> Finding:
 
 def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
     """Errors of a mimic rule between two joints with a pair of coordinates each."""
-    place = joint.at("mimic")
+    location = joint.at("mimic")
     if leader.kind != joint.kind:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader.name}', which is not"
         hint = f"a {joint.kind} joint can follow another one of its kind, freedom by freedom"
-        yield Finding("mimic-fixed", "error", place, message, hint)
+        yield Finding("mimic-fixed", "error", location, message, hint)
     elif JOINT_TYPES[joint.kind].two_units and joint.mimic and joint.mimic.offset:
         message = f"joint '{joint.name}' slides and turns, and one offset cannot be in m and in rad"
-        yield Finding("mimic-fixed", "error", place, message, "leave the offset out")
+        yield Finding("mimic-fixed", "error", location, message, "leave the offset out")
 
 
 # squared sine of the angle between two axes below which they count as parallel
@@ -297,7 +297,7 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
             if 1.0 - _dot(a, b) ** 2 <= PARALLEL:
                 message = f"joint '{joint.name}': axis2 is along axis"
                 hint = f"a {joint.kind} joint turns about two axes across each other"
-                if "axis2" not in joint.places:
+                if "axis2" not in joint.locations:
                     hint += "; give axis2, which is 0 1 0 where a file leaves it out"
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)
 
@@ -310,7 +310,7 @@ def split_joint_pairs(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], li
             every.append(joint)
             continue
         middle = f"{joint.child}@{joint.name}"
-        frames.append(LinkEntry(middle, joint.place))
+        frames.append(LinkEntry(middle, joint.location))
         first, second = split_pair(joint)
         every += [
             replace(first, child=middle),

@@ -173,14 +173,14 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
 
 def with_base_joint(description: Description, kind: GroupKind = "floating") -> Description:
     """The description with a joint of this type between the world and its former root."""
-    place = description.places.get("robot", SourceLocation(description.source))
+    location = description.locations.get("robot", SourceLocation(description.source))
     names = {link.name for link in description.links}
     world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
-    joint = JointEntry(FLOATING_BASE, kind, world, description.root, place, axis=(0.0, 0.0, 1.0))
+    joint = JointEntry(FLOATING_BASE, kind, world, description.root, location, axis=(0.0, 0.0, 1.0))
     return replace(
         description,
         root=world,
-        links=(LinkEntry(world, place), *description.links),
+        links=(LinkEntry(world, location), *description.links),
         joints=(joint, *description.joints),
     )
 
@@ -192,7 +192,7 @@ def floating_problems(description: Description) -> Iterator[RobolinError]:
         if joint.name in taken:
             yield UsageError(
                 f"floating base: there is a joint '{joint.name}' already",
-                where=str(joint.place),
+                where=str(joint.location),
                 hint="rename it in the robot file; the joint to the world takes this name",
             )
 

@@ -98,8 +98,8 @@ class _Builder:
         self.refuse("xml-doctype", "the file declares a DOCTYPE, which is not accepted", hint)
 
     def refuse(self, finding_id: str, message: str, hint: str = "") -> None:
-        place = SourceLocation(self.source, self.line)
-        raise _RefusedError(Finding(finding_id, "error", place, message, hint))
+        location = SourceLocation(self.source, self.line)
+        raise _RefusedError(Finding(finding_id, "error", location, message, hint))
 
 
 def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
@@ -135,37 +135,39 @@ def _not_even_text(data: bytes, source: str) -> Finding | None:
         message = f"the file has {len(data)} bytes, more than the {LARGEST_FILE} accepted"
         hint = "a robot file holds text only, meshes stay in files of their own"
         return Finding("file-too-large", "error", SourceLocation(source), message, hint)
-    place = SourceLocation(source, 1)
+    location = SourceLocation(source, 1)
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
-        return Finding("file-empty", "error", place, "the file is empty", "was it written at all?")
+        return Finding(
+            "file-empty", "error", location, "the file is empty", "was it written at all?"
+        )
     if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
         return None  # UTF-16, which expat reads
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         if _YAML.match(data):
             hint = "an arm in YAML ends in .yaml or .yml"
-            return Finding("not-xml", "error", place, "this is YAML, not XML", hint)
+            return Finding("not-xml", "error", location, "this is YAML, not XML", hint)
         message = "the file does not start with '<', so it is not XML"
         hint = 'a URDF file starts with <?xml version="1.0"?> or <robot name="…">'
-        return Finding("not-xml", "error", place, message, hint)
+        return Finding("not-xml", "error", location, message, hint)
     return None
 
 
 def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Finding:
-    place = SourceLocation(builder.source, builder.lines_before + error.lineno, error.offset + 1)
+    location = SourceLocation(builder.source, builder.lines_before + error.lineno, error.offset + 1)
     what = expat.ErrorString(error.code)
     if what == expat.errors.XML_ERROR_UNKNOWN_ENCODING:
-        return _bad_encoding(place, "the encoding named in <?xml …?> is not known")
+        return _bad_encoding(location, "the encoding named in <?xml …?> is not known")
     if what == expat.errors.XML_ERROR_INCORRECT_ENCODING:
-        return _bad_encoding(place, "the encoding named in <?xml …?> is not the file's")
+        return _bad_encoding(location, "the encoding named in <?xml …?> is not the file's")
     if what == expat.errors.XML_ERROR_INVALID_TOKEN and (stray := _stray_byte(data, builder)):
-        return _bad_encoding(place, f"byte 0x{stray:02x} is not UTF-8")
+        return _bad_encoding(location, f"byte 0x{stray:02x} is not UTF-8")
     hint = _HINTS.get(what, "")
     if data[builder.parser.ErrorByteIndex :][:1] == b"\0":
         what, hint = "a zero byte", "cut the file off there, or write it again: it was padded"
     if builder.open and not hint:
         inner = builder.open[-1]
         hint = f"<{inner.tag}> of line {inner.line} is still open: close it with </{inner.tag}>"
-    return Finding("xml-malformed", "error", place, f"broken XML: {what}", hint)
+    return Finding("xml-malformed", "error", location, f"broken XML: {what}", hint)
 
 
 def _stray_byte(data: bytes, builder: _Builder) -> int | None:
@@ -177,5 +179,5 @@ def _stray_byte(data: bytes, builder: _Builder) -> int | None:
     return None
 
 
-def _bad_encoding(place: SourceLocation, message: str) -> Finding:
-    return Finding("encoding", "error", place, message, "save the file as UTF-8")
+def _bad_encoding(location: SourceLocation, message: str) -> Finding:
+    return Finding("encoding", "error", location, message, "save the file as UTF-8")

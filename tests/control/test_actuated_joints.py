@@ -231,7 +231,7 @@ def test_actuated_is_true_or_false(value):
     text = text.replace("actuated: false", f"actuated: {value}")
     (found,) = read_yaml(text.encode(), "acrobot.yaml").findings
     assert (found.id, found.level) == ("wrong-kind", "error")
-    assert found.place.line == text.splitlines().index(f"    actuated: {value}") + 1
+    assert found.location.line == text.splitlines().index(f"    actuated: {value}") + 1
 
 
 def test_a_mimic_joint_has_no_motor_of_its_own():

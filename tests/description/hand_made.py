@@ -56,10 +56,10 @@ def cloud(rng: random.Random, count: int = 5) -> list[tuple[float, Vector3]]:
 def inertia_of(points: list[tuple[float, Vector3]]) -> Inertia:
     """Mass, centre and rotary inertia of point masses, by definition."""
     masses = np.array([mass for mass, _ in points])
-    places = np.array([place for _, place in points])
+    positions = np.array([position for _, position in points])
     total = masses.sum()
-    com = masses @ places / total
-    d = places - com
+    com = masses @ positions / total
+    d = positions - com
     I = sum(m * (v @ v * np.eye(3) - np.outer(v, v)) for m, v in zip(masses, d, strict=True))
     rotary: Rotary = tuple(float(I[i, j]) for i, j in np.argwhere(np.triu(np.ones((3, 3)))))
     return Inertia(float(total), tuple(map(float, com)), rotary)

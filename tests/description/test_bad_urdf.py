@@ -43,7 +43,7 @@ VALID = """<?xml version="1.0"?>
 
 def findings(text: str | bytes) -> list[tuple[str, int]]:
     data = text if isinstance(text, bytes) else text.encode()
-    return [(found.id, found.place.line) for found in read_urdf(data, "bad.urdf").findings]
+    return [(found.id, found.location.line) for found in read_urdf(data, "bad.urdf").findings]
 
 
 @pytest.mark.parametrize("bad", BAD_URDF, ids=lambda bad: bad.name)
@@ -53,9 +53,9 @@ def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
 
     assert reading.description is None
     errors = [found for found in reading.findings if found.level == "error"]
-    assert [(found.id, found.place.line) for found in errors] == [(bad.id, bad.line)]
+    assert [(found.id, found.location.line) for found in errors] == [(bad.id, bad.line)]
     assert bad.says in errors[0].message
-    assert str(errors[0].place).startswith(f"bad.urdf:{bad.line}")
+    assert str(errors[0].location).startswith(f"bad.urdf:{bad.line}")
     assert errors[0].hint
 
 
@@ -119,7 +119,7 @@ def test_likely_misspellings_are_warned_about(text: str, expected: tuple[str, in
     """An ignored element or attribute that resembles a known one is a warning."""
     reading = read_urdf(text.encode(), "arm.urdf")
 
-    assert [(found.id, found.place.line) for found in reading.findings] == [expected]
+    assert [(found.id, found.location.line) for found in reading.findings] == [expected]
     assert all(READING_IDS[found.id][0] == found.level == "warning" for found in reading.findings)
     assert reading.description is not None
 

@@ -19,7 +19,7 @@ from tests.work import count_calls
 
 def findings(text: str | bytes) -> list[tuple[str, int]]:
     data = text if isinstance(text, bytes) else text.encode()
-    return [(found.id, found.place.line) for found in read_yaml(data, "bad.yaml").findings]
+    return [(found.id, found.location.line) for found in read_yaml(data, "bad.yaml").findings]
 
 
 @cache
@@ -49,9 +49,9 @@ def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
 
     assert reading.description is None
     first = reading.findings[0]
-    assert (first.id, first.place.line, first.level) == (bad.id, bad.line, "error")
+    assert (first.id, first.location.line, first.level) == (bad.id, bad.line, "error")
     assert bad.says in first.message
-    assert str(first.place).startswith(f"bad.yaml:{bad.line}")
+    assert str(first.location).startswith(f"bad.yaml:{bad.line}")
     assert first.hint
 
 
@@ -112,7 +112,7 @@ def test_a_finding_has_a_column() -> None:
     """The location of a value is its line and its column, both from 1."""
     (finding,) = read_yaml(damping("x").encode(), "bad.yaml").findings
 
-    assert str(finding.place) == "bad.yaml:16:14"
+    assert str(finding.location) == "bad.yaml:16:14"
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ def test_a_base_joint_is_a_part_of_a_floating_base(kind: str) -> None:
     A selection of rows of H(n+1): the same sums about another point, equal to 1e-13.
     """
     floating, arm = robolin.load("ur5", floating_base=True), robolin.load("ur5", base_joint=kind)
-    places = [floating.joint_names.index(name) for name in arm.joint_names]
+    indices = [floating.joint_names.index(name) for name in arm.joint_names]
     q, qd, qdd = np.random.default_rng(3).uniform(-1.0, 1.0, (3, arm.n))
     full = np.zeros((3, floating.n))
-    full[:, places] = q, qd, qdd
-    both = np.ix_(places, places)
+    full[:, indices] = q, qd, qdd
+    both = np.ix_(indices, indices)
     found = robolin.inverse(arm, q, qd, qdd, engine="python")
-    assert gap(found, robolin.inverse(floating, *full, engine="python")[places]) <= 1e-13
+    assert gap(found, robolin.inverse(floating, *full, engine="python")[indices]) <= 1e-13
     mass = robolin.mass_matrix(floating, full[0], engine="python")[both]
     assert gap(robolin.mass_matrix(arm, q, engine="python"), mass) <= 1e-13
 

@@ -117,8 +117,8 @@ def test_white_space_before_the_declaration_is_a_note(space: str) -> None:
         "space-before-xml"
     )
     lines = space.count("\n")
-    assert [each.place.line - lines for each in spaced.description.joints] == [
-        each.place.line for each in plain.description.joints
+    assert [each.location.line - lines for each in spaced.description.joints] == [
+        each.location.line for each in plain.description.joints
     ]
     assert [each.pose for each in spaced.description.joints] == [
         each.pose for each in plain.description.joints

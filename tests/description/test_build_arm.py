@@ -39,7 +39,7 @@ def positions(names, seed=0):
 
 
 def moved(points, T):
-    return [(mass, tuple(T[:3, :3] @ place + T[:3, 3])) for mass, place in points]
+    return [(mass, tuple(T[:3, :3] @ position + T[:3, 3])) for mass, position in points]
 
 
 def numbers(body):

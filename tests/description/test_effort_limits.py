@@ -133,7 +133,7 @@ def test_wrong_ranges_are_reported(effort, finding, message):
     found = read_yaml(ARM.replace("EFFORT", effort).encode(), "arm.yaml").findings
     assert [each.id for each in found] == [finding]
     assert message in found[0].message
-    assert found[0].place.line == 5
+    assert found[0].location.line == 5
 
 
 def test_no_effort_at_all_is_noted_and_one_direction_is_not(here):

@@ -88,7 +88,7 @@ def test_parts_that_change_the_dynamics_are_warned_about(part: str, why: str) ->
     """Springs, loops and forces that are not read are warnings, so `strict` rejects the file."""
     text = URDF.format(namespace="").replace("</robot>", f"{part}</robot>")
     (found,) = [each for each in read(text).findings if each.id == "urdf-left-out"]
-    assert (found.level, found.place.line) == ("warning", 10)
+    assert (found.level, found.location.line) == ("warning", 10)
     assert why in found.message
     assert "urdf-left-out" in robolin.load(text).contract["notes"][-1]
 
@@ -107,7 +107,7 @@ def test_attributes_that_change_the_dynamics_are_warned_about(old: str, new: str
     (found,) = [
         each for each in read(text.replace(old, new)).findings if each.id == "urdf-left-out"
     ]
-    assert found.place.line == 5
+    assert found.location.line == 5
 
 
 def test_settings_of_a_simulator_without_springs_are_no_warning() -> None:

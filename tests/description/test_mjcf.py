@@ -117,8 +117,8 @@ def test_a_body_is_the_frame_mujoco_gives_it(compiled_here):
     data.qpos[:] = follow @ q + offset
     mujoco.mj_kinematics(model, data)
     for name in ("shoulder", "hand", "right"):
-        place = robolin.jacobian(arm, q, frame=name).position
-        assert np.abs(place - data.body(name).xpos).max() < 1e-14
+        position = robolin.jacobian(arm, q, frame=name).position
+        assert np.abs(position - data.body(name).xpos).max() < 1e-14
 
 
 def test_disabled_effects_are_not_applied(compiled_here):
@@ -200,10 +200,10 @@ def test_balls_and_free_joints_are_those_of_mujoco(compiled_here):
     trunk, turn, world = model.body("trunk"), np.zeros(4), np.zeros(9)
     for q, qd, qdd in np.random.default_rng(1).uniform(-1, 1, (4, 3, arm.n)):
         mujoco.mju_quat2Mat(world, trunk.quat)
-        place = trunk.pos + world.reshape(3, 3) @ q[3:6]
+        position = trunk.pos + world.reshape(3, 3) @ q[3:6]
         mujoco.mju_mulQuat(turn, trunk.quat, quaternion(q[:3]))
         limbs = [q[6], *quaternion(q[7:10]), *quaternion(q[10:13]), q[13]]
-        data.qpos[:] = [*place, *turn, *limbs]
+        data.qpos[:] = [*position, *turn, *limbs]
 
         # the rate of a velocity in world axes also contains the rotation of the body axes
         mujoco.mju_quat2Mat(world, turn)
@@ -355,7 +355,7 @@ def test_included_files_are_part_of_the_model(compiled_here):
     include = '<mujoco><worldbody><include file="parts/b.xml"/></worldbody></mujoco>'
     Path("a.xml").write_text(include)
     (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
-    assert str(found.place) == "parts/b.xml:1"
+    assert str(found.location) == "parts/b.xml:1"
     digests = []
     for kind in ("hinge", "slide"):
         Path("parts/b.xml").write_text(body.replace("hinge", kind))
@@ -372,8 +372,8 @@ def public_models() -> list[Path]:
         ("robosuite", "models/assets/robots"),
     ):
         spec = find_spec(package)
-        for place in (spec and spec.submodule_search_locations) or ():
-            found += sorted((Path(place) / folder).rglob("*.xml"))
+        for root in (spec and spec.submodule_search_locations) or ():
+            found += sorted((Path(root) / folder).rglob("*.xml"))
     return found
 
 

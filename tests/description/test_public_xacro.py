@@ -20,8 +20,8 @@ pytest.importorskip("xacro", reason="xacro files need the package xacro")
 def folder_of(package: str) -> Path:
     """Where a package keeps its files; a folder that is not there, where it is not installed."""
     spec = find_spec(package)
-    places = (spec.submodule_search_locations if spec else None) or [f"/no/{package}"]
-    return Path(next(iter(places)))
+    roots = (spec.submodule_search_locations if spec else None) or [f"/no/{package}"]
+    return Path(next(iter(roots)))
 
 
 RTB = folder_of("rtbdata")
@@ -66,11 +66,11 @@ def require_same(ours: Arm, published: Arm, tip: str) -> None:
 @pytest.mark.parametrize(("folder", "name"), PAIRS, ids=[pair[1] for pair in PAIRS])
 def test_a_xacro_is_the_urdf_published_with_it(folder, name):
     """Joints, limits, poses and torques of the expansion are those of the published URDF."""
-    place = KUKA / f"kuka_{folder}"
+    folder_path = KUKA / f"kuka_{folder}"
     packages = {"kuka_resources": str(KUKA / "kuka_resources")}
-    packages[f"kuka_{folder}_support"] = str(place)
-    ours = robolin.load(place / "urdf" / f"{name}.xacro", packages=packages)
-    require_same(ours, robolin.load(place / "urdf" / f"{name}.urdf"), "tool0")
+    packages[f"kuka_{folder}_support"] = str(folder_path)
+    ours = robolin.load(folder_path / "urdf" / f"{name}.xacro", packages=packages)
+    require_same(ours, robolin.load(folder_path / "urdf" / f"{name}.urdf"), "tool0")
 
 
 @pytest.mark.skipif(not XARM.is_dir(), reason="needs the URDF of the xArm 6 in pybullet")
@@ -82,9 +82,9 @@ def test_an_xarm_6_is_the_one_that_another_package_publishes():
 
 def test_a_panda_moves_as_the_bundled_one():
     """A Panda with other masses has the joints, limits and poses of the published one."""
-    place = XACRO / "qut_frankie_description"
-    packages = {"qut_frankie_description": str(place)}
-    file = place / "robots" / "panda_arm.urdf.xacro"
+    folder_path = XACRO / "qut_frankie_description"
+    packages = {"qut_frankie_description": str(folder_path)}
+    file = folder_path / "robots" / "panda_arm.urdf.xacro"
     ours, published = robolin.load(file, packages=packages), robolin.load("panda")
     assert ours.joint_names == published.joint_names
     assert np.allclose(limits(ours), limits(published), rtol=1e-11)

@@ -24,9 +24,18 @@ def link(name: str, line: int = 0) -> LinkEntry:
 def joint(
     name: str, parent: str, child: str, mimic: Mimic | None = None, kind: EntryKind = "revolute"
 ) -> JointEntry:
-    places = {"parent": SourceLocation("robot.yaml", 91), "mimic": SourceLocation("robot.yaml", 93)}
+    locations = {
+        "parent": SourceLocation("robot.yaml", 91),
+        "mimic": SourceLocation("robot.yaml", 93),
+    }
     return JointEntry(
-        name, kind, parent, child, SourceLocation("robot.yaml", 90), mimic=mimic, places=places
+        name,
+        kind,
+        parent,
+        child,
+        SourceLocation("robot.yaml", 90),
+        mimic=mimic,
+        locations=locations,
     )
 
 
@@ -83,7 +92,7 @@ def test_no_links_is_reported_at_the_robot() -> None:
     root, (finding,) = check_structure([], [], HERE)
 
     assert root is None
-    assert (finding.id, finding.place) == ("no-links", HERE)
+    assert (finding.id, finding.location) == ("no-links", HERE)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +123,7 @@ def test_the_loop_is_named_from_parent_to_child() -> None:
     loop = finding.message.partition("links: ")[2].split(" > ")
     assert loop[0] == loop[-1]
     assert set(pairwise(loop)) == {("a", "b"), ("b", "c"), ("c", "a")}
-    assert finding.place.line == 91
+    assert finding.location.line == 91
 
 
 def test_several_roots_are_all_named_at_the_second() -> None:
@@ -122,7 +131,7 @@ def test_several_roots_are_all_named_at_the_second() -> None:
     links = [link("a", 2), link("b", 3), link("c", 4)]
     _, (finding,) = check_structure(links, [joint("j", "a", "b")], HERE)
 
-    assert finding.place.line == 4
+    assert finding.location.line == 4
     assert "'a', 'c'" in finding.message
 
 

@@ -116,7 +116,7 @@ def test_a_rotor_that_is_no_number_is_an_error(actuator: str, finding: str) -> N
     (found,) = [
         each for each in read(pendulum(transmission(actuator))).findings if each.level == "error"
     ]
-    assert (found.id, found.place.line) == (finding, 7)
+    assert (found.id, found.location.line) == (finding, 7)
 
 
 def test_everything_else_of_a_transmission_is_listed() -> None:

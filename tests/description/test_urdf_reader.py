@@ -60,9 +60,9 @@ def test_all_parts_of_a_joint_are_read() -> None:
     assert entry.axis == (0.0, 0.0, 2.0)
     assert entry.limits == Limits(lower=-1.0, upper=1.5, velocity=2.0, effort=10.0)
     assert (entry.damping, entry.friction, entry.armature) == (0.1, 0.2, 0.0)
-    lines = {part: place.line for part, place in entry.places.items()}
+    lines = {part: location.line for part, location in entry.locations.items()}
     assert lines == {"parent": 4, "child": 4, "origin": 5, "axis": 6, "limit": 7, "dynamics": 8}
-    assert entry.at("mimic") == entry.place == SourceLocation("arm.urdf", 4)
+    assert entry.at("mimic") == entry.location == SourceLocation("arm.urdf", 4)
 
 
 def test_omitted_parts_of_a_joint_have_defaults() -> None:
@@ -128,7 +128,7 @@ def test_a_link_without_inertial_has_no_inertia() -> None:
     assert only_inertia(inertial('<mass value="2"/><origin xyz="0 0 1"/>')) == Inertia(
         2.0, (0.0, 0.0, 1.0)
     )
-    assert read(inertial('<mass value="2"/>')).links[0].inertia_place == SourceLocation(
+    assert read(inertial('<mass value="2"/>')).links[0].inertia_location == SourceLocation(
         "arm.urdf", 3
     )
 
@@ -247,8 +247,8 @@ def test_the_description_knows_where_it_is_from() -> None:
 
     assert (description.name, description.root, description.source) == ("r", "a", "arm.urdf")
     assert description.digest == sha256(text.encode()).hexdigest()
-    assert [link.place.line for link in description.links] == [2, 3]
-    assert description.places["robot"].line == 1
+    assert [link.location.line for link in description.links] == [2, 3]
+    assert description.locations["robot"].line == 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])

@@ -125,7 +125,7 @@ def test_the_invented_kilogram_is_named(loaded: Any) -> None:
     assert (finding.id, finding.level) == ("invented-inertia", "warning")
     assert "'base'" in finding.message
     assert "'tool'" not in finding.message
-    assert "urchin object 'arm'" in str(finding.place)
+    assert "urchin object 'arm'" in str(finding.location)
 
 
 def test_the_same_object_has_the_same_hash(loaded: Any) -> None:

@@ -272,7 +272,7 @@ def test_findings(what, description, line, message, hint):
     """A defect is reported once, at its level and line, with the values and a hint."""
     (one,) = found(description, what)
     assert one.level == VALIDATION_IDS[what][0]
-    assert one.place.line == line
+    assert one.location.line == line
     assert message in one.message
     assert hint in one.hint
 
@@ -327,7 +327,7 @@ def test_the_joint_named_is_the_one_whose_mass_matrix_entry_vanishes():
         joint("j2", "a", "b", pose=NEAR, axis=(0.0, 0.0, 1.0)),
     ]
     description = describe(joints, {"b": Inertia(1.0)})
-    assert [f.place.line for f in found(description, "no-inertia-at-joint")] == [102]
+    assert [f.location.line for f in found(description, "no-inertia-at-joint")] == [102]
 
 
 def test_a_broken_file_is_not_validated():
@@ -340,7 +340,7 @@ def test_findings_come_by_line():
     """The reader's findings and the physical ones are one list in the order of the file."""
     late = Finding("misspelt", "warning", SourceLocation("arm.urdf", 50), "late")
     description = one_link(replace(BOX, mass=-1.0), damping=-1.0)
-    lines = [f.place.line for f in validate(Reading(description, [late]))]
+    lines = [f.location.line for f in validate(Reading(description, [late]))]
     assert lines == sorted(lines)
     assert 50 in lines
 
@@ -425,7 +425,7 @@ links:
     file = tmp_path / "arm.yaml"
     file.write_bytes(yaml)
     warnings = [f for f in validate(read(str(file))) if f.level == "warning"]
-    assert [(f.id, f.place.line) for f in warnings] == [
+    assert [(f.id, f.location.line) for f in warnings] == [
         ("effort-limits-without-zero", 5),
         ("rest-outside-limits", 6),
     ]

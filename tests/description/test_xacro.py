@@ -106,7 +106,7 @@ def test_findings_name_the_file_and_the_line_of_its_expansion(workspace):
     text = Path("arm.urdf.xacro").read_text().replace('xyz="0 0 0.4"', 'xyz="0 0 much"')
     Path("bad.xacro").write_text(text)
     (found,) = [each for each in read("bad.xacro").findings if each.level == "error"]
-    assert str(found.place).startswith("bad.xacro (expanded):")
+    assert str(found.location).startswith("bad.xacro (expanded):")
 
 
 def write(text: str) -> None:

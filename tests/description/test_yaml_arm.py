@@ -102,8 +102,8 @@ def test_inertia_is_kept_in_our_order() -> None:
         5.0, (0.1, 0.2, 0.3), (1.0, 0.01, 0.02, 2.0, 0.03, 2.5)
     )
     assert links["lower"].inertia == Inertia(2.0, (0.0, 0.0, 0.5))
-    assert links["upper"].inertia_place is not None
-    assert links["upper"].inertia_place.line == 31
+    assert links["upper"].inertia_location is not None
+    assert links["upper"].inertia_location.line == 31
 
 
 def test_base_and_end_frames_need_no_listing() -> None:

@@ -74,7 +74,7 @@ def test_bad_loops_are_refused_at_their_line(bad: BadFile) -> None:
 
     assert reading.description is None
     first = reading.findings[0]
-    assert (first.id, first.place.line, first.level) == (bad.id, bad.line, "error")
+    assert (first.id, first.location.line, first.level) == (bad.id, bad.line, "error")
     assert bad.says in first.message
     assert first.hint
 

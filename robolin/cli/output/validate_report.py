@@ -57,7 +57,7 @@ def _shared(file: ValidatedFile) -> ValidatedFile:
 def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
     for file in files:
         for finding in file.findings:
-            yield f"{finding.place}: {finding.level} {finding.id}: {finding.message}"
+            yield f"{finding.location}: {finding.level} {finding.id}: {finding.message}"
             if finding.hint:
                 yield f"    hint: {finding.hint}"
         yield f"{file.source}: {_summary(file)}"
@@ -93,9 +93,9 @@ def _plain(finding: Finding) -> dict[str, Any]:
     return {
         "id": finding.id,
         "level": finding.level,
-        "file": finding.place.file,
-        "line": finding.place.line,
-        "column": finding.place.column,
+        "file": finding.location.file,
+        "line": finding.location.line,
+        "column": finding.location.column,
         "message": finding.message,
         "hint": finding.hint,
     }
@@ -107,10 +107,10 @@ def github_findings(files: Sequence[ValidatedFile]) -> str:
     for file in files:
         for finding in file.findings:
             text = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
-            title, place = f"robolin validate: {finding.id}", finding.place
-            where = {"line": place.line, "col": place.column}
+            title, location = f"robolin validate: {finding.id}", finding.location
+            where = {"line": location.line, "col": location.column}
             level = _GITHUB[finding.level]
-            lines.append(github_command(level, text, file=place.file, **where, title=title))
+            lines.append(github_command(level, text, file=location.file, **where, title=title))
         lines.append(f"{file.source}: {_summary(file)}")
     return "".join(f"{printable(line)}\n" for line in lines)
 
@@ -162,16 +162,16 @@ def sarif(files: Sequence[ValidatedFile]) -> str:
 
 def _sarif_result(finding: Finding, ids: Sequence[str]) -> dict[str, Any]:
     text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.place.file)}}
-    if finding.place.line:
-        region = {"startLine": finding.place.line}
-        place["region"] = region | (
-            {"startColumn": finding.place.column} if finding.place.column else {}
+    location: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.location.file)}}
+    if finding.location.line:
+        region = {"startLine": finding.location.line}
+        location["region"] = region | (
+            {"startColumn": finding.location.column} if finding.location.column else {}
         )
     return {
         "ruleId": finding.id,
         "ruleIndex": ids.index(finding.id),
         "level": finding.level,
         "message": {"text": text},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": location}],
     }

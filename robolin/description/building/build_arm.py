@@ -263,7 +263,7 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
     except ZeroDivisionError as error:
         message = f"the masses that joint '{joint.name}' carries add up to zero"
         hint = "a mass below zero cancels the others; check the masses merged into this link"
-        raise RobolinError(message, where=str(joint.place), hint=hint) from error
+        raise RobolinError(message, where=str(joint.location), hint=hint) from error
 
 
 def _joints(
@@ -320,7 +320,7 @@ def loop_problems(
     for joint in selection.moving:
         if joint.kind not in ONE_NUMBER:
             message = f"joint '{joint.name}' is {joint.kind}, and the arm has closed loops"
-            yield RobolinError(message, where=str(joint.place), hint=OPEN_LOOPS)
+            yield RobolinError(message, where=str(joint.location), hint=OPEN_LOOPS)
     cut = {*selection.off_chain, *selection.stranded}
     rigid = loops_of(tree, frames)[1]
     still = {loop.name: loop for loop in rigid}
@@ -329,7 +329,7 @@ def loop_problems(
             yield UsageError(
                 f"loop '{entry.name}' contains {quote_list(through)}, "
                 "which base or tip makes rigid",
-                where=str(entry.place),
+                where=str(entry.location),
                 hint=f"{OPEN_LOOPS}; --lock holds a joint and keeps them",
             )
         elif entry.name in still and (gap := _gap(still[entry.name])) > CLOSED_WITHIN:
@@ -337,7 +337,7 @@ def loop_problems(
             message = f"loop '{entry.name}' stands open by {gap:.3g} {unit}"
             yield RobolinError(
                 f"{message} and no moving joint can close it",
-                where=str(entry.place),
+                where=str(entry.location),
                 hint=f"lock joints at positions that close it, or unlock one; {OPEN_LOOPS}",
             )
 

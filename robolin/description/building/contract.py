@@ -191,8 +191,8 @@ def _passive(arm: Arm) -> dict[str, str]:
 
 
 def _payload(payload: Payload) -> str:
-    place = f" at {_figures(payload.position)} m" if any(payload.position) else ""
-    return f"{repr_number(payload.mass)} kg on link '{payload.frame}'{place}"
+    position = f" at {_figures(payload.position)} m" if any(payload.position) else ""
+    return f"{repr_number(payload.mass)} kg on link '{payload.frame}'{position}"
 
 
 def _wrench(wrench: Wrench, arm: Arm) -> str:
@@ -249,15 +249,15 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
     ]
     if len(on_base) == 1 and any(on_base[0] in group.links for group in arm.groups):
         world = "fixed" if floats else f"root link '{root}'"
-        place = f"where link '{arm.link(arm.groups[0].body).name}' is"
-        return f"world = {world}; computed about {place}, which changes no result"
+        origin = f"where link '{arm.link(arm.groups[0].body).name}' is"
+        return f"world = {world}; computed about {origin}, which changes no result"
     if arm.slides and (along := travelling(arm)):
         far = f"link '{arm.link(along[-1]).name}' where it has slid over {FAR_SLID:g} m"
-        place = f"the first joint, gone along with {far}"
-        return f"world = root link '{root}'; computed about {place}, which changes no result"
+        origin = f"the first joint, gone along with {far}"
+        return f"world = root link '{root}'; computed about {origin}, which changes no result"
     first = sum(link.parent == arm.base for link in arm.links)
-    place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
-    return f"world = root link '{root}'; computed about {place}, which changes no result"
+    origin = "the first joint" if first == 1 else f"the middle of the {first} first joints"
+    return f"world = root link '{root}'; computed about {origin}, which changes no result"
 
 
 def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) -> Iterator[str]:

@@ -145,11 +145,11 @@ def _armature(texts: Mapping[str, Any]) -> dict[str, float]:
 
 def payload_of(typed: FlagText) -> Payload:
     """LINK:MASS[@X,Y,Z]."""
-    head, at, place = typed.text.rpartition("@")
+    head, at, position = typed.text.rpartition("@")
     link, colon, mass = (head if at else typed.text).rpartition(":")
     if not colon or not link:
         raise typed.wrong("this is not LINK:MASS[@X,Y,Z]", "for example tool0:1.5@0,0,0.1")
-    x, y, z = numbers(typed, place, 3, "a place X,Y,Z after the @") if at else (0.0, 0.0, 0.0)
+    x, y, z = numbers(typed, position, 3, "a place X,Y,Z after the @") if at else (0.0, 0.0, 0.0)
     return Payload(link, number(typed, mass), (x, y, z))
 
 

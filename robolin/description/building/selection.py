@@ -100,7 +100,7 @@ def _lock_problems(
     if joint is None:
         yield unknown_joint(tree, "lock", name)
         return
-    where = str(joint.place)
+    where = str(joint.location)
     if joint.kind == "fixed":
         message = f"lock: joint '{name}' is fixed; there is nothing to lock"
         yield RobolinError(message, where=where, hint=f"remove '{name}' from lock")
@@ -184,7 +184,7 @@ def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> Robol
     rule = tree.mimic.get(name)
     why = f"follows '{rule.leader}'" if rule else "does not move here"
     hint = f"the joints to name are {quote_list(independent)}"
-    return UsageError(f"joints: joint '{name}' {why}", where=str(joint.place), hint=hint)
+    return UsageError(f"joints: joint '{name}' {why}", where=str(joint.location), hint=hint)
 
 
 def unknown_joint(

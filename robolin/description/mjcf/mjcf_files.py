@@ -48,7 +48,7 @@ class ModelFiles:
     folder: str
     roots: tuple[str, ...]
     findings: list[Finding] = field(default_factory=list)
-    places: dict[tuple[str, str], SourceLocation] = field(default_factory=dict)
+    locations: dict[tuple[str, str], SourceLocation] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     # of the main model and of those it attaches, the elements of included files inside <include>
     trees: list[Element] = field(default_factory=list)
@@ -64,7 +64,7 @@ class ModelFiles:
 
     def at(self, tag: str, name: str) -> SourceLocation:
         """Location of a part; only the file if the part has no name."""
-        return self.places.get((tag, name), SourceLocation(self.shown))
+        return self.locations.get((tag, name), SourceLocation(self.shown))
 
 
 class _Origin(NamedTuple):
@@ -106,8 +106,8 @@ def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth
     if root.tag.lower() != "mujoco":
         message = f"the outermost element is <{root.tag}>, not <mujoco>"
         hint = "a URDF file ends in .urdf; MJCF attaches other MJCF files only"
-        place = SourceLocation(origin.shown, root.line)
-        files.findings.append(Finding("not-a-robot", "error", place, message, hint))
+        location = SourceLocation(origin.shown, root.line)
+        files.findings.append(Finding("not-a-robot", "error", location, message, hint))
         return
     model = _Model(origin.folder, depth)
     _collect(files, model, root, origin, 0)
@@ -172,8 +172,8 @@ def _parsed(files: ModelFiles, text: bytes, origin: _Origin, key: str) -> Elemen
     files.digests[key] = sha256(text).hexdigest()
     for part in _walk(root) if root is not None else ():
         if "name" in part.attributes:
-            place = SourceLocation(origin.shown, part.line)
-            files.places.setdefault((part.tag, part.attributes["name"]), place)
+            location = SourceLocation(origin.shown, part.line)
+            files.locations.setdefault((part.tag, part.attributes["name"]), location)
     return root
 
 
@@ -326,13 +326,15 @@ def equality_closures(
 ) -> Iterator[LoopEntry]:
     """Point closures between two bodies; other equalities that close a loop are rejected."""
     for equality in _active(model, None):
-        kind, place = equality["type"], files.at("connect", equality["name"])
+        kind, location = equality["type"], files.at("connect", equality["name"])
         if kind == _CONNECT and equality["objtype"] == _BODY:
             ends = []
             for body, at in ((equality["obj1id"], 0), (equality["obj2id"], 3)):
                 x, y, z = equality["data"][at : at + 3]
-                ends.append(LoopEnd(model["body"][body]["name"], place, Pose(NO_TURN, (x, y, z))))
-            yield LoopEntry(equality["name"], "point", place, *ends)
+                ends.append(
+                    LoopEnd(model["body"][body]["name"], location, Pose(NO_TURN, (x, y, z)))
+                )
+            yield LoopEntry(equality["name"], "point", location, *ends)
         elif kind != _JOINT:
             what = _NAMES.get(kind, "constraint of another kind")
             message = f"equality '{equality['name']}' is a {what}, which an arm has no place for"
@@ -346,8 +348,8 @@ def _active(model: Mapping[str, Any], kind: int | None) -> Iterator[Mapping[str,
 
 
 def _refused(files: ModelFiles, equality: Mapping[str, Any], message: str, hint: str) -> Finding:
-    place = files.at(_TAGS.get(equality["type"], "equality"), equality["name"])
-    return Finding("mjcf-equality", "error", place, message, hint)
+    location = files.at(_TAGS.get(equality["type"], "equality"), equality["name"])
+    return Finding("mjcf-equality", "error", location, message, hint)
 
 
 Row = Mapping[str, Any]

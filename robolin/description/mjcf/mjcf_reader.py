@@ -184,25 +184,25 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     for joint in model["joint"]:
         yield from _of_several_freedoms(model, joint, files.at("joint", joint["name"]))
         if joint["type"] in (_SLIDE, _HINGE) and not any(joint["axis"]):
-            place = files.at("joint", joint["name"])
+            location = files.at("joint", joint["name"])
             message = f"joint '{joint['name']}': axis has no direction as MuJoCo computes it"
-            yield Finding("zero-axis", "error", place, message, "figures may be too large")
+            yield Finding("zero-axis", "error", location, message, "figures may be too large")
     for body in model["body"]:
         if body["gravcomp"]:
-            place = files.at("body", body["name"])
+            location = files.at("body", body["name"])
             message = f"body '{body['name']}' has gravcomp, which is left out: it weighs its weight"
-            yield Finding("mjcf-left-out", "warning", place, message)
+            yield Finding("mjcf-left-out", "warning", location, message)
 
 
-def _of_several_freedoms(model: Row, joint: Row, place: SourceLocation) -> Iterator[Finding]:
+def _of_several_freedoms(model: Row, joint: Row, location: SourceLocation) -> Iterator[Finding]:
     """Findings for properties that multi-DoF joints do not support."""
     if joint["type"] == _BALL and joint["limited"]:
         what = "turns no further than its range, which is left out"
-        yield Finding("mjcf-left-out", "warning", place, f"joint '{joint['name']}' {what}")
+        yield Finding("mjcf-left-out", "warning", location, f"joint '{joint['name']}' {what}")
     if joint["type"] == _FREE and model["dof"][joint["dofadr"]]["frictionloss"]:
         # MuJoCo applies it in world axes, an arm in body axes
         message = f"joint '{joint['name']}' is free: its frictionloss is left out"
-        yield Finding("mjcf-left-out", "warning", place, message)
+        yield Finding("mjcf-left-out", "warning", location, message)
 
 
 def _description(
@@ -214,8 +214,8 @@ def _description(
     links = [base, *(part.link for part in parts)]
     driven = _actuated(model, rules)
     joints = [_following(part.joint, rules, driven) for part in parts]
-    place = files.at("mujoco", "")
-    root, findings = check_structure(links, joints, place)
+    location = files.at("mujoco", "")
+    root, findings = check_structure(links, joints, location)
     x, y, z = model["gravity"]
     return Description(
         name=model["name"] or files.main.stem,
@@ -228,7 +228,7 @@ def _description(
         loops=tuple(equality_closures(model, files, found)),
         ignored=_ignored(model, files),
         notes=("compiled by MuJoCo from MJCF", *actuator_notes(model)),
-        places={"robot": place},
+        locations={"robot": location},
     ), findings
 
 
@@ -258,11 +258,11 @@ def _parts(model: Row, k: int, files: ModelFiles) -> Iterator[_Part]:
     """The links of body k, from its parent outward to the body itself."""
     body = model["body"][k]
     joints = [joint for joint in model["joint"] if joint["bodyid"] == k]
-    place = files.at("body", body["name"])
+    location = files.at("body", body["name"])
     parent = model["body"][body["parentid"]]["name"]
     pose = Pose(rotation_from_quaternion(*body["quat"]), _vector(body["pos"]))
     if not joints:
-        joint = JointEntry(f"{body['name']}/fixed", "fixed", parent, body["name"], place, pose)
+        joint = JointEntry(f"{body['name']}/fixed", "fixed", parent, body["name"], location, pose)
         yield _Part(_body_link(body, files), joint)
         return
     at: Vector3 = ORIGIN
@@ -272,11 +272,11 @@ def _parts(model: Row, k: int, files: ModelFiles) -> Iterator[_Part]:
         name = body["name"] if own else f"{body['name']}@{joint['name']}"
         moved = _shifted(pose if k_joint == 0 else HERE, _minus(anchor, at))
         entry = _joint(model, joint, parent, name, moved, files)
-        yield _Part(_body_link(body, files) if own else LinkEntry(name, place), entry)
+        yield _Part(_body_link(body, files) if own else LinkEntry(name, location), entry)
         parent, at = name, anchor
     if at != ORIGIN:
         back = _shifted(HERE, _minus(ORIGIN, at))
-        joint = JointEntry(f"{body['name']}/fixed", "fixed", parent, body["name"], place, back)
+        joint = JointEntry(f"{body['name']}/fixed", "fixed", parent, body["name"], location, back)
         yield _Part(_body_link(body, files), joint)
 
 
@@ -285,14 +285,14 @@ def _joint(
 ) -> JointEntry:
     """One joint; the pose of its link compensates MuJoCo's position offset `ref`."""
     kind, dof = _KINDS[joint["type"]], model["dof"][joint["dofadr"]]
-    place = files.at("joint", joint["name"])
+    location = files.at("joint", joint["name"])
     if kind in ("floating", "spherical"):
         return JointEntry(
             name=joint["name"],
             kind=kind,
             parent=parent,
             child=child,
-            place=place,
+            location=location,
             pose=pose,
             damping=dof["damping"],
             friction=0.0 if kind == "floating" else dof["frictionloss"],
@@ -311,7 +311,7 @@ def _joint(
         kind=kind,
         parent=parent,
         child=child,
-        place=place,
+        location=location,
         pose=pose,
         axis=axis,
         limits=_limits(joint),
@@ -332,13 +332,13 @@ def _limits(joint: Row) -> Limits:
 
 def _body_link(body: Row, files: ModelFiles) -> LinkEntry:
     """The body with its inertia, rotated from principal axes to body axes."""
-    place = files.at("body", body["name"])
+    location = files.at("body", body["name"])
     if not body["mass"]:
-        return LinkEntry(body["name"], place)
+        return LinkEntry(body["name"], location)
     xx, yy, zz = body["inertia"]
     rotary = turned_rotary(rotation_from_quaternion(*body["iquat"]), (xx, 0.0, 0.0, yy, 0.0, zz))
     return LinkEntry(
-        body["name"], place, Inertia(body["mass"], _vector(body["ipos"]), rotary), place
+        body["name"], location, Inertia(body["mass"], _vector(body["ipos"]), rotary), location
     )
 
 

@@ -86,8 +86,8 @@ def _with_motor(joint: JointEntry, driven: set[str]) -> JointEntry:
 def _with_armature(joint: JointEntry, rotors: _Rotors, notes: Notes) -> JointEntry:
     if joint.name not in rotors.armature:
         return joint
-    places = {**joint.places, "armature": notes.at(rotors.elements[joint.name])}
-    return replace(joint, armature=rotors.armature[joint.name], places=places)
+    locations = {**joint.locations, "armature": notes.at(rotors.elements[joint.name])}
+    return replace(joint, armature=rotors.armature[joint.name], locations=locations)
 
 
 def _read_rotor(

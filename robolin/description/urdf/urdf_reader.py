@@ -59,7 +59,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
     notes = Notes(source)
     notes.findings += broken
     description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
-    findings = sorted(notes.findings, key=lambda finding: finding.place.line)
+    findings = sorted(notes.findings, key=lambda finding: finding.location.line)
     wrong = any(finding.level == "error" for finding in findings)
     return Reading(None if wrong else description, limit_findings(findings))
 
@@ -106,7 +106,7 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
         digest=sha256(text).hexdigest(),
         ignored=(*sorted_counts(notes.ignored), *drives.ignored),
         notes=drives.notes,
-        places={"robot": notes.at(robot)},
+        locations={"robot": notes.at(robot)},
     )
 
 
@@ -123,7 +123,7 @@ def _implicit_world(
             notes.findings.append(
                 Finding("implicit-world", "note", joint.at("parent"), message, hint)
             )
-            yield LinkEntry(WORLD, joint.place)
+            yield LinkEntry(WORLD, joint.location)
             return
 
 
@@ -155,9 +155,9 @@ def _link(element: Element, notes: Notes) -> LinkEntry:
     inertial = children(element, owner, ("inertial",), notes).get("inertial")
     if inertial is None:
         return LinkEntry(name, notes.at(element))
-    body, place = _inertia(inertial, owner, notes), notes.at(inertial)
-    places = {BODY_PARTS.get(part.tag, part.tag): notes.at(part) for part in inertial.children}
-    return LinkEntry(name, notes.at(element), body, place, places)
+    body, location = _inertia(inertial, owner, notes), notes.at(inertial)
+    locations = {BODY_PARTS.get(part.tag, part.tag): notes.at(part) for part in inertial.children}
+    return LinkEntry(name, notes.at(element), body, location, locations)
 
 
 def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:
@@ -203,7 +203,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
     check_attributes(element, owner, ("name", "type"), notes)
     kind = _kind(element, owner, notes)
     parts = children(element, owner, JOINT_PARTS, notes)
-    places: dict[str, SourceLocation] = {tag: notes.at(part) for tag, part in parts.items()}
+    locations: dict[str, SourceLocation] = {tag: notes.at(part) for tag, part in parts.items()}
     for tag in [tag for tag in _useless(kind) if tag in parts]:
         notes.ignore(f"{tag} of a {kind} joint")
         del parts[tag]
@@ -216,7 +216,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
         kind=kind,
         parent=_end("parent", parts, element, owner, notes),
         child=_end("child", parts, element, owner, notes),
-        place=notes.at(element),
+        location=notes.at(element),
         pose=_pose(parts.get("origin"), owner, notes),
         axis=_axis(parts.get("axis"), owner, notes),
         axis2=_axis(parts.get("axis2"), owner, notes, SECOND_AXIS),
@@ -224,7 +224,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
         damping=damping,
         friction=friction,
         mimic=_mimic(parts.get("mimic"), owner, notes),
-        places=places,
+        locations=locations,
     )
 
 

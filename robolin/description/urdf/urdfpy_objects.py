@@ -37,27 +37,27 @@ def read_urdfpy(urdf: Any) -> Reading:
     """The description of a loaded `urdfpy.URDF` or `urchin.URDF`; locations have no lines."""
     library = type(urdf).__module__.partition(".")[0]
     try:
-        place = SourceLocation(f"{library} object '{urdf.name}'")
-        links = [_link(link, place) for link in urdf.links]
-        joints = [_joint(joint, place) for joint in urdf.joints]
+        location = SourceLocation(f"{library} object '{urdf.name}'")
+        links = [_link(link, location) for link in urdf.links]
+        joints = [_joint(joint, location) for joint in urdf.joints]
     except (AttributeError, TypeError, ValueError) as error:
         raise RobolinError(
             f"the {type(urdf).__name__} is not a robot as urdfpy or urchin load it: {error}",
             hint="pass what urdfpy.URDF.load or urchin.URDF.load returned, or load the file",
         ) from error
-    root, findings = check_structure(links, joints, place)
-    findings += _unusable_numbers(links, joints, place)
+    root, findings = check_structure(links, joints, location)
+    findings += _unusable_numbers(links, joints, location)
     broken = bool(findings)
-    findings += _invented(links, place)
+    findings += _invented(links, location)
     description = Description(
         name=urdf.name,
         links=tuple(links),
         joints=tuple(joints),
         root=root or "",
-        source=place.file,
+        source=location.file,
         digest=sha256(repr((links, joints)).encode()).hexdigest(),
         ignored=sorted_counts(_unused(urdf)),
-        places={"robot": place},
+        locations={"robot": location},
     )
     return Reading(None if broken else description, findings)
 
@@ -77,24 +77,24 @@ def _unused(urdf: Any) -> Counter[str]:
     return +counts
 
 
-def _link(link: Any, place: SourceLocation) -> LinkEntry:
+def _link(link: Any, location: SourceLocation) -> LinkEntry:
     inertial = link.inertial
     if inertial is None:
-        return LinkEntry(link.name, place)
+        return LinkEntry(link.name, location)
     rows = inertial.inertia if inertial.inertia is not None else [[0.0] * 3] * 3
     pose = _pose(inertial.origin)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = ([float(value) for value in row] for row in rows)
     rotary = (xx, xy, xz, yy, yz, zz)
     turned = rotary if pose.rotation == NO_TURN else turned_rotary(pose.rotation, rotary)
     inertia = Inertia(float(inertial.mass), pose.translation, turned)
-    return LinkEntry(link.name, place, inertia, place)
+    return LinkEntry(link.name, location, inertia, location)
 
 
-def _joint(joint: Any, place: SourceLocation) -> JointEntry:
+def _joint(joint: Any, location: SourceLocation) -> JointEntry:
     kind = joint.joint_type
     if kind == "fixed":
         pose = _pose(joint.origin)
-        return JointEntry(joint.name, kind, joint.parent, joint.child, place, pose)
+        return JointEntry(joint.name, kind, joint.parent, joint.child, location, pose)
     if kind not in MOVING:
         raise ValueError(f"joint '{joint.name}' has the type {kind!r}")
     limit, dynamics, mimic = joint.limit, joint.dynamics, joint.mimic
@@ -103,7 +103,7 @@ def _joint(joint: Any, place: SourceLocation) -> JointEntry:
         kind=kind,
         parent=joint.parent,
         child=joint.child,
-        place=place,
+        location=location,
         pose=_pose(joint.origin),
         axis=_vector(joint.axis) if kind not in ("floating", "spherical") else (1.0, 0.0, 0.0),
         limits=_limits(limit) if limit else Limits(),
@@ -135,18 +135,18 @@ def _pose(matrix: Any) -> Pose:
     return Pose((a, b, c, d, e, f, g, h, i), (x, y, z))
 
 
-def _invented(links: Sequence[LinkEntry], place: SourceLocation) -> list[Finding]:
+def _invented(links: Sequence[LinkEntry], location: SourceLocation) -> list[Finding]:
     """A warning for links whose inertia may be a default of the library."""
     names = [link.name for link in links if link.inertia == INVENTED]
     if not names:
         return []
     message = f"the library that loaded this robot may have invented 1 kg for {quote_list(names)}"
     hint = "load the URDF file itself: a link without <inertial> then has no mass"
-    return [Finding("invented-inertia", "warning", place, message, hint)]
+    return [Finding("invented-inertia", "warning", location, message, hint)]
 
 
 def _unusable_numbers(
-    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: SourceLocation
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], location: SourceLocation
 ) -> list[Finding]:
     """Errors for invalid numbers that the libraries accept."""
     findings = []
@@ -154,7 +154,7 @@ def _unusable_numbers(
         body = link.inertia or Inertia()
         if not _all_finite(body.mass, *body.com, *body.rotary):
             message = f"link '{link.name}': the inertial holds a number that is not finite"
-            findings.append(Finding("number-not-finite", "error", place, message))
+            findings.append(Finding("number-not-finite", "error", location, message))
     for joint in joints:
         limits = (
             joint.limits.lower,
@@ -167,10 +167,10 @@ def _unusable_numbers(
         numbers = (*joint.pose.rotation, *joint.pose.translation, *joint.axis, *known, *follows)
         if not _all_finite(*numbers, joint.damping, joint.friction):
             message = f"joint '{joint.name}' holds a number that is not finite"
-            findings.append(Finding("number-not-finite", "error", place, message))
+            findings.append(Finding("number-not-finite", "error", location, message))
         if why := without_direction(joint.axis):
             message = f"joint '{joint.name}': the axis {why}"
-            findings.append(Finding("zero-axis", "error", place, message))
+            findings.append(Finding("zero-axis", "error", location, message))
     return findings
 
 

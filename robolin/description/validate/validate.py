@@ -42,7 +42,7 @@ def validate(reading: Reading) -> list[Finding]:
         findings += limit_findings(
             list(physical_findings(reading.description, plain_arm(reading.description)))
         )
-    return sorted(findings, key=lambda found: (found.place.line, found.place.column))
+    return sorted(findings, key=lambda found: (found.location.line, found.location.column))
 
 
 def physical_findings(description: Description, arm: Arm | None) -> Iterator[Finding]:
@@ -56,9 +56,9 @@ def physical_findings(description: Description, arm: Arm | None) -> Iterator[Fin
     if arm:
         yield from motion_findings(description, arm)
     elif all(joint.kind == "fixed" for joint in description.joints):
-        place = description.places.get("robot", SourceLocation(description.source))
+        location = description.locations.get("robot", SourceLocation(description.source))
         hint = "an arm has at least one joint that moves, or floats: --floating-base"
-        yield finding("nothing-moves", place, "no joint of this robot moves", hint)
+        yield finding("nothing-moves", location, "no joint of this robot moves", hint)
 
 
 def plain_arm(
@@ -96,25 +96,25 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
 
 def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
     lower, upper = joint.limits.lower, joint.limits.upper
-    place = joint.at("limit")
+    location = joint.at("limit")
     if lower is not None and upper is not None and joint.kind != "continuous":
         if lower > upper:
             message = (
                 f"joint '{joint.name}': the lower limit {repr_number(lower)} is above the upper "
             )
             hint = f"swap them, or check the sign of {repr_number(lower)}"
-            yield finding("limits-inverted", place, message + repr_number(upper), hint)
+            yield finding("limits-inverted", location, message + repr_number(upper), hint)
         elif lower == upper:
             message = f"joint '{joint.name}': both limits are {repr_number(lower)}"
             hint = "give its range, or make it a fixed joint; no verb applies the limits"
-            yield finding("limits-zero-range", place, message, hint)
+            yield finding("limits-zero-range", location, message, hint)
     yield from _effort_findings(joint)
     no_effort = joint.limits.effort_range == (0.0, 0.0)
     for part, zero in (("effort", no_effort), ("velocity", joint.limits.velocity == 0.0)):
         if zero:
             message = f"joint '{joint.name}': the {part} limit is 0"
             hint = "0 often stands for unknown; leave it out or give the motor's figure"
-            yield finding(f"limits-zero-{part}", place, message, hint)
+            yield finding(f"limits-zero-{part}", location, message, hint)
 
 
 def _effort_findings(joint: JointEntry) -> Iterator[Finding]:
@@ -150,10 +150,10 @@ def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
     sides = dict.fromkeys(("friction", side) for side in joint.friction_sides)
     for part, value in (*((part, getattr(joint, part)) for part in parts), *sides):
         if value < 0.0:
-            place = joint.places.get(part, joint.at("dynamics"))
+            location = joint.locations.get(part, joint.at("dynamics"))
             message = f"joint '{joint.name}': {part} {repr_number(value)} is below zero"
             yield finding(
-                f"negative-{part}", place, message, f"did you mean {repr_number(-value)}?"
+                f"negative-{part}", location, message, f"did you mean {repr_number(-value)}?"
             )
 
 
@@ -193,14 +193,14 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
         if k in idle and arm.coordinates[k - 1] not in resisted:
             yield _no_inertia(joint, carried[k - 1])
         elif link.inertia == Inertia() and carried[k - 1].mass:
-            place = joint.place
+            location = joint.location
             message = (
                 f"link '{link.name}' moves but weighs nothing, though it carries links that do"
             )
             hint = "fine between joints with different axes; otherwise the forward verbs fail"
             if _has_rotor(arm, k):
                 hint = f"fine for a gear or a frame: joint '{joint.name}' has armature or a rotor"
-            yield finding("massless-link", place, message, hint)
+            yield finding("massless-link", location, message, hint)
 
 
 def _has_rotor(arm: Arm, k: int) -> bool:
@@ -225,7 +225,7 @@ def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
         why = "nothing it carries has mass"
     message = f"joint '{joint.name}' meets no inertia: {why}; forward verbs will fail there"
     hint = f"give link '{joint.child}' its mass and inertia, or --armature {joint.name}=VALUE, "
-    return finding("no-inertia-at-joint", joint.place, message, hint + "or lock it")
+    return finding("no-inertia-at-joint", joint.location, message, hint + "or lock it")
 
 
 def _carried(arm: Arm) -> list[Inertia]:
@@ -279,38 +279,40 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
     """Findings for one link; `size` is its entry in `link_sizes`, None if unknown."""
     if link.inertia is None:
         return
-    body, place = link.inertia, link.inertia_place or link.place
-    yield from _mass_findings(link.name, body, place)
+    body, location = link.inertia, link.inertia_location or link.location
+    yield from _mass_findings(link.name, body, location)
     if body.rotary == PLACEHOLDER:
         message = f"link '{link.name}': the inertia is 1, 1, 1 kg·m², which no one measured"
         hint = "give the link's own figures, from CAD or from a box or cylinder of its size"
-        yield finding("placeholder-inertia", place, message, hint)
-    yield from _inertia_findings(link.name, body, place)
-    yield from _radius_findings(link.name, body, place, size)
+        yield finding("placeholder-inertia", location, message, hint)
+    yield from _inertia_findings(link.name, body, location)
+    yield from _radius_findings(link.name, body, location, size)
 
 
-def _mass_findings(name: str, body: Inertia, place: SourceLocation) -> Iterator[Finding]:
+def _mass_findings(name: str, body: Inertia, location: SourceLocation) -> Iterator[Finding]:
     if body.mass < 0.0:
         message = f"link '{name}': the mass {repr_number(body.mass)} kg is below zero"
-        yield finding("negative-mass", place, message, f"did you mean {repr_number(-body.mass)}?")
+        yield finding(
+            "negative-mass", location, message, f"did you mean {repr_number(-body.mass)}?"
+        )
     elif body.mass == 0.0 and any(body.rotary):
         message = f"link '{name}' has a moment of inertia but no mass"
         hint = "give its mass, or set the inertia to zero if it is only a frame"
-        yield finding("inertia-without-mass", place, message, hint)
+        yield finding("inertia-without-mass", location, message, hint)
     elif body.mass and not any(body.rotary):
         message = f"link '{name}': {repr_number(body.mass)} kg without a moment of inertia"
         hint = "fine for a point mass; otherwise give the inertia about the centre of mass"
-        yield finding("mass-without-inertia", place, message, hint)
+        yield finding("mass-without-inertia", location, message, hint)
 
 
-def _inertia_findings(name: str, body: Inertia, place: SourceLocation) -> Iterator[Finding]:
+def _inertia_findings(name: str, body: Inertia, location: SourceLocation) -> Iterator[Finding]:
     """At most one finding: an inertia that is not positive also violates the inequality."""
     principal = principal_inertias(body.rotary)
     shown = ", ".join(f"{value:.4g}" for value in principal)
     if not positive(principal):
         message = f"link '{name}': the inertia is not positive; principal moments {shown} kg·m²"
         hint = _repair(body, "no moment of inertia is below zero; check signs and decimal points")
-        yield finding("inertia-not-positive", place, message, hint)
+        yield finding("inertia-not-positive", location, message, hint)
     elif short := triangle_shortfall(principal):
         a, b, c = principal
         message = (
@@ -320,7 +322,7 @@ def _inertia_findings(name: str, body: Inertia, place: SourceLocation) -> Iterat
         if body.mass > 0.0:
             message += f"; radius of gyration {radius_of_gyration(body):.3g} m"
         hint = _repair(body, "two moments always add up to the third or more; check the figures")
-        yield finding("triangle-inequality", place, message, hint)
+        yield finding("triangle-inequality", location, message, hint)
 
 
 def _repair(body: Inertia, otherwise: str) -> str:
@@ -329,7 +331,7 @@ def _repair(body: Inertia, otherwise: str) -> str:
 
 
 def _radius_findings(
-    name: str, body: Inertia, place: SourceLocation, size: float | None
+    name: str, body: Inertia, location: SourceLocation, size: float | None
 ) -> Iterator[Finding]:
     """Findings for an implausible radius of gyration, absolute or relative to the link's size.
 
@@ -345,7 +347,7 @@ def _radius_findings(
         if size is not None:
             message += f", where joints, frames and centre of mass span {size:.3g} m"
         hint = "check the units (kg·m², not kg·mm² or kg·cm²) and the mass"
-        yield finding("radius-of-gyration", place, message, hint)
+        yield finding("radius-of-gyration", location, message, hint)
 
 
 def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
@@ -356,12 +358,12 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
             groups.setdefault(link.inertia, []).append(link)
     for group in groups.values():
         if len(group) >= REPEATED_AT_LEAST:
-            place = group[0].inertia_place or group[0].place
+            location = group[0].inertia_location or group[0].location
             message = f"{len(group)} links have the same inertial: " + quote_list(
                 [link.name for link in group]
             )
             hint = "fine for parts that are the same; otherwise give each link its own figures"
-            yield finding("repeated-inertial", place, message, hint)
+            yield finding("repeated-inertial", location, message, hint)
 
 
 def principal_inertias(rotary: Rotary) -> tuple[float, float, float]:

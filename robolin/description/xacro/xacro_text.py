@@ -112,8 +112,8 @@ def read_xacro(
         raise UsageError("xacro is not read from standard input", where="-", hint=hint)
     expansion = expanded_xacro(found.path, arguments, packages)
     reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
-    place, description = SourceLocation(found.shown), reading.description
-    warnings = [Finding("xacro-warning", "warning", place, text) for text in expansion.warnings]
+    location, description = SourceLocation(found.shown), reading.description
+    warnings = [Finding("xacro-warning", "warning", location, text) for text in expansion.warnings]
     if description is not None:
         description = replace(description, source=found.shown)
     return Reading(description, [*warnings, *reading.findings])

@@ -75,9 +75,9 @@ class Roots:
 
     def without_places(self, text: str) -> str:
         """The text with machine-specific folders removed, so that it is reproducible."""
-        places = {str(self._file.parent): ".", **self._found}
-        for folder in sorted(places, key=len, reverse=True):
-            text = text.replace(folder + "/", places[folder] + "/")
+        replacements = {str(self._file.parent): ".", **self._found}
+        for folder in sorted(replacements, key=len, reverse=True):
+            text = text.replace(folder + "/", replacements[folder] + "/")
         return text
 
     def guard(self, event: str, arguments: tuple[Any, ...]) -> None:

@@ -92,11 +92,11 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
     child = row.text("link") or default
     if listed and kind != "fixed" and child not in listed:
         message = f"{row.what} moves an unknown link {shown(child)}"
-        row.error("unknown-link", row.place("link"), message, did_you_mean(child, listed))
+        row.error("unknown-link", row.location("link"), message, did_you_mean(child, listed))
         child = ""
-    places = {"child": row.place("link")}
+    locations = {"child": row.location("link")}
     kind = cast(EntryKind, kind or "revolute")
-    return JointEntry(row.text("name"), kind, parent, child, row.node.place, places=places)
+    return JointEntry(row.text("name"), kind, parent, child, row.node.location, locations=locations)
 
 
 def _add_row(row: Fields, joint: JointEntry, standard: bool, written: YamlJoints) -> None:
@@ -117,7 +117,7 @@ def _add_row(row: Fields, joint: JointEntry, standard: bool, written: YamlJoints
             joint, name=mount, kind="fixed", parent=hinge, pose=at_zero.standard, dh=None
         )
         joint = replace(joint, child=hinge, axis=Z)
-        written.frames.append(LinkEntry(hinge, joint.place))
+        written.frames.append(LinkEntry(hinge, joint.location))
         written.joints += [with_motion(joint, row, written), fixed]
         return
     pose = at_zero.standard if standard else at_zero.modified
@@ -130,11 +130,13 @@ def _add_tool(table: Fields, parent: str, written: YamlJoints) -> None:
     if tool is None:
         return
     link = tool.text("link") or "tool"
-    places = {"child": tool.place("link")}
+    locations = {"child": tool.location("link")}
     name = f"{link}@mount"
     pose = pose_of(tool)
-    place = tool.node.place
-    written.joints.append(JointEntry(name, "fixed", parent, link, place, pose, places=places))
+    location = tool.node.location
+    written.joints.append(
+        JointEntry(name, "fixed", parent, link, location, pose, locations=locations)
+    )
 
 
 def _screw_x(angle: float, distance: float) -> Pose:

@@ -73,7 +73,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     links = [*_frames(links, written.joints), *links, *written.frames]
     root = None
     if arm.has("links") and (arm.has("joints") or arm.has("dh")):
-        root, structural = check_structure(links, written.joints, arm.node.place)
+        root, structural = check_structure(links, written.joints, arm.node.location)
         findings += [*structural, *parallel_axes(written.joints)]
     frames, joints = split_joint_pairs(written.joints)
     loops = read_loops(arm)
@@ -90,7 +90,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
         loops=loops,
         ignored=tuple(written.ignored),
         notes=(f"source: {prose['source']}",) if prose["source"] else (),
-        places={key: arm.place(key) for key in ARM_KEYS if arm.has(key)},
+        locations={key: arm.location(key) for key in ARM_KEYS if arm.has(key)},
     )
     findings.sort(key=_position)
     sound = not any(finding.level == "error" for finding in findings)
@@ -102,14 +102,14 @@ def _check_version(arm: Fields) -> None:
     version = arm.text("robolin")
     if version and version != FORMAT_VERSION:
         message = f"the arm is written in format {shown(version)}; this robolin reads 1"
-        arm.error("format-version", arm.place("robolin"), message, "write 'robolin: 1'")
+        arm.error("format-version", arm.location("robolin"), message, "write 'robolin: 1'")
 
 
 def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
     written = YamlJoints()
     if arm.has("dh") and arm.has("joints"):
         message = "the arm has both 'joints' and 'dh'"
-        arm.error("joints-and-dh", arm.place("dh"), message, "give one of them")
+        arm.error("joints-and-dh", arm.location("dh"), message, "give one of them")
     elif not arm.has("dh"):
         arm.need("joints", hint="list the joints from base to tip, or give a 'dh' table")
     for number, node in enumerate(arm.items("joints"), start=1):
@@ -132,11 +132,13 @@ def _joint(fields: Fields) -> JointEntry:
         kind=kind,
         parent=fields.text("parent"),
         child=fields.text("child"),
-        place=fields.node.place,
+        location=fields.node.location,
         pose=pose_of(fields),
         axis=_axis(fields, written) if "axis" in axes else (1.0, 0.0, 0.0),
         axis2=_axis(fields, written, "axis2") if "axis2" in axes else (0.0, 1.0, 0.0),
-        places={key: fields.place(key) for key in ("parent", "child", "axis", "axis2", "origin")},
+        locations={
+            key: fields.location(key) for key in ("parent", "child", "axis", "axis2", "origin")
+        },
     )
 
 
@@ -147,7 +149,7 @@ def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     axis = fields.vector(key, default=UNREAD)
     if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{fields.what}: {key} {why}"
-        fields.error("zero-axis", fields.place(key), message, f"for example {key}: [0, 0, 1]")
+        fields.error("zero-axis", fields.location(key), message, f"for example {key}: [0, 0, 1]")
     return axis
 
 
@@ -163,12 +165,12 @@ def _read_links(arm: Fields) -> list[LinkEntry]:
 
 
 def _link(fields: Fields) -> LinkEntry:
-    name, place = fields.text("name"), fields.node.place
+    name, location = fields.text("name"), fields.node.location
     given = [key for key in LINK_KEYS[1:] if fields.has(key)]
     if not given:
-        return LinkEntry(name, place)
+        return LinkEntry(name, location)
     if fields.has("shape"):
-        return LinkEntry(name, place, shaped_inertia(fields), fields.place("shape"))
+        return LinkEntry(name, location, shaped_inertia(fields), fields.location("shape"))
     if fields.has("density"):
         hint = "shape: {box: [0.1, 0.1, 0.4]}, for example"
         fields.need("shape", hint=hint)
@@ -178,8 +180,10 @@ def _link(fields: Fields) -> LinkEntry:
         rotary.need("ixx", "iyy", "izz", hint="about the centre of mass, in link axes")
     xx, xy, xz, yy, yz, zz = (rotary.number(key) if rotary else 0.0 for key in MOMENT_KEYS)
     inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))
-    places = {key: fields.place(key) for key in given}
-    return LinkEntry(name, place, inertia, fields.place("inertia" if rotary else given[0]), places)
+    locations = {key: fields.location(key) for key in given}
+    return LinkEntry(
+        name, location, inertia, fields.location("inertia" if rotary else given[0]), locations
+    )
 
 
 def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[LinkEntry]:
@@ -196,12 +200,12 @@ def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[Li
         if joint.kind == "fixed" and joint.child not in parents:
             frames.setdefault(joint.child, joint.at("child"))
     return [
-        LinkEntry(name, place)
-        for name, place in frames.items()
+        LinkEntry(name, location)
+        for name, location in frames.items()
         if name and name not in listed and closest_match(name, uncarried) is None
     ]
 
 
 def _position(finding: Finding) -> tuple[int, int]:
-    place: SourceLocation = finding.place
-    return place.line, place.column
+    location: SourceLocation = finding.location
+    return location.line, location.column

@@ -37,23 +37,23 @@ class Fields:
     def has(self, key: str) -> bool:
         return self.node.get(key) is not None
 
-    def place(self, key: str) -> SourceLocation:
+    def location(self, key: str) -> SourceLocation:
         """Location of the value of a key, or of the mapping if the key is missing."""
         value = self.node.get(key)
-        return value.place if value else self.node.place
+        return value.location if value else self.node.location
 
-    def error(self, rule: str, place: SourceLocation, message: str, hint: str = "") -> None:
-        self._note(rule, "error", place, message, hint)
+    def error(self, rule: str, location: SourceLocation, message: str, hint: str = "") -> None:
+        self._note(rule, "error", location, message, hint)
 
-    def warning(self, rule: str, place: SourceLocation, message: str, hint: str = "") -> None:
-        self._note(rule, "warning", place, message, hint)
+    def warning(self, rule: str, location: SourceLocation, message: str, hint: str = "") -> None:
+        self._note(rule, "warning", location, message, hint)
 
     def need(self, *keys: str, hint: str = "") -> None:
         """Report each of these keys that is missing."""
         for key in keys:
             if not self.has(key):
                 message = f"{self.what} has no '{self.prefix}{key}'"
-                self.error("missing-key", self.node.place, message, hint or f"add '{key}: …'")
+                self.error("missing-key", self.node.location, message, hint or f"add '{key}: …'")
 
     def number(self, key: str, default: float = 0.0, angle: bool = False) -> float:
         """A finite decimal number; an angle may also be written as 30deg or pi/6."""
@@ -73,7 +73,7 @@ class Fields:
         name = self.prefix + key
         if len(value.children) != 3:
             message = f"{self.what}: {name} has {len(value.children)} values, not three"
-            self.error("wrong-count", value.place, message, f"write {key}: [x, y, z]")
+            self.error("wrong-count", value.location, message, f"write {key}: [x, y, z]")
             return default
         x, y, z = (
             self._as_number(item, f"{name}[{i}]", angle) for i, item in enumerate(value.children)
@@ -93,7 +93,7 @@ class Fields:
         name = self.prefix + key
         if len(value.children) != 2:
             message = f"{self.what}: {name} has {len(value.children)} values, not two"
-            self.error("wrong-count", value.place, message, hint)
+            self.error("wrong-count", value.location, message, hint)
             return None
         first, second = (
             self._as_number(item, f"{name}[{i}]") for i, item in enumerate(value.children)
@@ -110,7 +110,7 @@ class Fields:
             return text
         problem = "has characters that cannot be shown" if text else "is blank"
         message = f"{self.what}: {self.prefix}{key} {shown(value.text)} {problem}"
-        self.error("bad-text", value.place, message, "use letters, digits, '_' and '-'")
+        self.error("bad-text", value.location, message, "use letters, digits, '_' and '-'")
         return ""
 
     def truth(self, key: str, default: bool) -> bool:
@@ -121,7 +121,7 @@ class Fields:
         word = value.text.strip()
         if value.quoted or word not in ("true", "false"):
             message = f"{self.what}: {self.prefix}{key} is {shown(value.text)}, not true or false"
-            self.error("wrong-kind", value.place, message, f"write {key}: true or {key}: false")
+            self.error("wrong-kind", value.location, message, f"write {key}: true or {key}: false")
             return default
         return word == "true"
 
@@ -133,7 +133,7 @@ class Fields:
         message = (
             f"{self.what}: {self.prefix}{key} is {shown(word)}, not one of {quote_list(choices)}"
         )
-        self.error(rule, self.place(key), message, did_you_mean(word, choices))
+        self.error(rule, self.location(key), message, did_you_mean(word, choices))
         return ""
 
     def fields(self, key: str, known: Sequence[str]) -> Fields | None:
@@ -158,11 +158,11 @@ class Fields:
     def _fits(self, value: Node, name: str, kind: str, expected: str) -> bool:
         if value.empty:
             message = f"{self.what}: {name} has no value, expected {expected}"
-            self.error("missing-value", value.place, message, "give a value or remove the key")
+            self.error("missing-value", value.location, message, "give a value or remove the key")
         elif value.kind not in (kind, "refused"):
             got = shown(value.text) if value.kind == "scalar" else _KINDS[value.kind]
             message = f"{self.what}: {name} is {got}, not {expected}"
-            self.error("wrong-kind", value.place, message, _kind_hint(kind))
+            self.error("wrong-kind", value.location, message, _kind_hint(kind))
         return value.kind == kind and not value.empty
 
     def _as_number(self, value: Node, name: str, angle: bool = False) -> float | None:
@@ -177,16 +177,16 @@ class Fields:
         message = f"{self.what}: {name} is {shown(value.text)}"
         if is_decimal or _NOT_FINITE.fullmatch(value.text):
             hint = "every number of an arm is finite; leave the key out where nothing is known"
-            self.error("number-not-finite", value.place, f"{message}, not a finite number", hint)
+            self.error("number-not-finite", value.location, f"{message}, not a finite number", hint)
         else:
             hint = _number_hint(value)
-            self.error("number-malformed", value.place, f"{message}, not a decimal number", hint)
+            self.error("number-malformed", value.location, f"{message}, not a decimal number", hint)
         return None
 
     def _note(
-        self, rule: str, level: Level, place: SourceLocation, message: str, hint: str
+        self, rule: str, level: Level, location: SourceLocation, message: str, hint: str
     ) -> None:
-        self.findings.append(Finding(rule, level, place, message, hint))
+        self.findings.append(Finding(rule, level, location, message, hint))
 
 
 def fields_of(
@@ -197,12 +197,12 @@ def fields_of(
     if node.kind != "mapping":
         if node.kind != "refused":
             message = f"{what} is {_KINDS[node.kind]}, not a mapping"
-            fields.error("wrong-kind", node.place, message, _kind_hint("mapping"))
+            fields.error("wrong-kind", node.location, message, _kind_hint("mapping"))
         return None
     for key, _ in node.pairs:
         if key.kind == "scalar" and key.text not in known:
             message = f"{what} has an unknown key {shown(prefix + key.text)}"
-            fields.error("unknown-key", key.place, message, did_you_mean(key.text, known))
+            fields.error("unknown-key", key.location, message, did_you_mean(key.text, known))
     return fields
 
 
@@ -269,11 +269,13 @@ def shaped_inertia(link: Fields) -> Inertia | None:
         return None
     if link.has("inertia"):
         message = f"{link.what} has both 'shape' and 'inertia'"
-        link.error("shape-twice", link.place("inertia"), message, "the shape gives the inertia")
+        link.error("shape-twice", link.location("inertia"), message, "the shape gives the inertia")
     given = [name for name in BODY_SHAPES if shape.has(name)]
     if len(given) != 1:
         message = f"{link.what}: shape names {len(given)} shapes, not one"
-        link.error("shape-twice", link.place("shape"), message, f"one of {', '.join(BODY_SHAPES)}")
+        link.error(
+            "shape-twice", link.location("shape"), message, f"one of {', '.join(BODY_SHAPES)}"
+        )
         return None
     solid = _SOLIDS[given[0]](shape)
     mass = _mass(link, solid, given[0])
@@ -287,13 +289,13 @@ def shaped_inertia(link: Fields) -> Inertia | None:
 def _mass(link: Fields, solid: Solid, shape: str) -> float:
     if link.has("mass") and link.has("density"):
         message = f"{link.what} has both 'mass' and 'density'"
-        link.error("shape-twice", link.place("density"), message, "keep one of them")
+        link.error("shape-twice", link.location("density"), message, "keep one of them")
     if not link.has("density"):
         link.need("mass", hint="a shape needs a mass, or a density in kg/m³")
         return link.number("mass")
     if not solid.volume and shape == "rod":
         message = f"{link.what}: a thin rod has no volume for its density"
-        link.error("shape-size", link.place("density"), message, "give its mass")
+        link.error("shape-size", link.location("density"), message, "give its mass")
     return link.number("density") * solid.volume
 
 
@@ -335,5 +337,5 @@ _SOLIDS: dict[str, Callable[[Fields], Solid]] = {
 def _size(fields: Fields, key: str, size: float) -> float:
     if size <= 0.0:
         message = f"{fields.what}: {fields.prefix}{key} has a size of {size:g} m"
-        fields.error("shape-size", fields.place(key), message, "sizes are positive, in m")
+        fields.error("shape-size", fields.location(key), message, "sizes are positive, in m")
     return size

@@ -79,7 +79,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         actuated=fields.has("mimic") or fields.truth("actuated", True),
         stiffness=fields.number("stiffness"),
         rest=_rest(fields, joint.kind, written),
-        places={**joint.places, **_motion_places(fields)},
+        locations={**joint.locations, **_motion_places(fields)},
     )
 
 
@@ -108,7 +108,7 @@ def _effort(limits: Fields) -> tuple[float | None, float | None]:
     if lower > upper:
         message = f"{limits.what}: limits.effort begins with {lower:g}, above its end {upper:g}"
         hint = f"write effort: [{upper:g}, {lower:g}]"
-        limits.error("effort-limits-inverted", limits.place("effort"), message, hint)
+        limits.error("effort-limits-inverted", limits.location("effort"), message, hint)
         return None, None
     return effort_ends(lower, upper)
 
@@ -135,17 +135,17 @@ def _armature(fields: Fields) -> float:
     if fields.has("armature"):
         message = f"{fields.what} has both 'armature' and '{given[0]}'"
         hint = "armature is gear_ratio² · rotor_inertia: give it, or the two, not both"
-        fields.error("armature-twice", fields.place("armature"), message, hint)
+        fields.error("armature-twice", fields.location("armature"), message, hint)
     fields.need("rotor_inertia", "gear_ratio", hint="gear_ratio is 1 for a direct drive")
     if ratio == 0:
         message = f"{fields.what}: gear_ratio is 0"
         hint = "it is the turns of the rotor per turn of the joint"
-        fields.error("zero-gear-ratio", fields.place("gear_ratio"), message, hint)
+        fields.error("zero-gear-ratio", fields.location("gear_ratio"), message, hint)
     felt = (ratio or 0.0) * (ratio or 0.0) * (inertia or 0.0)
     if not isfinite(felt):
         message = f"{fields.what}: gear_ratio² · rotor_inertia is too large"
         hint = "are both in SI units, and the ratio that of the joint's gear?"
-        fields.error("number-not-finite", fields.place("gear_ratio"), message, hint)
+        fields.error("number-not-finite", fields.location("gear_ratio"), message, hint)
         return 0.0
     return felt
 
@@ -159,7 +159,7 @@ def _rest(fields: Fields, kind: EntryKind, written: YamlJoints) -> float:
     if rest and JOINT_TYPES[kind].two_units:
         message = f"{fields.what} slides and turns, and one rest position cannot be in m and in rad"
         hint = "leave out rest, or write the joint as a prismatic and a revolute one"
-        fields.error("rest-of-two-units", fields.place("rest"), message, hint)
+        fields.error("rest-of-two-units", fields.location("rest"), message, hint)
     return rest
 
 
@@ -174,8 +174,8 @@ def _mimic(fields: Fields, turns: bool) -> Mimic | None:
 def _motion_places(fields: Fields) -> dict[str, SourceLocation]:
     keys = [key for key in MOTION_KEYS if fields.has(key)]
     dynamics = [key for key in DYNAMICS_KEYS if key in keys]
-    places = {{"limits": "limit"}.get(key, key): fields.place(key) for key in keys}
-    return {"dynamics": fields.place(dynamics[0]), **places} if dynamics else places
+    locations = {{"limits": "limit"}.get(key, key): fields.location(key) for key in keys}
+    return {"dynamics": fields.location(dynamics[0]), **locations} if dynamics else locations
 
 
 def _ignore_keys(fields: Fields, keys: tuple[str, ...], why: str, written: YamlJoints) -> None:
@@ -184,7 +184,7 @@ def _ignore_keys(fields: Fields, keys: tuple[str, ...], why: str, written: YamlJ
         name = fields.prefix + key
         written.ignored.append(f"{fields.what}: {name}")
         message = f"{fields.what}: {name} is ignored"
-        fields.warning("ignored-key", fields.place(key), message, why)
+        fields.warning("ignored-key", fields.location(key), message, why)
 
 
 LOOP_KEYS = ("name", "kind", "first", "second")
@@ -210,7 +210,7 @@ def _loop(fields: Fields) -> LoopEntry:
     return LoopEntry(
         name=fields.text("name"),
         kind=cast(LoopKind, kind or "point"),
-        place=fields.node.place,
+        location=fields.node.location,
         first=_end(fields, "first"),
         second=_end(fields, "second"),
     )
@@ -218,16 +218,16 @@ def _loop(fields: Fields) -> LoopEntry:
 
 def _end(fields: Fields, key: str) -> LoopEnd:
     """A link's own frame, or a frame at a pose on it."""
-    node, place = fields.node.get(key), fields.place(key)
+    node, location = fields.node.get(key), fields.location(key)
     if node is None or node.kind == "scalar":
-        return LoopEnd(fields.text(key), place)
+        return LoopEnd(fields.text(key), location)
     end = fields.fields(key, END_KEYS)
     if end is None:
-        return LoopEnd("", place)
+        return LoopEnd("", location)
     end.need("link")
     rotation = rotation_from_rpy(*end.vector("rpy", angle=True)) if end.has("rpy") else NO_TURN
     pose = Pose(rotation, end.vector("xyz")) if end.has("rpy") or end.has("xyz") else HERE
-    return LoopEnd(end.text("link"), end.place("link"), pose)
+    return LoopEnd(end.text("link"), end.location("link"), pose)
 
 
 def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Iterator[Finding]:
@@ -237,16 +237,16 @@ def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Itera
     for loop in loops:
         if loop.name and loop.name in seen:
             message = f"loop '{loop.name}' is defined twice; the first is at "
-            message += str(seen[loop.name].place)
+            message += str(seen[loop.name].location)
             hint = "give each its own name, or remove one"
-            yield Finding("duplicate-loop", "error", loop.place, message, hint)
+            yield Finding("duplicate-loop", "error", loop.location, message, hint)
         seen.setdefault(loop.name, loop)
         for end in (loop.first, loop.second):
             if end.link and end.link not in known:
                 message = f"loop '{loop.name}' names an unknown link '{end.link}'"
                 hint = did_you_mean(end.link, known)
-                yield Finding("unknown-link", "error", end.place, message, hint)
+                yield Finding("unknown-link", "error", end.location, message, hint)
         if loop.first.link and loop.first.link == loop.second.link:
             message = f"loop '{loop.name}' has both ends on link '{loop.first.link}'"
             hint = "a closure holds two links together that joints connect the other way round"
-            yield Finding("loop-to-itself", "error", loop.second.place, message, hint)
+            yield Finding("loop-to-itself", "error", loop.second.location, message, hint)

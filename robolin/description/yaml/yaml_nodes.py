@@ -37,7 +37,7 @@ class Node:
     """
 
     kind: NodeKind
-    place: SourceLocation
+    location: SourceLocation
     text: str = ""
     quoted: bool = False
     children: tuple[Node, ...] = ()
@@ -114,7 +114,7 @@ class _Open:
     """A list or mapping that is not yet complete."""
 
     kind: NodeKind
-    place: SourceLocation
+    location: SourceLocation
     children: list[Node] = field(default_factory=list)
     keys: dict[str, SourceLocation] = field(default_factory=dict)
 
@@ -139,50 +139,50 @@ class _Tree:
     def take(self, event: Event) -> None:
         from yaml import events
 
-        place = self.reached = _place(event.start_mark, self.source)
+        location = self.reached = _location(event.start_mark, self.source)
         match event:
             case events.DocumentStartEvent():
-                self._begin_document(place)
+                self._begin_document(location)
             case events.AliasEvent():
-                self._refuse_alias(place, f"alias '*{event.anchor}' is refused")
-                self._add(Node("refused", place))
+                self._refuse_alias(location, f"alias '*{event.anchor}' is refused")
+                self._add(Node("refused", location))
             case events.ScalarEvent():
-                self._refuse_extras(event, place)
+                self._refuse_extras(event, location)
                 quoted = event.style is not None
-                self._add(Node("scalar", place, event.value, quoted))
+                self._add(Node("scalar", location, event.value, quoted))
             case events.SequenceStartEvent():
-                self._begin(event, "list", place)
+                self._begin(event, "list", location)
             case events.MappingStartEvent():
-                self._begin(event, "mapping", place)
+                self._begin(event, "mapping", location)
             case events.CollectionEndEvent():
                 self._end()
         if self.done:
             self.root = None
 
-    def _begin_document(self, place: SourceLocation) -> None:
+    def _begin_document(self, location: SourceLocation) -> None:
         self.documents += 1
         if self.documents > 1:
-            self._stop("yaml-documents", place, "a second document begins", "one arm per file")
+            self._stop("yaml-documents", location, "a second document begins", "one arm per file")
 
     def _begin(
-        self, event: events.CollectionStartEvent, kind: NodeKind, place: SourceLocation
+        self, event: events.CollectionStartEvent, kind: NodeKind, location: SourceLocation
     ) -> None:
-        self._refuse_extras(event, place)
+        self._refuse_extras(event, location)
         if len(self.open) == MAX_DEPTH:
             message = f"values are nested more than {MAX_DEPTH} deep"
-            self._stop("yaml-too-deep", place, message, "an arm needs five levels")
+            self._stop("yaml-too-deep", location, message, "an arm needs five levels")
         else:
-            self.open.append(_Open(kind, place))
+            self.open.append(_Open(kind, location))
 
     def _end(self) -> None:
         ended = self.open.pop()
-        self._add(Node(ended.kind, ended.place, children=tuple(ended.children)))
+        self._add(Node(ended.kind, ended.location, children=tuple(ended.children)))
 
     def _add(self, node: Node) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             message = f"the file has more than {MAX_NODES} values"
-            self._stop("file-too-large", node.place, message, "is this an arm?")
+            self._stop("file-too-large", node.location, message, "is this an arm?")
             return
         if not self.open:
             self.root = node
@@ -196,45 +196,45 @@ class _Tree:
         """The key, or a refused node after an error."""
         if key.kind != "scalar":
             if key.kind != "refused":
-                self._complain("yaml-key", key.place, "a key must be a word", "write key: value")
+                self._complain("yaml-key", key.location, "a key must be a word", "write key: value")
         elif key.text == "<<" and not key.quoted:
             hint = "write the keys out"
-            self._complain("yaml-merge", key.place, "merge key '<<' is refused", hint)
+            self._complain("yaml-merge", key.location, "merge key '<<' is refused", hint)
         elif first := around.keys.get(key.text):
             message = f"key {shown(key.text)} stands twice; the first is at {first}"
-            self._complain("duplicate-key", key.place, message, "remove one of them")
+            self._complain("duplicate-key", key.location, message, "remove one of them")
         else:
-            around.keys[key.text] = key.place
+            around.keys[key.text] = key.location
             return key
-        return Node("refused", key.place)
+        return Node("refused", key.location)
 
     def _refuse_extras(
-        self, event: events.ScalarEvent | events.CollectionStartEvent, place: SourceLocation
+        self, event: events.ScalarEvent | events.CollectionStartEvent, location: SourceLocation
     ) -> None:
         if event.anchor:
-            self._refuse_alias(place, f"anchor '&{event.anchor}' is refused")
+            self._refuse_alias(location, f"anchor '&{event.anchor}' is refused")
         if event.tag:
             message = f"tag {shown(event.tag)} is refused"
-            self._complain("yaml-tag", place, message, "remove it: every key knows its type")
+            self._complain("yaml-tag", location, message, "remove it: every key knows its type")
 
-    def _refuse_alias(self, place: SourceLocation, message: str) -> None:
-        self._complain("yaml-alias", place, message, "write the values out where they belong")
+    def _refuse_alias(self, location: SourceLocation, message: str) -> None:
+        self._complain("yaml-alias", location, message, "write the values out where they belong")
 
-    def _stop(self, rule: str, place: SourceLocation, message: str, hint: str) -> None:
-        self._complain(rule, place, message, hint)
+    def _stop(self, rule: str, location: SourceLocation, message: str, hint: str) -> None:
+        self._complain(rule, location, message, hint)
         self.root, self.done = None, True
 
-    def _complain(self, rule: str, place: SourceLocation, message: str, hint: str) -> None:
-        self.findings.append(_finding(rule, place, message, hint))
+    def _complain(self, rule: str, location: SourceLocation, message: str, hint: str) -> None:
+        self.findings.append(_finding(rule, location, message, hint))
         if len(self.findings) > MAX_FINDINGS:
             self.root, self.done = None, True
 
 
-def _finding(rule: str, place: SourceLocation, message: str, hint: str) -> Finding:
-    return Finding(rule, "error", place, message, hint)
+def _finding(rule: str, location: SourceLocation, message: str, hint: str) -> Finding:
+    return Finding(rule, "error", location, message, hint)
 
 
-def _place(mark: Any, source: str) -> SourceLocation:
+def _location(mark: Any, source: str) -> SourceLocation:
     """The location of a parser mark, which counts from 0 and may be missing."""
     return (
         SourceLocation(source, mark.line + 1, mark.column + 1) if mark else SourceLocation(source)
@@ -245,14 +245,14 @@ def _syntax_finding(error: YAMLError, text: str, source: str) -> Finding:
     from yaml import MarkedYAMLError
     from yaml.reader import ReaderError
 
-    place, problem = SourceLocation(source), "the text cannot be read"
+    location, problem = SourceLocation(source), "the text cannot be read"
     if isinstance(error, ReaderError):
-        place = SourceLocation(source, text.count("\n", 0, error.position) + 1)
+        location = SourceLocation(source, text.count("\n", 0, error.position) + 1)
         problem = f"character {text[error.position]!a} is not allowed"
     elif isinstance(error, MarkedYAMLError):
-        place = _place(error.problem_mark or error.context_mark, source)
+        location = _location(error.problem_mark or error.context_mark, source)
         problem = " ".join(filter(None, [error.context, error.problem]))
-    return _finding("yaml-malformed", place, f"not YAML: {problem}", _syntax_hint(problem))
+    return _finding("yaml-malformed", location, f"not YAML: {problem}", _syntax_hint(problem))
 
 
 def _syntax_hint(problem: str) -> str:

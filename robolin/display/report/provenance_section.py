@@ -76,7 +76,7 @@ def _finding(finding: Finding) -> tuple[str, ...]:
     return (
         finding.id,
         finding.level,
-        cell_text(str(finding.place)),
+        cell_text(str(finding.location)),
         cell_text(finding.message),
         cell_text(finding.hint),
     )

@@ -11,10 +11,10 @@ from robolin.io.paths import shared_name, shared_text
 
 def shared_finding(finding: Finding, name: Callable[[str], str] = shared_name) -> Finding:
     """The finding with another name for its file, also in its message and hint."""
-    location = finding.place
+    location = finding.location
     return replace(
         finding,
-        place=replace(location, file=name(location.file)),
+        location=replace(location, file=name(location.file)),
         message=shared_text(finding.message, [location.file], name),
         hint=shared_text(finding.hint, [location.file], name),
     )
