@@ -11,7 +11,7 @@ from tests.cli.command import robolin
 
 
 def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recordings that `plan` has looked through are not looked through again."""
+    """Recordings that `plan` has surveyed are not surveyed again."""
     monkeypatch.chdir(tmp_path)
     write_recordings(tmp_path / "logs")
     ask = ["inverse", "two-link", "--trajectory", "logs/run_*/*.csv", "--part-rows", "50"]
@@ -22,7 +22,7 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, message",
     [
         ([], "which VERB"),
         (["check", "two-link"], "which VERB"),
@@ -31,8 +31,8 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
         (["inverse", "two-link", "--estimate"], "no such option '--estimate'"),
     ],
 )
-def test_what_is_no_plan_is_refused(words: list[str], told: str) -> None:
-    """A plan is that of a command with parts."""
+def test_invalid_plans_are_rejected(words: list[str], message: str) -> None:
+    """A plan requires a command with parts."""
     ran = robolin("plan", *words)
     assert ran.code == 2
-    assert told in ran.err
+    assert message in ran.err

@@ -1,4 +1,4 @@
-"""The verbs answer what the library answers, and say what they assumed."""
+"""The verbs return the results of the library, and state their assumptions."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def test_linearizations_are_the_librarys() -> None:
     ):
         assert found == {name: getattr(expected, name).tolist() for name in found}
         point = {"q", "qd", "qdd", "tau", "arm"}
-        # what nobody asked for, such as how q̈ changes with a prescribed motion, is not there
+        # derivatives that were not requested, such as those by prescribed motion, are not there
         there = {name for name, value in vars(expected).items() if value is not None}
-        assert there - set(found) <= point, "everything else is told"
+        assert there - set(found) <= point, "everything else is listed"
 
 
 def test_perturbations_are_the_linearization_times_the_change() -> None:
@@ -79,7 +79,7 @@ def test_perturbations_are_the_linearization_times_the_change() -> None:
 
 
 def test_mass_matrix_flags_add_their_arrays() -> None:
-    """The mass matrix is always there, followed by whatever was asked for."""
+    """The mass matrix is always there, followed by the requested arrays."""
     arm = library.load("panda")
     flags = ["--inverse", "--factor", "--derivative", "--coriolis"]
     found = document("mass-matrix", "panda", *STATE, *flags)["results"]
@@ -164,8 +164,8 @@ def test_linearize_forward_takes_its_torques_from_what_is_given() -> None:
     ]
 
 
-def test_the_contract_tells_state_torque_and_algorithm() -> None:
-    """What was given, what was taken as zero and which algorithm answered stand in the contract."""
+def test_the_contract_has_state_torque_and_algorithm() -> None:
+    """The contract lists given inputs, inputs taken as zero, and the algorithm."""
     found = document("forward", "two-link", "--q", "0,1")["meta"]["contract"]
     table = run_ok("forward", "two-link", "--q", "0,1", "--format", "table").out
 
@@ -256,8 +256,8 @@ def test_quiet_and_verbose() -> None:
     assert run_ok("inverse", "two-link", "-v").err == ""
 
 
-def test_strict_refuses_what_is_only_warned_about() -> None:
-    """What `validate` warns about rejects the file under --strict."""
+def test_strict_rejects_files_with_warnings() -> None:
+    """A file with warnings of `validate` is rejected under --strict."""
     ran = robolin("inverse", "ur5", "--strict")
 
     assert (ran.code, ran.out) == (3, "")

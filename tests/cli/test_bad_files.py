@@ -14,11 +14,11 @@ ROWS = [("bad.urdf", bad) for bad in BAD_URDF] + [("bad.yaml", bad) for bad in B
 
 
 @pytest.mark.parametrize("name, bad", ROWS, ids=[f"{name} {bad.name}" for name, bad in ROWS])
-def test_a_bad_file_is_refused_where_it_is_bad(name: str, bad: BadFile, tmp_path: Path) -> None:
-    """The error has the file, the line, what is wrong and what to do, and no traceback."""
+def test_a_bad_file_is_rejected_with_its_location(name: str, bad: BadFile, tmp_path: Path) -> None:
+    """The error has the file, the line, the problem and a hint, without a traceback."""
     file = tmp_path / name
     file.write_bytes(bad.data)
-    # verbs that read an arm alike take turns
+    # alternate between verbs that read an arm in the same way
     ran = robolin(("inspect", "inverse")[ROWS.index((name, bad)) % 2], file)
 
     assert (ran.code, ran.out) == (3, ""), ran.err

@@ -102,7 +102,7 @@ def _without_stamps():
 @ros
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_motion_has_the_same_bytes(way):
-    """Whatever a motion is recorded in, its torques and times are those of the native CSV."""
+    """Torques and times do not depend on the recording format; they are those of the native CSV."""
     expected = run(native())
     found = run(WAYS[way]())
     assert found.code == 0, found.err
@@ -126,17 +126,17 @@ def test_a_planned_motion_is_its_points(ros1):
 
 
 @ros
-def test_what_was_read_is_said():
-    """Notes name the topic, what it leaves aside, and times that are not the messages' own."""
+def test_notes_describe_what_was_read():
+    """Notes name the topic, ignored joints, and times that are not those of the messages."""
     assert "left aside: 'finger1', 'finger2'" in run(bag2("g", ".mcap", topics=_with_gripper())).err
-    told = run(bag2("s", ".mcap", topics=_without_stamps())).err
-    assert "that of their recording" in told
-    assert "messages of '/joint_states'" in told
+    notes = run(bag2("s", ".mcap", topics=_without_stamps())).err
+    assert "that of their recording" in notes
+    assert "messages of '/joint_states'" in notes
 
 
 @ros
-def test_bags_are_asked_about_again():
-    """`check` finds the bag and the topic of a stored result, where it was and where it is."""
+def test_results_of_bags_are_checked():
+    """`check` finds the bag and the topic of a stored result."""
     bag2("m", ".mcap")
     for file in ("m", "m/:joint_states", "m/m.mcap:/joint_states"):
         ran = robolin("record", "inverse", "two-link", "--trajectory", file, "-o", "x.npz")
@@ -174,18 +174,18 @@ REFUSED = [
 
 @ros
 @pytest.mark.parametrize(
-    ("more", "part", "told"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+    ("more", "part", "message"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
 )
-def test_what_cannot_be_meant_is_refused(more, part, told):
-    """Where there is a choice, or nothing to choose, the error says what helps."""
+def test_ambiguous_bags_are_rejected(more, part, message):
+    """Without a topic, or with several, the error has a hint."""
     file = bag2("m", ".mcap", **{key: make() for key, make in more.items()})
     ran = run(f"{file}{part}")
-    assert (ran.code in (2, 3), told in ran.err) == (True, True), ran.err
+    assert (ran.code in (2, 3), message in ran.err) == (True, True), ran.err
 
 
 @ros
-def test_damage_is_told():
-    """A bag that is cut off, a folder that is none, and files packed as a whole are refused."""
+def test_damaged_bags_are_rejected():
+    """A truncated bag, an empty folder and compressed files are rejected."""
     file = write_bag(Path("one.bag"), MOTION)
     Path("cut.bag").write_bytes(file.read_bytes()[:-200])
     assert "damaged" in run("cut.bag").err

@@ -1,4 +1,4 @@
-"""`robolin bench` measures what the table of verbs says costs something."""
+"""`robolin bench` measures the verbs that the table marks as measured."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from robolin.engine.compiled import kernels
 from tests.cli.command import robolin, run_ok
 
 
-def test_everything_that_is_measured_is_a_function() -> None:
-    """Whatever is derived from the table of verbs can be called from Python."""
+def test_every_measured_verb_is_a_function() -> None:
+    """Every measured verb of the table can be called from Python."""
     assert len(MEASURED_VERBS) == len(set(MEASURED_VERBS)) == 8
     assert all(callable(getattr(library, name.replace("-", "_"))) for name in MEASURED_VERBS)
 
@@ -30,10 +30,8 @@ def test_every_one_of_them_has_a_figure(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("name", ["ROBOLIN_OPTIMIZE", "ROBOLIN_WIDTH"])
-def test_settings_that_do_not_exist_are_told_once(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are wrong for every verb, and no table without figures is a success."""
+def test_invalid_settings_are_reported_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are wrong for every verb, and a table without numbers is not a success."""
     monkeypatch.setenv(name, "3")
     for setting in ("optimizing", "host_width"):
         monkeypatch.setattr(kernels, setting, getattr(kernels, setting).__wrapped__)

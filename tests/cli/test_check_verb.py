@@ -1,4 +1,4 @@
-"""robolin check: stored results beside what their questions are answered with now."""
+"""robolin check: recompute stored results and compare."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_what_changed_is_named() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_rows_of_a_trajectory_are_named() -> None:
-    """The worst row is told for each column, and how many there are."""
+    """The worst row of each column is reported, with the number of rows."""
     run_ok("record", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-o", "m.parquet")
     text = Path("motion.csv").read_text().splitlines()
     cells = text[12].split(",")
@@ -112,7 +112,7 @@ def test_rows_of_a_trajectory_are_named() -> None:
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize(
-    "stored_with, asked, code",
+    "stored_with, flags, code",
     [
         ((), (), 1),
         (("--rtol", "1"), (), 0),
@@ -120,18 +120,18 @@ def test_rows_of_a_trajectory_are_named() -> None:
         (("--rtol=1",), ("--rtol=0",), 1),
     ],
 )
-def test_tolerances(stored_with: tuple[str, ...], asked: tuple[str, ...], code: int) -> None:
-    """A tolerance may be stored with the result; one on the command line comes first."""
+def test_tolerances(stored_with: tuple[str, ...], flags: tuple[str, ...], code: int) -> None:
+    """A tolerance may be stored with the result; one on the command line takes precedence."""
     path = record("stored/a.npz", *stored_with)
     edited("mass: 1.2", "mass: 1.20001")
-    ran = robolin("check", path, *asked)
+    ran = robolin("check", path, *flags)
     assert ran.code == code
     assert "link forearm: mass" in ran.out
 
 
 @pytest.mark.usefixtures("project")
-def test_a_figure_that_moves_nothing_still_differs() -> None:
-    """The base's mass changes no torque, and the exact check tells it all the same."""
+def test_a_parameter_without_effect_still_differs() -> None:
+    """The base's mass changes no torque, but the exact check reports it."""
     path = record()
     edited("{name: base}", "{name: base, mass: 3.0}")
     ran = robolin("check", path)
@@ -140,8 +140,8 @@ def test_a_figure_that_moves_nothing_still_differs() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_comment_is_no_difference() -> None:
-    """A file that changed where no figure stands is told, and passes."""
+def test_a_changed_comment_is_not_a_difference() -> None:
+    """A file with unchanged parameters is reported as changed, and passes."""
     path = record()
     edited("robolin: 1", "# lighter soon\nrobolin: 1")
     ran = robolin("check", path)
@@ -171,7 +171,7 @@ def test_inputs_are_found_from_the_stored_file(project: Path, monkeypatch) -> No
 
 @pytest.mark.usefixtures("project")
 def test_inputs_elsewhere() -> None:
-    """A missing arm is told with where it was looked for; --root and --model lead to it."""
+    """A missing arm is reported with the searched path; --root and --model set another."""
     path = record()
     Path("else").mkdir()
     Path("arm.yaml").rename("else/arm.yaml")
@@ -225,8 +225,8 @@ def test_a_number_edited_in_the_stored_file_is_damage(question: tuple[str, ...])
 
 
 @pytest.mark.usefixtures("project")
-def test_results_that_nobody_recorded_are_checked_too() -> None:
-    """Any result with -o says enough; its arm is looked for beside it and in this folder."""
+def test_results_without_record_are_checked_too() -> None:
+    """Every file of -o can be checked; its arm is searched next to it and in this folder."""
     run_ok("inverse", "arm.yaml", *STATE, "-o", "stored/plain.json")
     run_ok("check", "stored/plain.json")
     run_ok("mass-matrix", "two-link", "--q", "-1,2", "--factor", "-o", "stored/bundled.npz")
@@ -234,8 +234,8 @@ def test_results_that_nobody_recorded_are_checked_too() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_every_kind_of_flag_is_asked_again() -> None:
-    """Repeated, negative, named and bare flags all come back."""
+def test_every_kind_of_flag_is_restored() -> None:
+    """Repeated, negative, named and bare flags are restored."""
     flags = ("--payload", "forearm:1", "--payload=forearm:2@0,0,1", "--gravity", "-1,2,-3")
     more = ("--no-damping", "--lock", "elbow=-30deg", "--wrench", "forearm=1,2,3,-4,5,6")
     path = "stored/flags.npz"
@@ -245,8 +245,8 @@ def test_every_kind_of_flag_is_asked_again() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_an_arm_from_standard_input_cannot_be_found_again() -> None:
-    """What was piped in is not there any more, and --model stands in for it."""
+def test_an_arm_from_standard_input_needs_model() -> None:
+    """Piped input cannot be read again, so --model names the arm."""
     run_ok("record", "inverse", "-", "-o", "piped.npz", stdin=TWO_LINK.encode())
     ran = robolin("check", "piped.npz")
     assert ran.code == 3
@@ -266,8 +266,8 @@ def test_damage_is_exit_code_3() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_another_question_is_refused_by_its_verb() -> None:
-    """An arm that lost a joint cannot answer any more; that is told with what changed in it."""
+def test_an_arm_that_lost_a_joint_is_reported() -> None:
+    """The stored question does not fit any more; the error lists the changes of the arm."""
     path = record()
     edited("name: elbow, type: revolute", "name: elbow, type: fixed")
     ran = robolin("check", path)
@@ -340,7 +340,7 @@ def test_annotations_beside_a_file() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_annotations_without_a_line() -> None:
-    """What differs while the model is the same is told of the stored file."""
+    """A difference with an unchanged model is annotated at the stored file."""
     path = record()
     run_ok("record", "inverse", "arm.yaml", "--q", "0.3,0.1", "-o", "other.npz")
     ran = robolin("check", path, "--against", "other.npz", "--format", "github")
@@ -440,8 +440,8 @@ def test_mistakes_in_a_suite_have_lines(project: Path) -> None:
     )
 
 
-def test_what_a_case_gets_wrong_is_told_with_its_place(project: Path) -> None:
-    """A case that its verb refuses is named with its line; the others are recorded all the same."""
+def test_a_wrong_case_is_reported_with_its_line(project: Path) -> None:
+    """An invalid case is named with its line; the others are still recorded."""
     wrong = SUITE.replace("[0.3, -0.7]", "[0.3]") + "options = { gravity = -1 }\n"
     (project / "robolin.toml").write_text(
         wrong
@@ -458,8 +458,8 @@ def test_what_a_case_gets_wrong_is_told_with_its_place(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_digits_of_a_library_are_told() -> None:
-    """A difference in numbers that NumPy's solvers had a part in comes with that explanation."""
+def test_results_that_depend_on_lapack_are_explained() -> None:
+    """A difference in numbers that depend on LAPACK comes with that explanation."""
 
     def notes(*words: str) -> list[str]:
         run_ok("record", *words, "-o", "a.npz")
@@ -474,7 +474,7 @@ def test_digits_of_a_library_are_told() -> None:
     assert not notes("regressor", "arm.yaml", "--q", "1,2")
 
 
-def test_no_suite_is_told(tmp_path: Path, monkeypatch) -> None:
+def test_a_missing_suite_is_reported(tmp_path: Path, monkeypatch) -> None:
     """Without a suite and without files there is nothing to check."""
     monkeypatch.chdir(tmp_path)
     ran = robolin("check")
@@ -490,7 +490,7 @@ def scaled(text: str, start: int) -> str:
 
 
 def single_changes() -> list[tuple[str, str, str]]:
-    """(part, quantity, text) for every figure of the Panda, changed by one part in a million.
+    """(part, quantity, text) for every parameter of the Panda, changed by one part in a million.
 
     An axis is tilted by a millionth, along the directions in which its components are 0.
     """
@@ -504,14 +504,14 @@ def single_changes() -> list[tuple[str, str, str]]:
         if tag[2] in ("link", "joint") and not tag[1] and 'name="' in tag[3]:
             part = re.search(r'name="([^"]*)"', tag[3])[1]
         inertial = (tag[2] == "inertial" and not tag[1]) or (inertial and tag[2] != "inertial")
-        wanted = {
+        attributes = {
             "mass": ["value"],
             "inertia": ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"],
             "origin": ["xyz", "rpy"],
             "axis": ["xyz"],
             "dynamics": ["damping"],
         }.get(tag[2], [])
-        for name in wanted:
+        for name in attributes:
             attribute = re.search(rf'\b{name}="([^"]*)"', tag[3])
             if attribute is None:
                 continue
@@ -532,7 +532,7 @@ def single_changes() -> list[tuple[str, str, str]]:
 
 @pytest.mark.slow
 def test_one_part_in_a_million_is_found_and_named(tmp_path: Path) -> None:
-    """Every mass, COM, inertia, origin, axis and damping of the Panda, changed by 1e-6, is told.
+    """A change of 1e-6 in any mass, COM, inertia, origin, axis or damping is reported.
 
     A hundred and more changes, each checked against one recorded state with all joints moving.
     """
@@ -554,17 +554,17 @@ def test_one_part_in_a_million_is_found_and_named(tmp_path: Path) -> None:
         ran = robolin("check", str(stored), "--format", "json")
         assert ran.code == 1, f"{part}: {quantity}"
         (case,) = json.loads(ran.out)["cases"]
-        told = {(change["name"], change["quantity"].split()[0]) for change in case["model"]}
-        assert told == {(part, quantity)}
+        changed = {(change["name"], change["quantity"].split()[0]) for change in case["model"]}
+        assert changed == {(part, quantity)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "how, width",
+    "options, width",
     [(("--jobs=2", "--chunk-rows=7"), "2"), (("--jobs=2", "--chunk-rows=101"), "2"), ((), "8")],
 )
 def test_threads_chunks_and_width_change_nothing(
-    project: Path, how: tuple[str, ...], width: str
+    project: Path, options: tuple[str, ...], width: str
 ) -> None:
     """Made with one thread, checked with two, seven rows at a time, on registers of two numbers.
 
@@ -573,21 +573,21 @@ def test_threads_chunks_and_width_change_nothing(
     for form in ("npz", "csv"):
         words = ["linearize-forward", "arm.yaml", "--trajectory", "motion.csv", "--jobs", "1"]
         run_ok("record", *words, "-o", f"stored/m.{form}")
-    ran = forced(width, "check", "stored/m.npz", "stored/m.csv", *how)
+    ran = run_with_width(width, "check", "stored/m.npz", "stored/m.csv", *options)
     assert (ran.code, ran.err) == (0, "")
     assert status(ran) == ["same", "same"]
 
 
 @pytest.mark.slow
-def test_a_width_that_does_not_exist_is_told(project: Path) -> None:
+def test_an_invalid_width_is_reported(project: Path) -> None:
     """ROBOLIN_WIDTH is 2, 4 or 8."""
-    ran = forced("3", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-q")
+    ran = run_with_width("3", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-q")
     assert ran.code == 2
     assert ran.err.startswith("error: ROBOLIN_WIDTH: '3' is no width of a kernel\n")
 
 
-def forced(width: str, *args: str) -> CommandRun:
-    """A command in a process of its own, on registers of so many numbers."""
+def run_with_width(width: str, *args: str) -> CommandRun:
+    """Run a command in a new process, on registers of this width."""
     done = subprocess.run(
         [sys.executable, "-c", START, *args],
         env=environment(ROBOLIN_WIDTH=width),
@@ -636,8 +636,8 @@ def test_the_entry_point_checks(project: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_sliding_joints_have_their_own_units(project: Path) -> None:
-    """On an arm with both kinds of joints every entry is told in the unit of its joint."""
+def test_prismatic_joints_have_their_own_units(project: Path) -> None:
+    """On an arm with both kinds of joints, every entry has the unit of its joint."""
     edited("name: elbow, type: revolute", "name: elbow, type: prismatic")
     run_ok("record", "mass-matrix", "arm.yaml", "-o", "m.npz")
     run_ok("record", "inverse", "arm.yaml", "--q", "0.3,0.2", "--qdd", "1,1", "-o", "t.npz")

@@ -1,4 +1,4 @@
-"""The tab key completes what can be known."""
+"""Shell completion."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from robolin.description import robot_source
 from tests.cli.command import robolin, run_ok
 
 
-def completed(*words: str) -> list[str]:
-    """What bash is offered for the last word of a command line."""
+def completions(*words: str) -> list[str]:
+    """Completions that bash receives for the last word of a command line."""
     *before, last = words
     offered = BashComplete(group, {}, "robolin", "_ROBOLIN_COMPLETE")
     return [
@@ -64,19 +64,19 @@ OFFERED = [
 @pytest.mark.parametrize(("words", "offered"), OFFERED, ids=[" ".join(w) for w, _ in OFFERED])
 def test_what_is_offered(here, words, offered):
     """Verbs, arms, files, joints and links are offered where they belong."""
-    assert completed(*words) == offered
+    assert completions(*words) == offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_asks_robolin(shell):
-    """The script of each shell asks the command itself, by the variable it looks for."""
+def test_the_script_calls_robolin(shell):
+    """The script of each shell calls the command with its variable."""
     text = run_ok("completion", shell).out
     assert "_ROBOLIN_COMPLETE" in text
     assert "robolin" in text
 
 
-def test_an_unknown_shell_is_refused():
-    """A shell nobody knows is wrong usage, with those that are known."""
+def test_an_unknown_shell_is_rejected():
+    """The error lists the supported shells."""
     ran = robolin("completion", "tcsh")
     assert ran.code == 2
     assert "zsh" in ran.err
@@ -93,7 +93,7 @@ def test_bash_reads_the_script(tmp_path):
     assert "-F _robolin_completion robolin" in done.stdout
 
 
-# what is typed, what robolin is asked for and answers, and what bash puts behind the last = or :
+# typed line, line that robolin receives, its answer, and text that bash adds after the last = or :
 TYPED = [
     ("robolin inv", "robolin inv", "plain,inverse", "inverse"),
     ("robolin x --q a=0,b", "robolin x --q a=0,b", "plain,a=0,beta=", "0,beta="),
@@ -105,9 +105,9 @@ TYPED = [
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize(("typed", "asked", "answer", "reply"), TYPED, ids=range(len(TYPED)))
-def test_bash_completes_what_stands_behind_its_word_breaks(tmp_path, typed, asked, answer, reply):
-    """bash takes words apart at = and :; robolin is asked about whole ones nevertheless."""
+@pytest.mark.parametrize(("typed", "received", "answer", "reply"), TYPED, ids=range(len(TYPED)))
+def test_bash_completes_words_with_word_breaks(tmp_path, typed, received, answer, reply):
+    """bash splits words at = and :, but robolin receives complete words."""
     fake = tmp_path / "robolin"
     fake.write_text(f'#!/bin/sh\nprintf "%s" "$COMP_WORDS" > {tmp_path}/asked\necho "{answer}"\n')
     fake.chmod(0o755)
@@ -119,13 +119,17 @@ def test_bash_completes_what_stands_behind_its_word_breaks(tmp_path, typed, aske
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (reply, "")
-    assert (tmp_path / "asked").read_text() == asked
+    assert (tmp_path / "asked").read_text() == received
 
 
-def test_the_entry_point_answers_the_shell(capsys):
-    """With the variable set, the command answers what the shell asks instead of running."""
-    asked = {"_ROBOLIN_COMPLETE": "bash_complete", "COMP_WORDS": "robolin inver", "COMP_CWORD": "1"}
-    with patch.dict(os.environ, asked), pytest.raises((SystemExit, click.exceptions.Exit)):
+def test_the_entry_point_returns_completions(capsys):
+    """With the variable set, the command prints completions instead of running."""
+    variables = {
+        "_ROBOLIN_COMPLETE": "bash_complete",
+        "COMP_WORDS": "robolin inver",
+        "COMP_CWORD": "1",
+    }
+    with patch.dict(os.environ, variables), pytest.raises((SystemExit, click.exceptions.Exit)):
         group.main(prog_name="robolin")
     assert capsys.readouterr().out.split() == ["plain,inverse"]
 
@@ -143,13 +147,13 @@ def test_completing_starts_no_program(here, monkeypatch, name, flag):
     monkeypatch.setattr(robot_source, "fetched_description", started)
     if ":" not in name:
         Path(name).write_text('<mujoco><worldbody><body name="a"/></worldbody></mujoco>')
-    assert completed("inverse", name, flag, "") == []
+    assert completions("inverse", name, flag, "") == []
 
 
 def test_completing_does_not_wait_for_a_pipe(here):
-    """A pipe in place of a file is not opened: whoever writes to it may come later."""
+    """A named pipe is not opened: its writer may come later."""
     os.mkfifo("pipe.urdf")
-    assert completed("inverse", "pipe.urdf", "--q", "") == []
+    assert completions("inverse", "pipe.urdf", "--q", "") == []
 
 
 def with_joint(name: str) -> str:
@@ -168,12 +172,12 @@ def test_names_on_several_lines_and_like_flags_are_not_offered(here, name):
     """A name that a shell's script would take for several, or a command for a flag, is left out."""
     Path("odd.yaml").write_text(with_joint(name))
     Path(f"{name}.yaml").write_text("")
-    offered = completed("inverse", "odd.yaml", "--joints", "") + completed("inverse", "")
+    offered = completions("inverse", "odd.yaml", "--joints", "") + completions("inverse", "")
     assert "odd.yaml" in offered
     assert [word for word in offered if not word.isprintable() or word.startswith("-")] == []
 
 
-# every character that bash, zsh or fish gives a meaning to
+# every character with a meaning in bash, zsh or fish
 HOSTILE = "a`touch ran`$(touch ran);touch ran&touch ran|x>y<z'\"\\ !{b}[c]*?~#^é"
 SHELLS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],

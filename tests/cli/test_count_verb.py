@@ -1,4 +1,4 @@
-"""`robolin count` answers every verb on every arm, or says why it cannot."""
+"""`robolin count` counts every verb on every arm, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robolin.cli.commands.count_verb import COUNTED_VERBS, command
 from robolin.queries.verbs import VERBS
 from tests.cli.command import robolin, run_ok
 
-# a slide, and a hinge that follows it
+# a prismatic joint, and a revolute joint that mimics it
 GEARED = """\
 robolin: 1
 name: geared
@@ -29,11 +29,11 @@ links:
 """
 
 
-def test_what_is_counted_is_asked_by_verbs() -> None:
-    """What the catalogue counts algorithms for are verbs, and the help names them."""
+def test_counted_algorithms_are_verbs() -> None:
+    """The counted algorithms of the catalogue are verbs, and the help names them."""
     assert set(COUNTED_VERBS) <= set(VERBS)
-    told = " ".join((command.help or "").split())
-    assert all(verb in told for verb in COUNTED_VERBS)
+    text = " ".join((command.help or "").split())
+    assert all(verb in text for verb in COUNTED_VERBS)
 
 
 @pytest.fixture
@@ -62,13 +62,13 @@ def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
 def test_sines_are_those_of_joints_that_turn(
     verb: str, args: list[str], joints: str, sines: str
 ) -> None:
-    """Sliding joints need no sine, and one of a thing is not told in the plural."""
+    """Prismatic joints need no sine, and one joint is not in the plural."""
     text = run_ok("count", verb, *args).out
     assert joints in text
     assert sines in text
     document = json.loads(run_ok("count", verb, *args, "--format", "json").out)
-    told = {row["kinematics"]["sines_and_cosines"] for row in document["algorithms"]}
-    assert told == {int(sines.split()[0])}
+    counts = {row["kinematics"]["sines_and_cosines"] for row in document["algorithms"]}
+    assert counts == {int(sines.split()[0])}
 
 
 def test_followers_are_placed_but_are_no_joints_of_their_own(geared: Path) -> None:
@@ -94,8 +94,8 @@ def test_followers_are_placed_but_are_no_joints_of_their_own(geared: Path) -> No
         ),
     ],
 )
-def test_wrong_usage_is_told(args: list[str], message: str, hint: str) -> None:
-    """What cannot be counted is wrong usage, in one line and a hint."""
+def test_wrong_usage_is_reported(args: list[str], message: str, hint: str) -> None:
+    """Requests that cannot be counted are wrong usage, with one line and a hint."""
     ran = robolin("count", *args)
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err
@@ -128,6 +128,6 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
 
 @pytest.mark.slow
 def test_algorithms_that_invert_bodies_are_not_counted_on_a_floating_base() -> None:
-    """What the library refuses to run on an arm has no cost there."""
+    """An algorithm that does not apply to an arm has no count."""
     assert "all bodies" in run_ok("count", "forward", "ur5").out
     assert "all bodies" not in run_ok("count", "forward", "ur5", "--floating-base").out

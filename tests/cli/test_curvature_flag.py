@@ -1,4 +1,4 @@
-"""`robolin diagonalize --curvature`: flat or not, by how much, and where."""
+"""`robolin diagonalize --curvature`: whether and where the metric is curved."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_golden_arm() -> None:
     assert round(ran.numbers[0][-1], 5) == 0.24936
 
 
-def test_samples_say_where_the_largest_symbol_is() -> None:
+def test_the_contract_names_the_largest_symbol() -> None:
     """The contract has the verdict, the largest symbol with its joints and row, and the count."""
-    asked = ("diagonalize", "ur5", "--curvature", "--samples", "6", "--seed", "2")
-    answer = json.loads(run_ok(*asked, "--format", "json").out)
+    command = ("diagonalize", "ur5", "--curvature", "--samples", "6", "--seed", "2")
+    answer = json.loads(run_ok(*command, "--format", "json").out)
     arm = library.load("ur5")
     found = library.curvature(arm, random_configurations(arm, 6, 2))
 
@@ -48,7 +48,7 @@ def test_samples_say_where_the_largest_symbol_is() -> None:
     assert f"R({', '.join(found.largest)}) = " in contract["largest symbol"]
     assert contract["largest symbol"].endswith(f"in row {found.at[0] + 1}")
     np.testing.assert_array_equal(answer["results"]["curvature"], found.relative)
-    assert run_ok(*asked).out == run_ok(*asked).out
+    assert run_ok(*command).out == run_ok(*command).out
 
 
 def test_a_flat_arm_is_an_answer(tmp_path: Path) -> None:
@@ -64,14 +64,14 @@ def test_a_flat_arm_is_an_answer(tmp_path: Path) -> None:
 
 
 def test_numbers_come_with_the_verdict() -> None:
-    """CSV has no room for it, so stderr says it; a table has it above."""
-    told = "not flat: no coordinates make the mass matrix diagonal everywhere"
-    assert told in run_ok("diagonalize", "two-link", "--curvature").err
+    """For CSV the verdict is a note on stderr; a table contains it."""
+    note = "not flat: no coordinates make the mass matrix diagonal everywhere"
+    assert note in run_ok("diagonalize", "two-link", "--curvature").err
     assert not run_ok("diagonalize", "two-link", "--curvature", "--format", "table").err
 
 
 def test_one_joint_is_flat() -> None:
-    """A single joint has no curvature anywhere, which one configuration is enough to tell."""
+    """A single joint has no curvature; one configuration is enough to show it."""
     ran = run_ok("diagonalize", "two-link", "--lock", "elbow=0", "--curvature")
     assert "note: flat: one joint has no curvature" in ran.err
 
@@ -107,10 +107,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("flags, said", WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
-def test_flags_that_make_no_sense(flags: list[str], said: str) -> None:
-    """A flag without effect is wrong usage, not ignored."""
+@pytest.mark.parametrize("flags, message", WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
+def test_flags_without_effect_are_rejected(flags: list[str], message: str) -> None:
     ran = robolin("diagonalize", "two-link", *flags)
 
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err

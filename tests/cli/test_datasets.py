@@ -13,7 +13,7 @@ import pytest
 import robolin as arm_library
 from tests.cli.command import CommandRun, robolin
 
-# LeRobot writes numbers of 32 bits
+# LeRobot writes float32
 Q = np.random.default_rng(0).uniform(-1, 1, (9, 2)).astype(np.float32)
 # rows of the episodes
 EPISODES = (range(4), range(4, 9))
@@ -146,7 +146,7 @@ MADE = {
 
 @pytest.mark.parametrize("made", MADE)
 def test_an_episode_gives_the_bytes_of_the_native_file(made):
-    """Whatever the version, and however names are written, an episode is its own rows."""
+    """An episode gives its own rows, for every version and every form of names."""
     MADE[made]()
     for part in ("1", "episode_000001"):
         found = run(f"set/:{part}", "--radians")
@@ -163,8 +163,8 @@ def test_joints_are_found_by_name():
 MOVING = np.concatenate([Q, Q[::-1]], axis=1)
 
 
-def test_velocities_are_found_where_they_are():
-    """In a list of their own, or in the state beside the positions, as OpenArm has them."""
+def test_velocities_are_found():
+    """Velocities may be a list of their own, or part of the state as in OpenArm."""
     expected = native(1, MOVING, ("position", "velocity"))
     version_3(
         values={"observation.state": Q, "observation.velocity": Q[::-1]},
@@ -180,15 +180,15 @@ def test_velocities_are_found_where_they_are():
     assert run("set/:1", "--radians").out == expected
 
 
-def test_whole_columns_go_along_as_they_are():
-    """Frames are counted, not measured."""
+def test_integer_passthrough_columns_stay_integers():
+    """Frame numbers are integers."""
     version_3()
     lines = run("set/:1", "--radians", "--carry", "frame_index").out.splitlines()
     assert [line.split(",")[-1] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
 
 
-def test_units_and_episodes_are_told():
-    """Nobody knows the unit of a dataset, nor which of its episodes is meant."""
+def test_unit_and_episode_are_required():
+    """A dataset does not declare its unit, and the episode must be named."""
     version_3()
     ran = run("set", "--radians")
     assert (ran.code, "it has 2 episodes" in ran.err, "set/:0" in ran.err) == (2, True, True)
@@ -220,13 +220,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "told"), WRONG, ids=[row[1] for row in WRONG])
-def test_what_is_not_all_there_is_refused(damage, told):
-    """A dataset that was not brought here as a whole is not taken for a shorter one."""
+@pytest.mark.parametrize(("damage", "message"), WRONG, ids=[row[1] for row in WRONG])
+def test_incomplete_datasets_are_rejected(damage, message):
+    """An incomplete dataset is not taken for a shorter one."""
     version_3()
     damage()
     ran = run("set/:1", "--radians")
-    assert (ran.code in (3, 4), told in ran.err) == (True, True), ran.err
+    assert (ran.code in (3, 4), message in ran.err) == (True, True), ran.err
 
 
 def test_episodes_become_files_of_their_own():

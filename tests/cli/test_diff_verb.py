@@ -1,4 +1,4 @@
-"""robolin diff: what differs between two models."""
+"""robolin diff: differences between two models."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ def test_another_arm_differs_in_everything() -> None:
     assert "added" in ran.out
 
 
-def test_a_broken_file_is_refused(tmp_path: Path) -> None:
-    """What cannot be read cannot be compared."""
+def test_a_broken_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "arm.urdf").write_text("<robot>")
     assert robolin("diff", "panda", tmp_path / "arm.urdf").code == 3
     assert robolin("diff", "panda", tmp_path / "none.urdf").code == 4
@@ -86,23 +85,23 @@ def _motion(path: Path, rows: int = 5) -> Path:
 
 
 def test_torques_are_compared_joint_by_joint(heavier: Path, tmp_path: Path) -> None:
-    """--torques tells, for every joint, the row where its torque changes most, and by how much."""
+    """--torques lists, for every joint, the row with the largest change and its size."""
     motion = _motion(tmp_path / "motion.csv")
     ran = robolin("diff", "panda", heavier, "--torques", motion, "--format", "json")
-    told = json.loads(ran.out)["torques"]
+    changes = json.loads(ran.out)["torques"]
 
     data = np.loadtxt(motion, delimiter=",", skiprows=1).reshape(-1, 3, 7).swapaxes(0, 1)
     before = robolin_library.inverse(robolin_library.load("panda"), *data)
     after = robolin_library.inverse(robolin_library.load(heavier), *data)
     worst = np.abs(after - before).argmax(axis=0)
-    assert [each["row"] - 1 for each in told] == worst.tolist()
-    assert [each["old"] for each in told] == before[worst, range(7)].tolist()
-    assert [each["new"] for each in told] == after[worst, range(7)].tolist()
+    assert [each["row"] - 1 for each in changes] == worst.tolist()
+    assert [each["old"] for each in changes] == before[worst, range(7)].tolist()
+    assert [each["new"] for each in changes] == after[worst, range(7)].tolist()
     assert ran.code == 1
 
 
-def test_the_same_figures_give_the_same_torques(tmp_path: Path) -> None:
-    """An arm beside itself has nothing to tell."""
+def test_equal_models_give_equal_torques(tmp_path: Path) -> None:
+    """The comparison of an arm with itself lists nothing."""
     motion = _motion(tmp_path / "motion.csv")
     ran = run_ok("diff", "panda", "panda", "--torques", motion)
     assert "the torques are the same" in ran.out
@@ -117,7 +116,7 @@ def test_torques_need_the_same_joints(tmp_path: Path) -> None:
 
 
 def test_markdown_is_a_table_that_names_cannot_break(heavier: Path, tmp_path: Path) -> None:
-    """Every row has as many cells as the header, whatever the names are."""
+    """Every row has as many cells as the header, for any names."""
     text = heavier.read_text().replace("forearm", "fore|arm&lt;b&gt;`x`")
     heavier.write_text(text)
     path = tmp_path / "changes.md"
@@ -129,15 +128,15 @@ def test_markdown_is_a_table_that_names_cannot_break(heavier: Path, tmp_path: Pa
     assert "fore\\|arm\\<b\\>\\`x\\`" in path.read_text()
 
 
-def test_a_csv_of_figures_has_no_torques(tmp_path: Path) -> None:
-    """What a form cannot hold is refused, not dropped."""
+def test_csv_cannot_hold_torques(tmp_path: Path) -> None:
+    """Output that a format cannot hold is rejected, not dropped."""
     motion = _motion(tmp_path / "motion.csv")
     ran = robolin("diff", "panda", "panda", "--torques", motion, "--format", "csv")
     assert ran.code == 2
 
 
 def test_torques_that_differ_by_rounding_are_counted(tmp_path: Path) -> None:
-    """Of a heavier upper arm that swings up, only its own joint needs another torque."""
+    """With a heavier upper arm that swings up, only the torque of its own joint changes."""
     source = bundled_path("ur5")
     assert source is not None
     heavier, motion = tmp_path / "ur5.urdf", tmp_path / "motion.csv"

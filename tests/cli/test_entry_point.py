@@ -1,4 +1,4 @@
-"""The command as a process: what it imports, how it ends, what it leaves behind."""
+"""The command as a process: imported modules, exit codes and files left behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robolin.cli.main import main
 code = main(sys.argv[1:])
 print(json.dumps([name for name in sys.modules]), file=sys.stderr)
 """
-# stops while the first bytes of a file are on disk, as a signal in the middle of writing would
+# stop when the first bytes of a file are on disk, as a signal during a write would
 STOPPED_WRITING = """
 import os, signal, sys, time
 import robolin.io.{module} as writer
@@ -52,7 +52,7 @@ run()
 """
 
 
-# Ctrl-C at the moment when a module is looked for
+# Ctrl-C during the import of a module
 INTERRUPTED_AT = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -67,8 +67,8 @@ sys.meta_path.insert(0, Interrupting())
 from robolin.cli.entry_point import run
 run()
 """
-# the module that is looked for -> exit code and stderr
-MOMENTS = {
+# imported module -> exit code and stderr
+INTERRUPTIONS = {
     "robolin.cli.main": (130, ""),
     "robolin.cli.messages": (130, ""),
     "robolin.cli.group": (130, "error: interrupted\n"),
@@ -77,11 +77,11 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", MOMENTS)
+@pytest.mark.parametrize("name", INTERRUPTIONS)
 def test_an_interruption_while_modules_are_imported(name: str) -> None:
     """Ctrl-C ends the command without a traceback, however early it comes."""
     ran = python(INTERRUPTED_AT.format(name=name), "inverse", "two-link")
-    assert (ran.code, ran.err) == MOMENTS[name]
+    assert (ran.code, ran.err) == INTERRUPTIONS[name]
     assert ran.out == ""
 
 
@@ -105,8 +105,8 @@ DELAYS = 40
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
 @pytest.mark.parametrize("args", [["--help"], ["inverse", "panda", "-q"]], ids=" ".join)
-def test_an_interruption_at_any_moment_ends_with_130(args: list[str]) -> None:
-    """From our first statement on, Ctrl-C is exit code 130 without a traceback, or too late."""
+def test_an_interruption_at_any_time_ends_with_130(args: list[str]) -> None:
+    """After our first statement, Ctrl-C gives exit code 130 without a traceback, or is too late."""
     hold = partial(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
     ends = []
     for i in range(DELAYS):
@@ -117,7 +117,7 @@ def test_an_interruption_at_any_moment_ends_with_130(args: list[str]) -> None:
             stderr=subprocess.PIPE,
             preexec_fn=hold,
         )
-        # some delays end within the imports, whatever the machine does besides
+        # some delays end during the imports, for any load of the machine
         time.sleep(0.01 * i)
         command.send_signal(signal.SIGINT)
         _, err = command.communicate(timeout=120)
@@ -147,7 +147,7 @@ def test_an_interruption_that_a_library_turns_into_something_else(body: str) -> 
     "args", [["--version"], ["--help"], ["inverse", "--help"], ["count", "--help"]], ids=" ".join
 )
 def test_help_and_version_import_nothing_heavy(args: list[str]) -> None:
-    """Whoever asks for help waits neither for NumPy nor for any reader or writer."""
+    """Help needs neither NumPy nor any reader or writer."""
     ran = python(LIST_MODULES, *args)
     modules = set(json.loads(ran.err))
 
@@ -156,14 +156,14 @@ def test_help_and_version_import_nothing_heavy(args: list[str]) -> None:
 
 
 def test_the_list_of_verbs_needs_no_arm() -> None:
-    """What an arm is made of is not waited for by whoever asks which verbs there are."""
+    """The list of verbs does not import the modules of an arm."""
     modules = set(json.loads(python(LIST_MODULES, "--help").err))
 
     assert modules.isdisjoint({"robolin.core.arm_parts", "robolin.core.arm", "html", "subprocess"})
 
 
-def test_garbage_is_looked_for_as_usual_after_the_start() -> None:
-    """Modules are imported without it, and the first time it is looked for is as any other."""
+def test_garbage_collection_is_restored_after_the_start() -> None:
+    """Modules are imported without garbage collection; afterwards the settings are restored."""
     usual, callbacks = gc.get_threshold(), list(gc.callbacks)
     main.defer_gc()
     try:
@@ -205,7 +205,7 @@ def test_a_rejected_command_prints_nothing_on_stdout() -> None:
     "args", [["--help"], ["--version"], ["inverse", "panda"], ["inspect", "panda"]], ids=" ".join
 )
 def test_a_closed_pipe_ends_quietly(args: list[str]) -> None:
-    """A reader that has left is no error, and the interpreter does not complain either."""
+    """A closed pipe is not an error, and the interpreter prints no message."""
     read, write = os.pipe()
     os.close(read)
     try:
@@ -224,8 +224,8 @@ def test_a_closed_pipe_ends_quietly(args: list[str]) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("args", [["inverse", "two-link"], ["models"]], ids=" ".join)
-def test_a_full_disk_is_said_once(args: list[str]) -> None:
-    """An answer that could not be written is exit code 4 and one line."""
+def test_a_full_disk_is_reported_once(args: list[str]) -> None:
+    """Output that cannot be written gives exit code 4 and one line."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-c", START, *args],
@@ -290,18 +290,18 @@ def test_the_traceback_of_a_bug_can_be_seen() -> None:
     assert "Traceback (most recent call last)" in ran.err
 
 
-def test_too_little_memory_is_no_bug() -> None:
-    """A MemoryError is told as what it is."""
+def test_too_little_memory_is_not_a_bug() -> None:
+    """A MemoryError is reported as such."""
     ran = python(BROKEN.format(body="raise MemoryError"), "inverse", "two-link")
 
     assert ran.code == 3
     assert ran.err.startswith("error: there is not enough memory")
 
 
-def test_threads_that_are_still_about_do_not_keep_the_process() -> None:
-    """Whoever interrupts a command does not wait for what its threads are at.
+def test_running_threads_do_not_keep_the_process() -> None:
+    """An interrupted command does not wait for its threads.
 
-    This one would never end; the process would be given up.
+    This thread never ends; without the exit the test would time out.
     """
     ran = python(
         "import sys, threading\n"

@@ -1,4 +1,4 @@
-"""Whatever stops a command becomes one of the exit codes that are promised."""
+"""Every failure becomes one of the documented exit codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robolin.errors import FileError, RobolinError, UsageError
 
 
 class Panic(BaseException):
-    """What a library written in another language may throw."""
+    """An exception that a native library may raise."""
 
 
 @pytest.mark.parametrize(

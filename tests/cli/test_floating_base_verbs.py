@@ -15,7 +15,7 @@ from tests.cli.command import robolin, run_ok
 PARTS = ("rx", "ry", "rz", "x", "y", "z")
 BASE = [f"base:{part}" for part in PARTS]
 
-# about as long as a quaternion may be and still count as one of length 1
+# nearly the largest norm that a quaternion may have to count as normalized
 LONG = 1.0 + 9e-7
 
 CART = """\
@@ -34,7 +34,7 @@ links:
 
 
 def test_rows_and_columns_have_names() -> None:
-    """Every freedom is a column of the answer, in the order turns, slides, joints."""
+    """Every coordinate of the base is a column, in the order rotations, translations, joints."""
     ran = run_ok("inverse", "two-link", "--floating-base")
     joints = [*BASE, "shoulder", "elbow"]
     assert ran.rows[0] == [f"{name}/effort" for name in joints]
@@ -43,9 +43,9 @@ def test_rows_and_columns_have_names() -> None:
 
 
 def test_a_quaternion_stands_for_the_angles() -> None:
-    """--q takes roll, pitch and yaw, or the quaternion of the same turn, up to its length.
+    """--q takes roll, pitch and yaw, or the quaternion of the same rotation, up to its norm.
 
-    What holds the arm up depends on how it is turned, as its mass matrix does not.
+    Holding torques depend on the orientation; the mass matrix does not.
     """
     rpy = np.array([0.4, -0.9, 2.0])
     angles = ",".join(f"{n}={x!r}" for n, x in zip(BASE, rpy.tolist(), strict=False))
@@ -104,17 +104,17 @@ def test_quaternions_in_a_trajectory(tmp_path: Path) -> None:
     assert "the angles of 'base' come from its quaternion" in ran.err
 
 
-def test_a_quaternion_that_is_none(tmp_path: Path) -> None:
-    """A row whose quaternion has the wrong length is refused by its line, or has no answer."""
+def test_an_invalid_quaternion_is_rejected(tmp_path: Path) -> None:
+    """A row whose quaternion has the wrong norm is rejected with its line, or has no result."""
     columns, _ = motion()
     columns["base:qw/position"] = columns["base:qw/position"].copy()
     columns["base:qw/position"][2] += 0.3
     file = sheet(tmp_path / "motion.csv", columns)
-    asked = ("inverse", "two-link", "--floating-base", "--trajectory", file)
-    ran = robolin(*asked)
+    command = ("inverse", "two-link", "--floating-base", "--trajectory", file)
+    ran = robolin(*command)
     assert ran.code == 3
     assert f"{file}:4, row 3: the quaternion of joint 'base' has length" in ran.err
-    ran = run_ok(*asked, "--on-bad-row", "nan")
+    ran = run_ok(*command, "--on-bad-row", "nan")
     bad = np.isnan(ran.numbers).all(axis=1)
     assert bad.tolist() == [False, False, True, False, False]
 
@@ -126,10 +126,10 @@ def test_a_quaternion_that_is_none(tmp_path: Path) -> None:
         ({"base:rx/position": 0.0}, "both a quaternion and rx"),
     ],
 )
-def test_columns_that_do_not_make_a_turn(
+def test_columns_that_do_not_make_a_rotation(
     tmp_path: Path, change: dict[str, float | None], message: str
 ) -> None:
-    """Half a quaternion, or one beside angles, is an error that names the columns."""
+    """An incomplete quaternion, or one together with angles, is an error that names the columns."""
     columns, q = motion()
     for name, value in change.items():
         if value is None:
@@ -140,29 +140,29 @@ def test_columns_that_do_not_make_a_turn(
     ran = robolin("inverse", "two-link", "--floating-base", "--trajectory", file)
     assert ran.code == 3
     assert message in ran.err
-    # the angles are not missing besides
+    # the angles are not reported as missing
     assert ran.err.count("error: ") == 1
 
 
 def test_planar_and_floating_joints_in_a_file(tmp_path: Path) -> None:
-    """A YAML arm may have planar and floating joints; damping acts on each of their freedoms."""
+    """A YAML arm may have planar and floating joints; damping acts on each coordinate."""
     file = tmp_path / "cart.yaml"
     file.write_text(CART)
     arm = library.load(file)
     drop = [f"drop:{part}" for part in PARTS]
     assert arm.joint_names == ("drive:x", "drive:y", "drive:rz", "mast", *drop)
-    # steady driving on a straight line takes what the damping takes
+    # steady driving on a straight line needs only the damping forces
     ran = run_ok("inverse", file, "--qd", "drive:x=2", "--gravity", "0")
     assert ran.numbers[0][0] == pytest.approx(1.0)
     assert np.abs(ran.numbers[0][1:]).max() <= 1e-13
-    # the body's x turns with it: the same twist is another direction in the plane
+    # the body's x axis rotates with it: the same twist is another direction in the plane
     ran = run_ok("inverse", file, "--q", "drive:rz=90deg", "--qdd", "drive:x=1", "--gravity", "0")
     assert ran.numbers[0][0] == pytest.approx(6.5)
     assert ran.numbers[0][1] == pytest.approx(0.0, abs=1e-13)
 
 
-def test_a_joint_with_several_freedoms_has_no_single_value() -> None:
-    """A value for the joint as a whole is refused, and its freedoms are told."""
+def test_a_multi_dof_joint_has_no_single_value() -> None:
+    """A single value for the joint is rejected, and its coordinates are listed."""
     ran = robolin("inverse", "two-link", "--floating-base", "--q", "base=1")
     assert ran.code == 2
     assert "its freedoms are 'base:rx', 'base:ry'" in ran.err
@@ -178,7 +178,7 @@ def test_a_freedom_without_inertia_cannot_be_locked() -> None:
 
 
 def test_links_are_bodies() -> None:
-    """--links lists the links of the description, none that stands for a freedom."""
+    """--links lists the links of the description, without virtual links."""
     ran = run_ok("forward", "panda", "--floating-base", "--links", "--format", "json")
     arm = library.load("panda", floating_base=True)
     found = json.loads(ran.out)["results"]["link_acceleration"]
@@ -188,9 +188,9 @@ def test_links_are_bodies() -> None:
 
 
 def test_curvature_along_twists() -> None:
-    """Symbols are named by the freedoms of the base as by joints, and are the library's."""
-    asked = ("diagonalize", "two-link", "--base-joint", "planar", "--armature", "base:rz=0.5")
-    ran = run_ok(*asked, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
+    """Symbols are named by the coordinates of the base, and are those of the library."""
+    command = ("diagonalize", "two-link", "--base-joint", "planar", "--armature", "base:rz=0.5")
+    ran = run_ok(*command, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
     arm = library.load("two-link", base_joint="planar", armature={"base:rz": 0.5})
     found = library.curvature(arm, [0.0, 0.0, 0.4, 0.0, -0.7])
     at = ran.rows[0].index("riemann/base:rz/elbow/base:rz/elbow")

@@ -1,4 +1,4 @@
-"""Recordings as other programs write them give the result of the native file, or say what helps."""
+"""Recordings of other programs give the result of the native file, or an error with a hint."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ DEGREES = text(
 )
 
 
-def told(pattern: str, words: tuple[str, str] = ("position", "velocity")) -> tuple[str, ...]:
-    """Rules for positions and velocities."""
+def column_flags(
+    pattern: str, words: tuple[str, str] = ("position", "velocity")
+) -> tuple[str, ...]:
+    """--columns flags for positions and velocities."""
     flags = zip(("position", "velocity"), words, strict=True)
     return tuple(x for key, w in flags for x in ("--columns", f"{key}={pattern.format(word=w)}"))
 
@@ -95,8 +97,8 @@ def elbow_first(pattern: str, time: str = "time") -> str:
 NAMED = beside_names(elbow_first("/js/{word}[{index}]"), "/js/name[{index}]")
 ROSTOPIC = beside_names(elbow_first("field.{word}{index}", "%time"), "field.name{index}")
 RTDE = shape("actual_{word}_{index}", "timestamp", "q", "qd", separator=" ")
-RTDE_FLAGS = told("actual_{word}_{{index}}", ("q", "qd"))
-MATLAB = told("{word}_{{number}}", ("q", "qd"))
+RTDE_FLAGS = column_flags("actual_{word}_{{index}}", ("q", "qd"))
+MATLAB = column_flags("{word}_{{number}}", ("q", "qd"))
 STAMPED = shape("{joint}/{word}", "time,header.stamp").replace("\n", "\n7,").removesuffix("7,")
 REVERSED = text(
     ["time", *named("{joint}/{word}", "position", "velocity")[::-1]],
@@ -180,7 +182,7 @@ READ = [
         "rostopic echo -p",
         "r.csv",
         shape("field.{word}{index}", "%time"),
-        told("field.{word}{{index}}"),
+        column_flags("field.{word}{{index}}"),
     ),
     ("RTDE of Universal Robots", "r.csv", RTDE, RTDE_FLAGS),
     ("writetable of MATLAB", "r.csv", shape("{word}_{number}", "time", "q", "qd"), MATLAB),
@@ -230,24 +232,24 @@ PACKED = {".gz": gzipped, ".zst": zstandarded}
 
 @pytest.mark.parametrize("ending", PACKED)
 def test_a_compressed_recording_is_the_recording(ending):
-    """It has the result of the file in it, in one piece or several; a damaged one has none."""
+    """It gives the result of its content, in one frame or several; a damaged one is rejected."""
     packed, native = PACKED[ending], run("--trajectory", "native.csv")
     data = NATIVE.encode()
-    whole, pieces = packed(data), packed(data[:70]) + packed(data[70:])
-    for name, content in {"whole.csv": whole, "PIECES.TSV": pieces}.items():
+    complete, pieces = packed(data), packed(data[:70]) + packed(data[70:])
+    for name, content in {"whole.csv": complete, "PIECES.TSV": pieces}.items():
         Path(f"{name}{ending}").write_bytes(content)
         found = run("--trajectory", f"{name}{ending}")
         assert (found.code, found.out) == (0, native.out), found.err
-    # what is cut off must not pass for a shorter recording, whatever is forgiven of its last row
-    for content in (whole[:-9], whole + b"more", packed(data[:70])[:-1], pieces[:-9]):
+    # a truncated file must not pass for a shorter recording with an incomplete last row
+    for content in (complete[:-9], complete + b"more", packed(data[:70])[:-1], pieces[:-9]):
         Path(f"bad.csv{ending}").write_bytes(content)
         found = run("--trajectory", f"bad.csv{ending}", "--on-bad-row", "nan")
         assert (found.code, found.out) == (4, ""), found.err
         assert "could not be unpacked" in found.err
 
 
-def test_names_beside_lists_are_looked_at_in_every_row(monkeypatch):
-    """They are read of Parquet too; of a stream that goes on, nobody knows what is to come."""
+def test_name_columns_are_checked_in_every_row(monkeypatch):
+    """Parquet is read too; a stream is rejected, because later rows are unknown."""
     expected = run("--trajectory", "native.csv").out
     Path("r.csv").write_text(NAMED)
     polars.read_csv("r.csv").write_parquet("r.parquet")
@@ -264,20 +266,20 @@ def test_names_beside_lists_are_looked_at_in_every_row(monkeypatch):
     assert "not known to be the same" in run("--trajectory", "r.csv.gz").err
 
 
-def test_degrees_are_told():
-    """With --degrees, angles and rates of a file are those in rad, to rounding."""
+def test_degrees_are_converted():
+    """With --degrees, angles and rates of a file equal those in rad, to rounding."""
     Path("r.csv").write_text(DEGREES)
     found = run("--trajectory", "r.csv", "--degrees")
     assert found.code == 0, found.err
     assert np.allclose(found.numbers, run("--trajectory", "native.csv").numbers, rtol=1e-13)
 
 
-def test_what_was_recognized_is_said():
-    """Nothing is guessed silently: a note names what was taken off, and the order of joints."""
+def test_recognized_columns_are_reported():
+    """A note names the removed prefix and the order of joints."""
     Path("r.csv").write_text(shape("/joint_states/{joint}/{word}", "__time"))
-    said = run("--trajectory", "r.csv").err
-    assert "behind the prefix '/joint_states/'" in said
-    assert "time is taken from the column '__time'" in said
+    notes = run("--trajectory", "r.csv").err
+    assert "behind the prefix '/joint_states/'" in notes
+    assert "time is taken from the column '__time'" in notes
     Path("r.csv").write_text(text(["shoulder", "elbow"], VALUES[:, :2]))
     assert "taken as positions" in run("--trajectory", "r.csv").err
 
@@ -350,12 +352,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "flags", "code", "told"), REFUSED, ids=range(len(REFUSED)))
-def test_what_could_be_meant_in_two_ways_is_refused(content, flags, code, told):
-    """Where there is a choice, or a rule that fits nothing, the error has the flag that helps."""
+@pytest.mark.parametrize(("content", "flags", "code", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_ambiguous_recordings_are_rejected(content, flags, code, message):
+    """For ambiguous columns, or a rule without a match, the error names the flag that helps."""
     Path("r.csv").write_text(content)
     ran = run("--trajectory", "r.csv", *flags)
-    assert (ran.code, told in ran.err) == (code, True), ran.err
+    assert (ran.code, message in ran.err) == (code, True), ran.err
 
 
 def test_rules_without_a_file_are_refused():

@@ -1,4 +1,4 @@
-"""Every verb explains itself."""
+"""Help pages of all verbs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_flag_is_explained() -> None:
 
 
 def test_the_same_flag_means_the_same_everywhere() -> None:
-    """A model flag has one explanation, whatever the verb."""
+    """A model flag has one help text in all verbs."""
     explained: dict[str, set[str]] = {}
     for verb in SUMMARIES:
         for param in command(verb).params:

@@ -1,4 +1,4 @@
-"""Names that would steer a terminal or a build server, through every verb and form."""
+"""Names with control characters of terminals or build servers, through every verb and format."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ DYNAMICS = (
 REPORTS = ("inspect", "validate", "verify", "count inverse", "diff arm.yaml")
 
 
-def _shown(ran: CommandRun, how: str) -> None:
-    """Nothing of what a command says steers anything, and each line is one of its own."""
+def assert_printable(ran: CommandRun, case: str) -> None:
+    """Require that output has no control characters and that no name starts a line."""
     for text in (ran.out, ran.err):
         odd = {c for c in text if c != "\n" and not c.isprintable()}
-        assert not odd, (how, odd, text)
-        assert not any(line.startswith("::error::y") for line in text.splitlines()), (how, text)
-    assert ran.code != 70, (how, ran.err)
+        assert not odd, (case, odd, text)
+        assert not any(line.startswith("::error::y") for line in text.splitlines()), (case, text)
+    assert ran.code != 70, (case, ran.err)
     assert "Traceback" not in ran.err
 
 
@@ -60,9 +60,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("verb", DYNAMICS)
 def test_files_with_hostile_names(verb: str) -> None:
-    """Their names appear in answers and complaints with everything odd spelt out.
+    """Names appear in results and errors with control characters escaped.
 
-    From file to file and from verb to verb the next form is asked for.
+    The output format changes from file to file and from verb to verb.
     """
     forms = islice(cycle(["table", "csv", "json"]), DYNAMICS.index(verb), None)
     for words, form in zip(
@@ -78,21 +78,23 @@ def test_files_with_hostile_names(verb: str) -> None:
         forms,
         strict=False,
     ):
-        _shown(robolin(verb, *words, "--format", form), f"{verb} {words} {form}")
+        assert_printable(robolin(verb, *words, "--format", form), f"{verb} {words} {form}")
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_motions_of_files_with_hostile_names(form: str) -> None:
     """A simulation spells the name of its arm out."""
-    _shown(robolin("simulate", f"{BAD}.yaml", "--duration", "0.01", "--format", form), "simulate")
+    assert_printable(
+        robolin("simulate", f"{BAD}.yaml", "--duration", "0.01", "--format", form), "simulate"
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "json", "github", "junit", "sarif", "markdown", "csv"])
 @pytest.mark.parametrize("verb", REPORTS)
 def test_reports_about_files_with_hostile_names(verb: str, form: str) -> None:
     """Reports of every form spell their names out."""
-    _shown(robolin(*verb.split(), f"{BAD}.yaml", "--format", form), verb)
-    _shown(robolin(*verb.split(), f"{BAD}.urdf", "--format", form), verb)
+    assert_printable(robolin(*verb.split(), f"{BAD}.yaml", "--format", form), verb)
+    assert_printable(robolin(*verb.split(), f"{BAD}.urdf", "--format", form), verb)
 
 
 @pytest.mark.parametrize("form", ["table", "json", "github", "junit", "sarif"])
@@ -102,12 +104,12 @@ def test_robot_files_with_hostile_names_inside(form: str) -> None:
     for old in ("two", "elbow", "lower", "base", "revolute", "mass", "name"):
         Path("bad.yaml").write_text(ARM.replace(f"{old}", quoted))
         for verb in ("validate", "inspect", "inverse"):
-            _shown(robolin(verb, "bad.yaml", "--format", form), f"{verb} {old}")
+            assert_printable(robolin(verb, "bad.yaml", "--format", form), f"{verb} {old}")
     odd = "".join(c for c in BAD if c in "\n\r\x7f\x9b\u2028\u202e")
     for place in ("name", "type", odd):
         text = f'<robot name="a"><joint {place}="j&#10;::error::y{odd}" type="k"/><l{odd}/></robot>'
         Path("bad.urdf").write_text(text)
-        _shown(robolin("validate", "bad.urdf", "--format", form), f"validate {place!r}")
+        assert_printable(robolin("validate", "bad.urdf", "--format", form), f"validate {place!r}")
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
@@ -123,7 +125,7 @@ def test_joints_and_links_with_hostile_names_in_xml(form: str, name: str) -> Non
         )
         Path("bad.urdf").write_text(text)
         ran = robolin("inverse", "bad.urdf", "--format", form)
-        _shown(ran, name)
+        assert_printable(ran, name)
         assert (ran.code, "cannot be shown" in ran.err) == (3, True)
 
 
@@ -186,13 +188,13 @@ def test_joints_and_links_with_hostile_names_in_xml(form: str, name: str) -> Non
     ids=lambda words: " ".join(words).replace(BAD, "BAD"),
 )
 def test_hostile_words(words: list[str]) -> None:
-    """What was typed is repeated spelt out."""
-    _shown(robolin(*words), str(words))
+    """Typed text is repeated with control characters escaped."""
+    assert_printable(robolin(*words), str(words))
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_with_hostile_files_and_words(verb: str) -> None:
-    """No verb repeats a name as it came, whether of a file that is there, is none, or is odd."""
+    """Every verb escapes names, of files that exist, are missing or are invalid."""
     Path(f"{BAD}.urdf").write_text(f"<robot name='{BAD.replace(chr(27), '')}'>")
     first = ["inverse"] if verb == "count" else []
     for words in (
@@ -209,9 +211,9 @@ def test_every_verb_with_hostile_files_and_words(verb: str) -> None:
         ["arm.yaml", "--format", BAD],
     ):
         if verb in ("bench", "verify") and words == [f"{BAD}.yaml"]:
-            # they take long, and are asked about names elsewhere
+            # slow verbs: other tests check their names
             continue
-        _shown(robolin(verb, *first, *words), f"{verb} {words}")
+        assert_printable(robolin(verb, *first, *words), f"{verb} {words}")
 
 
 def _tables() -> Iterator[str]:
@@ -230,12 +232,12 @@ def test_tables_with_hostile_cells() -> None:
         Path("bad.csv").write_text(text, newline="")
         for form in ("table", "csv", "json"):
             words = ["forward", "arm.yaml", "--trajectory", "bad.csv", "--format", form]
-            _shown(robolin(*words), repr(text))
+            assert_printable(robolin(*words), repr(text))
     polars.DataFrame({BAD: [1.0], f"{BAD}/position": ["a"]}).write_parquet("bad.parquet")
-    _shown(robolin("forward", "arm.yaml", "--trajectory", "bad.parquet"), "parquet")
+    assert_printable(robolin("forward", "arm.yaml", "--trajectory", "bad.parquet"), "parquet")
     for names in (["shoulder", BAD], [BAD, BAD]):
         np.savez("bad.npz", q=np.zeros((2, 2)), joints=np.array(names))
-        _shown(robolin("forward", "arm.yaml", "--trajectory", "bad.npz"), "npz")
+        assert_printable(robolin("forward", "arm.yaml", "--trajectory", "bad.npz"), "npz")
 
 
 def _changed(value: Any) -> Iterator[Any]:
@@ -259,16 +261,16 @@ FORMS = ("table", "json", "github", "junit")
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_stored_results_with_hostile_texts(form: str) -> None:
-    """Whatever text of a stored result is hostile, under a right seal, it is spelt out.
+    """Every text of a stored result is escaped, also with a valid checksum.
 
-    Each text is met by every form, alone by two of them and beside another result, either way
-    round, by one.
+    Each text is used with every format, alone with two of them, and compared with another result,
+    in both orders, with one.
     """
     run_ok("record", "inverse", "arm.yaml", "--q", "0.1,0.2", "-o", "st.json")
     held = json.loads(Path("st.json").read_text())
     meta = {key: value for key, value in held["meta"].items() if key != "sha256"}
     for count, other in enumerate(_changed(meta)):
-        # names and texts come by turns: half a turn more has each of both met by all forms
+        # names and texts alternate: the offset of half a cycle covers all formats for both
         turn = count + count // 2 + FORMS.index(form)
         Path("bad.json").write_text(json.dumps({**held, "meta": with_checksum(other)}))
         words = ["bad.json", "--all"]
@@ -276,7 +278,7 @@ def test_stored_results_with_hostile_texts(form: str) -> None:
             words = ["bad.json", "--against", "st.json", "--all"]
         if turn % 4 == 2:
             words = ["st.json", "--against", "bad.json"]
-        _shown(robolin("check", *words, "--format", form), f"{other}")
+        assert_printable(robolin("check", *words, "--format", form), f"{other}")
 
 
 CASE = {"name": "a", "verb": "inverse", "arm": "arm.yaml", "stored": "new/st.json"}
@@ -312,13 +314,13 @@ def test_suites_with_hostile_texts(what: str) -> None:
     # two forms for the one name of the suite, and two for the other
     for words, forms in (([], FORMS[:2]), (["--suite", f"{BAD}.toml"], FORMS[2:])):
         for form in forms:
-            _shown(robolin("check", *words, "--format", form), f"check {what}")
-        _shown(robolin("record", *(words or ["--suite"])), f"record {what}")
+            assert_printable(robolin("check", *words, "--format", form), f"check {what}")
+        assert_printable(robolin("record", *(words or ["--suite"])), f"record {what}")
         Path("arm.yaml").write_text(ARM.replace("2.0", "2.1"))
         for form in forms:
-            _shown(robolin("check", *words, "--format", form), f"check {what}")
-        _shown(robolin("check", *words, "--update"), f"update {what}")
-    _shown(robolin("validate", "arm.yaml"), f"validate beside {what}")
+            assert_printable(robolin("check", *words, "--format", form), f"check {what}")
+        assert_printable(robolin("check", *words, "--update"), f"update {what}")
+    assert_printable(robolin("validate", "arm.yaml"), f"validate beside {what}")
 
 
 def test_settings_with_hostile_texts() -> None:
@@ -333,4 +335,4 @@ def test_settings_with_hostile_texts() -> None:
     ):
         Path("robolin.toml").write_text(text)
         Path("known.json").write_text(json.dumps({BAD: 1, "format": BAD, "findings": [BAD]}))
-        _shown(robolin("validate", "arm.yaml"), text)
+        assert_printable(robolin("validate", "arm.yaml"), text)

@@ -1,4 +1,4 @@
-"""No output replaces a file that the same command reads, whatever both are called."""
+"""No output replaces a file that the same command reads, for any spelling of the paths."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_an_output_that_is_an_input_under_another_name(project: Path, line: str,
     ],
 )
 def test_an_output_that_is_an_input_by_its_path(project: Path, line: str) -> None:
-    """Spelled alike or in another way, it is refused and nothing changes."""
+    """The same path, in any spelling, is rejected and nothing changes."""
     before = _kept(project)
     ran = robolin(*line.format(folder=project.name, full=project).split())
     assert (ran.code, ran.out) == (2, "")
@@ -157,7 +157,7 @@ def test_an_output_that_is_an_input_by_its_path(project: Path, line: str) -> Non
 
 
 def test_the_provenance_of_an_output_is_an_output(project: Path) -> None:
-    """What is written beside a CSV may not be an input either."""
+    """The companion file of a CSV may not be an input either."""
     (project / "out.csv.meta.json").symlink_to("arm.xml")
     before = _kept(project)
     ran = robolin("inverse", "arm.xml", "--trajectory", "t.csv", "-o", "out.csv")
@@ -201,7 +201,7 @@ def test_two_outputs_are_two_files(project: Path) -> None:
     ],
 )
 def test_other_files_are_replaced(project: Path, line: str) -> None:
-    """What is no input is written, again and again."""
+    """A file that is not an input is written, also repeatedly."""
     for _ in range(2):
         run_ok(*line.split())
 
@@ -214,9 +214,9 @@ def test_a_copy_is_another_file(project: Path) -> None:
 
 @pytest.mark.parametrize("ask", [answer, answer_stream])
 def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> None:
-    """A result that was made of a trajectory does not replace it."""
-    asked = ask(load("arm.xml"), "mass-matrix", States(trajectory="t.csv"))
-    with asked if ask is answer_stream else nullcontext(asked) as result:
+    """A result does not replace the trajectory it was computed from."""
+    answered = ask(load("arm.xml"), "mass-matrix", States(trajectory="t.csv"))
+    with answered if ask is answer_stream else nullcontext(answered) as result:
         with pytest.raises(UsageError, match="the same file"):
             write(result, "t.csv")
         assert Path("t.csv").read_text() == MOTION
@@ -224,12 +224,12 @@ def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> N
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_flag_that_writes_is_known_as_one(verb: str) -> None:
-    """A flag whose help says that it writes or stores a file is among those looked at."""
+    """A flag whose help says that it writes or stores a file is one of the checked flags."""
     command: click.Command = import_module(VERBS[verb].command).command
     assert isinstance(command, VerbCommand)
     for param in command.params:
-        told = getattr(param, "help", None) or ""
-        if told.startswith(("Write", "Store")) and not getattr(param, "is_flag", False):
+        text = getattr(param, "help", None) or ""
+        if text.startswith(("Write", "Store")) and not getattr(param, "is_flag", False):
             assert param.name in OUTPUTS or verb == "record", f"{verb} {param.opts[0]}"
 
 

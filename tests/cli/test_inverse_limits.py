@@ -1,4 +1,4 @@
-"""robolin inverse --limits: how near a motion comes to its limits."""
+"""robolin inverse --limits: the margins of a motion to its limits."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def test_one_state(arm: Path) -> None:
 def test_a_trajectory_that_exceeds_its_limits(arm: Path, motion: Path) -> None:
     """Exit code 1, and the worst row of each joint with its time, counted from 1."""
     ran = robolin("inverse", arm, "--trajectory", motion, "--limits", "--format", "json")
-    told = json.loads(ran.out)
-    velocity, effort = told["margins"][1:]
+    report = json.loads(ran.out)
+    velocity, effort = report["margins"][1:]
 
     assert ran.code == 1
-    assert (told["rows"], told["exceeded"]) == (3, 2)
+    assert (report["rows"], report["exceeded"]) == (3, 2)
     assert (velocity["row"], velocity["time"], velocity["value"]) == (2, 0.1, 2.5)
     assert (velocity["margin"], velocity["margin_percent"]) == (-0.5, -25.0)
     # izz 0.1 + 0.2, 1 kg at 0.5 m and 2 kg at 1 m, at 4 rad/s²
     assert effort["value"] == pytest.approx(4 * (0.3 + 0.25 + 2.0), rel=1e-14)
     assert (effort["row"], effort["exceeded"]) == (3, True)
-    assert told["unlimited"] == {"slide": ["position", "velocity", "effort"]}
+    assert report["unlimited"] == {"slide": ["position", "velocity", "effort"]}
 
 
 def test_csv_into_a_pipe(arm: Path, motion: Path) -> None:
@@ -82,8 +82,8 @@ def test_csv_into_a_pipe(arm: Path, motion: Path) -> None:
     assert "note: no limit of position and velocity and effort: slide" in ran.err
 
 
-def test_torques_are_written_all_the_same(arm: Path, motion: Path, tmp_path: Path) -> None:
-    """With -o the file holds what it holds without --limits, whatever the form of the margins."""
+def test_torques_do_not_depend_on_limits(arm: Path, motion: Path, tmp_path: Path) -> None:
+    """With -o the file is the same as without --limits, for any format of the margins."""
     with_limits, without = tmp_path / "with.npz", tmp_path / "without.npz"
     ran = robolin(
         "inverse", arm, "--trajectory", motion, "--limits", "-o", with_limits, "--format", "json"
@@ -95,7 +95,7 @@ def test_torques_are_written_all_the_same(arm: Path, motion: Path, tmp_path: Pat
 
 
 def test_chunks_change_nothing(arm: Path, tmp_path: Path) -> None:
-    """Margins of a long trajectory do not depend on how much of it is held at once."""
+    """Margins of a long trajectory do not depend on the chunk size."""
     rng = np.random.default_rng(0)
     table = rng.normal(size=(500, 6))
     joints, words = ("shoulder", "slide"), ("position", "velocity", "acceleration")
@@ -103,18 +103,18 @@ def test_chunks_change_nothing(arm: Path, tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
     command = ("inverse", arm, "--trajectory", path, "--limits")
-    whole, pieces = robolin(*command), robolin(*command, "--chunk-rows", "7", "--jobs", "2")
+    full, pieces = robolin(*command), robolin(*command, "--chunk-rows", "7", "--jobs", "2")
 
     pair = library.load(arm)
     q, qd, qdd = table[:, :2], table[:, 2:4], table[:, 4:]
     margins = library.limits(pair, q, qd, library.inverse(pair, q, qd, qdd)).margins
-    assert whole.out == pieces.out
-    assert [int(row[2]) - 1 for row in whole.rows[1:]] == [margin.row for margin in margins]
-    assert [float(row[6]) for row in whole.rows[1:]] == [margin.margin for margin in margins]
+    assert full.out == pieces.out
+    assert [int(row[2]) - 1 for row in full.rows[1:]] == [margin.row for margin in margins]
+    assert [float(row[6]) for row in full.rows[1:]] == [margin.margin for margin in margins]
 
 
-def test_bad_rows_are_passed_over(arm: Path, tmp_path: Path) -> None:
-    """A row without a finite number has no margin; --on-bad-row nan goes on after it."""
+def test_bad_rows_have_no_margin(arm: Path, tmp_path: Path) -> None:
+    """A row without finite numbers has no margin; --on-bad-row nan continues after it."""
     path = tmp_path / "gap.csv"
     path.write_text("shoulder/position,slide/position\n0.1,0\nnan,0\n0.4,0\n")
     command = ("inverse", arm, "--trajectory", path, "--limits", "--format", "json")
@@ -125,7 +125,7 @@ def test_bad_rows_are_passed_over(arm: Path, tmp_path: Path) -> None:
 
 
 def test_an_arm_without_limits(tmp_path: Path) -> None:
-    """Nothing to exceed is said, not guessed."""
+    """An arm without limits is reported as such."""
     path = tmp_path / "free.yaml"
     limits = ",\n     limits: {lower: -1, upper: 1, velocity: 2, effort: 3}"
     path.write_text(ARM.replace(limits, ""))

@@ -1,4 +1,4 @@
-"""robolin jacobian, and what robolin forward tells about links and frames."""
+"""robolin jacobian, and the link and frame outputs of robolin forward."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_frames_own_axes() -> None:
 
 
 def test_columns_are_named_by_direction_and_joint() -> None:
-    """CSV columns tell the row of the Jacobian and the joint."""
+    """CSV columns name the row of the Jacobian and the joint."""
     header = run_ok("jacobian", "two-link").rows[0]
 
     assert header[:12] == [f"jacobian/{row}/{joint}" for row in SPATIAL for joint in JOINTS]
@@ -98,7 +98,7 @@ JOINTS = ("shoulder", "elbow")
 
 
 def test_the_table_shows_the_jacobian_as_a_matrix() -> None:
-    """One row per direction, one column per joint, and no word 'joint' beside directions."""
+    """One row per direction, one column per joint, and directions are not called joints."""
     table = run_ok("jacobian", "two-link", "--q", "0.3,-0.7", "--format", "table").out
     lines = [line.rstrip() for line in table.splitlines()]
     start = lines.index("jacobian [rad/s or m/s per rad/s]")
@@ -128,7 +128,7 @@ def columns(trajectory: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet", ".json"])
-def test_trajectories_in_every_form(trajectory: Path, tmp_path: Path, suffix: str) -> None:
+def test_trajectories_in_every_format(trajectory: Path, tmp_path: Path, suffix: str) -> None:
     """Every row of a file, written to every kind of file."""
     target = tmp_path / f"jacobians{suffix}"
     run_ok("jacobian", "ur5", "--trajectory", trajectory, "--frame", "tool0", "-o", target)
@@ -143,22 +143,22 @@ def test_trajectories_in_every_form(trajectory: Path, tmp_path: Path, suffix: st
 
         read = polars.read_csv if suffix == ".csv" else polars.read_parquet
         table = read(target)
-        wanted = [name for name in table.columns if name.startswith("jacobian/")]
-        found = table.select(wanted).to_numpy().reshape(true.shape)
+        columns_of_jacobian = [name for name in table.columns if name.startswith("jacobian/")]
+        found = table.select(columns_of_jacobian).to_numpy().reshape(true.shape)
     assert np.array_equal(found, true)
 
 
-def test_a_singular_row_is_refused_or_left_out(trajectory: Path, tmp_path: Path) -> None:
-    """An error names the line of the file; with --on-bad-row nan only that row is missing."""
-    asked = ["jacobian", "ur5", "--trajectory", str(trajectory), "--operational-space", *TOOL]
-    target = tmp_path / "felt.npz"
-    refused = robolin(*asked, "-o", str(target))
-    assert refused.code == 3
-    assert "operational_inertia does not exist" in refused.err
-    assert "motion.csv:5" in refused.err
+def test_a_singular_row_is_rejected_or_nan(trajectory: Path, tmp_path: Path) -> None:
+    """An error names the line of the file; with --on-bad-row nan only that row is NaN."""
+    command = ["jacobian", "ur5", "--trajectory", str(trajectory), "--operational-space", *TOOL]
+    target = tmp_path / "inertia.npz"
+    run = robolin(*command, "-o", str(target))
+    assert run.code == 3
+    assert "operational_inertia does not exist" in run.err
+    assert "motion.csv:5" in run.err
     assert not target.exists()
 
-    run_ok(*asked, "-o", str(target), "--on-bad-row", "nan")
+    run_ok(*command, "-o", str(target), "--on-bad-row", "nan")
     missing = np.isnan(np.load(target)["operational_inertia"]).any(axis=(1, 2))
     assert missing.tolist() == [row == 3 for row in range(10)]
     run_ok("jacobian", "ur5", "--trajectory", trajectory, "--operational-space-inverse", *TOOL)
@@ -166,39 +166,38 @@ def test_a_singular_row_is_refused_or_left_out(trajectory: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("args", [["jacobian"], ["forward", "--tip-acceleration"]], ids=" ".join)
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_a_frame_that_nobody_named_is_told(args: list[str], form: str) -> None:
-    """Columns do not tell the frame, so a note does, unless the user named it."""
+def test_the_default_frame_is_reported(args: list[str], form: str) -> None:
+    """Columns do not name the frame, so a note does, unless the user named it."""
     ran = run_ok(args[0], "two-link", "--format", form, *args[1:])
     assert "the frame is 'tip'" in ran.err
 
 
-def test_a_frame_that_was_named_needs_no_note() -> None:
-    """Whoever named a frame is not told of it."""
+def test_a_named_frame_needs_no_note() -> None:
     assert "frame" not in run_ok("jacobian", "two-link", "--frame", "lower").err
 
 
-def test_an_answer_stored_before_frames_had_to_be_named_is_checked(tmp_path: Path) -> None:
-    """A stored result is asked again about the frame its contract tells."""
+def test_results_stored_without_a_named_frame_are_checked(tmp_path: Path) -> None:
+    """A stored result is recomputed for the frame of its contract."""
     stored = tmp_path / "stored.json"
     run_ok("jacobian", "two-link", "-o", stored)
     assert robolin("check", stored).code == 0
-    told = frame_in_contract(json.loads(stored.read_text())["meta"])
-    assert told == {"frame": "tip"}
+    frame = frame_in_contract(json.loads(stored.read_text())["meta"])
+    assert frame == {"frame": "tip"}
 
 
-def test_arms_with_grippers_are_answered_and_the_contract_says_how() -> None:
-    """Where a joint follows another, elimination answers, which the contract tells."""
-    asked = [
+def test_arms_with_grippers_use_elimination() -> None:
+    """With mimic joints, elimination is used, and the contract states it."""
+    state = [
         "panda-fingers",
         "--q",
         "0.1,-0.8,0.2,-2.4,0.3,1.6,0.8,0.01",
         "--qd",
         "0.1,0,0,0,0,0,0,0",
     ]
-    felt = document("jacobian", *asked, "--frame", "panda_hand", "--operational-space")
-    assert "J 𝓜⁻¹ J* by elimination" in felt["meta"]["contract"]["algorithm"]
-    made = document("diagonalize", *asked)
-    assert "elimination in the mass matrix" in made["meta"]["contract"]["algorithm"]
+    inertia = document("jacobian", *state, "--frame", "panda_hand", "--operational-space")
+    assert "J 𝓜⁻¹ J* by elimination" in inertia["meta"]["contract"]["algorithm"]
+    diagonal = document("diagonalize", *state)
+    assert "elimination in the mass matrix" in diagonal["meta"]["contract"]["algorithm"]
 
 
 def test_few_joints_are_noted() -> None:
@@ -227,8 +226,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize("args, code, message", WRONG, ids=[" ".join(row[0]) for row in WRONG])
-def test_wrong_questions(args: list[str], code: int, message: str) -> None:
-    """What cannot be answered is told in one message, and nothing is printed."""
+def test_invalid_requests(args: list[str], code: int, message: str) -> None:
+    """Invalid requests give one message, and nothing is printed."""
     ran = robolin("jacobian", *args)
 
     assert (ran.code, ran.out) == (code, "")
@@ -254,7 +253,7 @@ def test_forward_tells_links_and_tip() -> None:
 
 
 def test_the_tip_needs_no_name() -> None:
-    """--tip-acceleration alone is about the default frame, and can be asked again as recorded."""
+    """--tip-acceleration alone uses the default frame, and is recorded as given."""
     alone = document("forward", "two-link", "--qd", "1,2", "--tip-acceleration")
     named = document("forward", "two-link", "--qd", "1,2", "--tip-acceleration=tip")
 

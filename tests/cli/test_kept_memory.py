@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.command import python
 
-# takes and frees four megabytes again and again, and says how many pages the system gave for it
+# allocates and frees four megabytes repeatedly, and prints the number of pages from the system
 PROGRAM = """
 from robolin.cli.query_command import tune_malloc
 tune_malloc()

@@ -1,4 +1,4 @@
-"""Answers cut down to what somebody wants to read."""
+"""Options that shorten the output: --only, --summary, paging and progress lines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Q = ("--q", "0.3,-0.7")
 
 
 def test_only_some_arrays_are_shown() -> None:
-    """--only leaves the arrays it names, in every form of standard output."""
-    whole = run_ok("linearize-forward", "two-link", *Q)
+    """--only keeps the named arrays, in every format of standard output."""
+    full = run_ok("linearize-forward", "two-link", *Q)
     some = run_ok("linearize-forward", "two-link", *Q, "--only", "dqdd_dq", "--only", "qdd")
-    kept = [i for i, name in enumerate(whole.rows[0]) if "dqdd_d" not in name or "dqdd_dq/" in name]
-    assert some.rows == [[row[i] for i in kept] for row in whole.rows]
+    kept = [i for i, name in enumerate(full.rows[0]) if "dqdd_d" not in name or "dqdd_dq/" in name]
+    assert some.rows == [[row[i] for i in kept] for row in full.rows]
     table = run_ok("linearize-forward", "two-link", *Q, "--only", "qdd", "--format", "table").out
     assert "qdd [rad/s²]" in table
     assert "dqdd" not in table
@@ -51,24 +51,24 @@ def test_wrong_wishes_are_refused(
 
 @pytest.mark.parametrize("chunk", ["3", "100"])
 def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> None:
-    """The smallest and the largest number of each array and their places are those of all rows."""
+    """The smallest and the largest number of each array are those of all rows, with their rows."""
     motion = tmp_path / "motion.csv"
     q = np.random.default_rng(5).standard_normal((10, 2))
     lines = [f"{0.1 * i},{a},{b}" for i, (a, b) in enumerate(q)]
     motion.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]))
-    asked = ("mass-matrix", "two-link", "--trajectory", motion, "--chunk-rows", chunk)
-    found = json.loads(run_ok(*asked, "--summary", "--format", "json").out)
+    command = ("mass-matrix", "two-link", "--trajectory", motion, "--chunk-rows", chunk)
+    found = json.loads(run_ok(*command, "--summary", "--format", "json").out)
     values = library.mass_matrix(library.load("two-link"), q)
-    (told,) = found["arrays"]
+    (summary,) = found["arrays"]
     names = ("shoulder", "elbow")
     assert found["rows"] == 10
     for key, place in (("smallest", values.argmin()), ("largest", values.argmax())):
         row, i, j = np.unravel_index(place, values.shape)
-        assert told[key]["value"] == values[row, i, j]
-        assert told[key]["entry"] == f"mass_matrix/{names[i]}/{names[j]}"
-        assert told[key]["row"] == row + 1
+        assert summary[key]["value"] == values[row, i, j]
+        assert summary[key]["entry"] == f"mass_matrix/{names[i]}/{names[j]}"
+        assert summary[key]["row"] == row + 1
     file = tmp_path / "m.npz"
-    shown = run_ok(*asked, "--summary", "-o", file).out
+    shown = run_ok(*command, "--summary", "-o", file).out
     assert "10 rows" in shown
     assert np.array_equal(np.load(file)["mass_matrix"], values)
 
@@ -85,8 +85,10 @@ def test_inspect_tells_where_the_mass_is() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
-def test_long_texts_are_paged_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not fit goes to the pager if a person watches, and to nobody else's."""
+def test_long_texts_are_paged_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text that does not fit goes to the pager on a terminal only."""
     ours, theirs = os.openpty()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("PAGER", f"{sys.executable} -c 'import sys; {_keep(tmp_path)}'")
@@ -108,16 +110,16 @@ def _keep(folder: Path) -> str:
     return f'open(r"{folder / "kept"}", "wb").write(sys.stdin.buffer.read())'
 
 
-def test_a_log_hears_of_long_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no bar is drawn, a line tells rows, share and time left; short jobs tell nothing."""
-    told: list[str] = []
+def test_long_jobs_log_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a bar, lines state rows, percentage and time left; short jobs log nothing."""
+    lines: list[str] = []
     for between in (30.0, 0.0):
-        assert not told
+        assert not lines
         monkeypatch.setattr(progress, "_LOGGED_EVERY", between)
-        with RowProgress(False, told.append) as job:
+        with RowProgress(False, lines.append) as job:
             job.begin(1_000)
             for step in (1, 2):
                 job.add(500, 250 * step)
-    assert [line.split(" rows,")[0] for line in told] == ["500", "1,000"]
-    assert re.search(r" rows/s, 25%, about [\d,]+ s left$", told[0])
-    assert " rows/s, 50%, " in told[1]
+    assert [line.split(" rows,")[0] for line in lines] == ["500", "1,000"]
+    assert re.search(r" rows/s, 25%, about [\d,]+ s left$", lines[0])
+    assert " rows/s, 50%, " in lines[1]

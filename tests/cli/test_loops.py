@@ -12,8 +12,8 @@ import robolin as library
 from tests.cli.command import robolin, run_ok
 
 
-def asked(*args: str) -> dict[str, list[float]]:
-    """The arrays of an answer."""
+def results_of(*args: str) -> dict[str, list[float]]:
+    """The arrays of a result."""
     return json.loads(run_ok(*args, "--format", "json").out)["results"]
 
 
@@ -25,7 +25,9 @@ def closed() -> tuple[library.Arm, library.Closed]:
 def test_forward_gives_the_forces_of_closures() -> None:
     """Accelerations, forces by name, the rank and the rows that count, as from Python."""
     arm, state = closed()
-    found = asked("forward", "four-bar", "--q", "drive=0.5", "--close", "drive", "--tau", "1,0,0")
+    found = results_of(
+        "forward", "four-bar", "--q", "drive=0.5", "--close", "drive", "--tau", "1,0,0"
+    )
     true = library.loop_forces(arm, state.q, 0.0, [1.0, 0.0, 0.0])
 
     assert found["q"] == state.q.tolist()
@@ -45,7 +47,7 @@ def test_methods_give_the_same(method: str) -> None:
     """--loop-method changes how it is solved, and the contract says how."""
     state = ("--q", "0.1,0,0", "--close", "least", "--tau", "1,2,3")
     args = ("linearize-forward", "four-bar", *state)
-    found, true = asked(*args, "--loop-method", method), asked(*args)
+    found, true = results_of(*args, "--loop-method", method), results_of(*args)
 
     for name in ("qdd", "lam", "dqdd_dq", "dlam_dq", "dlam_dqd", "dlam_dtau"):
         np.testing.assert_allclose(found[name], true[name], rtol=1e-12, atol=1e-12)
@@ -53,23 +55,23 @@ def test_methods_give_the_same(method: str) -> None:
 
 def test_linearize_forward_holds_the_arm() -> None:
     """Without --tau an arm with loops at rest stays at rest, its closures bearing nothing."""
-    found = asked("linearize-forward", "five-bar")
+    found = results_of("linearize-forward", "five-bar")
     np.testing.assert_allclose(found["qdd"], 0.0, atol=1e-12)
     np.testing.assert_allclose(found["lam"], 0.0, atol=1e-12)
 
 
 def test_perturbations_are_answered() -> None:
     """--perturb is the model times the change."""
-    model = asked("linearize-forward", "four-bar")
-    found = asked("linearize-forward", "four-bar", "--perturb", "dtau=1,0,0")
+    model = results_of("linearize-forward", "four-bar")
+    found = results_of("linearize-forward", "four-bar", "--perturb", "dtau=1,0,0")
     np.testing.assert_allclose(found["dqdd"], np.array(model["dqdd_dtau"])[:, 0], atol=1e-14)
 
 
 def test_changes_are_closed_too() -> None:
     """--close lets the other joints follow a change, and the answer is the model along it."""
     start = ("--q", "drive=0.5", "--qd", "drive=1", "--close", "drive", "--tau", "1,0,0")
-    model = asked("linearize-forward", "four-bar", *start)
-    found = asked("linearize-forward", "four-bar", *start, "--perturb", "dq=drive=1")
+    model = results_of("linearize-forward", "four-bar", *start)
+    found = results_of("linearize-forward", "four-bar", *start, "--perturb", "dq=drive=1")
     arm, state = library.load("four-bar"), (model["q"], model["qd"])
     change = library.close_change(arm, *state, [1, 0, 0], hold="drive")
 
@@ -78,8 +80,8 @@ def test_changes_are_closed_too() -> None:
     np.testing.assert_allclose(found["dqdd"], expected, rtol=1e-12)
 
 
-def test_trees_are_said_to_be_trees() -> None:
-    """count and jacobian are about the tree of an arm with loops, and tell."""
+def test_tree_results_are_marked() -> None:
+    """count and jacobian use the tree of an arm with loops, and state it."""
     assert "3 joints, its loops left open" in run_ok("count", "forward", "four-bar").out
     args = ("jacobian", "four-bar", "--frame", "rocker", "--format", "json")
     contract = json.loads(run_ok(*args).out)["meta"]["contract"]
@@ -132,7 +134,7 @@ def test_open_loops_make_every_verb_work(verb: str) -> None:
 
 
 def test_inspect_lists_closures() -> None:
-    """Text and data tell what is held together."""
+    """Text and JSON list the loop-closure constraints."""
     text = run_ok("inspect", "four-bar").out
     found = json.loads(run_ok("inspect", "four-bar", "--format", "json").out)
 
@@ -175,19 +177,19 @@ def test_rows_without_sense_do_not_spoil_changes(tmp_path: Path) -> None:
     args = ("linearize-forward", "four-bar", "--trajectory", str(file), *change)
     first, second = run_ok(*args).numbers
 
-    alone = asked_row("linearize-forward", "four-bar", *change[:4])
+    alone = first_row("linearize-forward", "four-bar", *change[:4])
     # rows have the accelerations and torques of their point besides
     assert first[: len(alone)] == alone
     assert len(first) == len(alone) + 6
     assert np.isnan(second).all()
 
 
-def asked_row(*args: str) -> list[float]:
+def first_row(*args: str) -> list[float]:
     return run_ok(*args).numbers[0]
 
 
 def test_a_simulation_is_a_trajectory_of_closed_states(tmp_path: Path) -> None:
-    """What simulate writes, forward reads, and finds on its closures with the same motion."""
+    """forward reads the output of simulate, and finds closed states with the same motion."""
     file = tmp_path / "motion.csv"
     start = ("--q", "drive=0.5", "--close", "drive")
     run_ok("simulate", "four-bar", *start, "--duration", "0.01", "-o", str(file))

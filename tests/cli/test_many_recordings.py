@@ -1,4 +1,4 @@
-"""Commands about many recordings: one table, files of their own, parts, lines as they arrive."""
+"""Commands on many recordings: one table, one file each, parts, live rows."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def test_a_folder_has_a_result_for_each(logs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_parts_go_on_and_are_put_together(logs: Path) -> None:
-    """Shards, a run that goes on and a merge give the bytes of one command."""
+def test_parts_are_resumed_and_merged(logs: Path) -> None:
+    """Shards, a resumed run and a merge give the bytes of one command."""
     run_ok(*ASK, "-o", "all.npz")
-    how = ("-o", "out", "--part-rows", "50", "--format", "npz")
-    run_ok(*ASK, *how, "--shard", "2/2")
+    options = ("-o", "out", "--part-rows", "50", "--format", "npz")
+    run_ok(*ASK, *options, "--shard", "2/2")
     ran = robolin("status", "out", "--shards", "2", "--format", "json")
     assert ran.code == 1
     assert json.loads(ran.out)["shards"] == {"1": 4}
     assert robolin("merge", "out", "-o", "merged.npz").code == 3
-    run_ok(*ASK, *how, "--resume")
+    run_ok(*ASK, *options, "--resume")
     run_ok("merge", "out", "-o", "merged.npz")
     assert (logs / "merged.npz").read_bytes() == (logs / "all.npz").read_bytes()
-    told = json.loads((logs / "out" / "_robolin.json").read_text())
-    assert told["rows"] == ROWS
+    summary = json.loads((logs / "out" / "_robolin.json").read_text())
+    assert summary["rows"] == ROWS
     ran = robolin("check", "merged.npz")
     assert ran.code != 70
     assert "several recordings" in ran.err + ran.out
@@ -99,14 +99,14 @@ def test_recordings_that_do_not_go_together_are_named(logs: Path) -> None:
     assert "run_1/b.csv: has no time" in ran.err
 
 
-def test_times_beside_dates_are_told_how_to_write(logs: Path) -> None:
-    """One table and numbered parts both refuse them, by file, and leave nothing behind."""
+def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
+    """One table and numbered parts both reject them, by file, and leave nothing behind."""
     path = logs / "run_1" / "b.csv"
     head, *rows = path.read_text().splitlines()
     dated = [f"2026-01-01T00:00:{i:02},{row.partition(',')[2]}" for i, row in enumerate(rows)]
     path.write_text("\n".join([head, *dated]))
-    for how in (("-o", "one.csv"), ("-o", "out/", "--part-rows", "50")):
-        ran = robolin(*ASK, *how)
+    for options in (("-o", "one.csv"), ("-o", "out/", "--part-rows", "50")):
+        ran = robolin(*ASK, *options)
         assert ran.code == 3
         assert "b.csv: has dates" in ran.err
         assert "hint: write them alike everywhere" in ran.err
@@ -120,15 +120,15 @@ def test_record_takes_one_recording(logs: Path) -> None:
     assert "one recording" in ran.err
 
 
-def test_what_is_said_of_many_is_said_once(logs: Path) -> None:
-    """A warning that all recordings share comes with how many more there are."""
+def test_messages_of_many_recordings_appear_once(logs: Path) -> None:
+    """A common warning of recordings appears once, with the number of others."""
     ran = run_ok(*ASK[:-1])
     assert ran.err.count("no acceleration columns") == 2
     assert "the same of 3 more" in ran.err
 
 
-def test_what_is_said_of_the_arm_is_said_once(logs: Path) -> None:
-    """Notes of the arm are no notes of its recordings, of which there are more."""
+def test_messages_of_the_arm_appear_once(logs: Path) -> None:
+    """Notes of the arm are not repeated for every recording."""
     arm = run_ok("models", "--show", "two-link").out.replace("izz: 0.08", "izz: 0.18")
     (logs / "arm.yaml").write_text(arm)
     for where in ((), ("-o", "out/")):
@@ -138,7 +138,7 @@ def test_what_is_said_of_the_arm_is_said_once(logs: Path) -> None:
 
 
 def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
-    """What is answered as it arrives is what a file is answered with."""
+    """Live rows have the results of the same rows in a file."""
     text = (logs / "run_1" / "a.csv").read_bytes()
     live = run_ok("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
     assert live.out == run_ok("inverse", "two-link", "--trajectory", "run_1/a.csv", "-q").out
@@ -155,8 +155,8 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize(("bad", "message"), BAD_ROWS.values(), ids=BAD_ROWS)
 @pytest.mark.parametrize("note", ["", '"a, b"'], ids=["plain", "quoted"])
-def test_rows_before_a_bad_one_are_answered_live(note: str, bad: bytes, message: str) -> None:
-    """A bad row costs itself and those behind it, whatever arrived together with it."""
+def test_live_rows_before_a_bad_one_have_results(note: str, bad: bytes, message: str) -> None:
+    """A bad row affects itself and later rows only."""
     good = f"time,shoulder/position,elbow/position,note\n0,0,0,{note}\n1,0.1,0.2,{note}\n"
     ask = ("inverse", "two-link", "--trajectory", "-", "--live", "-q")
     ran = robolin(*ask, stdin=good.encode() + bad + b"\n3,0,0,\n")

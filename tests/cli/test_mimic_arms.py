@@ -1,7 +1,7 @@
-"""Arms with grippers, whose fingers follow each other: every question is answered, or refused well.
+"""Arms with grippers, whose fingers mimic each other: every verb works or is rejected with a hint.
 
 Recursions through articulated bodies need independent joints, so elimination in the reduced mass
-matrix answers, which the contract says; whoever insists on the recursions is told what else to ask.
+matrix is used, and the contract states it.  A request for the recursions is an error with a hint.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ ANSWERED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "told"), ANSWERED)
-def test_elimination_answers_and_the_contract_says_so(words: str, told: str) -> None:
-    """Without a word about methods."""
+@pytest.mark.parametrize(("words", "method"), ANSWERED)
+def test_elimination_is_used_and_in_the_contract(words: str, method: str) -> None:
+    """The method is not specified."""
     verb, *flags = words.split()
     state = STATE[:2] if verb == "mass-matrix" else STATE
     found = json.loads(run_ok(verb, ARM, *state, *flags, "--format", "json").out)
-    assert told in found["meta"]["contract"]["algorithm"]
+    assert method in found["meta"]["contract"]["algorithm"]
 
 
 RECURSIONS = [("linearize-forward", "operator")]

@@ -1,4 +1,4 @@
-"""`robolin momentum`: the centre of mass, and how joints move it."""
+"""`robolin momentum`: the centre of mass, momentum and their Jacobians."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_columns_are_the_librarys() -> None:
 
 
 def test_units() -> None:
-    """Moments of momentum come first, in N·m·s, then momenta in N·s."""
-    asked = ("momentum", "two-link", *STATE, "--format", "json")
-    units = json.loads(run_ok(*asked).out)["units"]
+    """Angular momentum comes first, in N·m·s, then linear momentum in N·s."""
+    command = ("momentum", "two-link", *STATE, "--format", "json")
+    units = json.loads(run_ok(*command).out)["units"]
 
     assert units["momentum"] == "N·m·s or N·s"
     assert (units["mass"], units["com"], units["com_jacobian"]) == ("kg", "m", "m/rad")

@@ -1,4 +1,4 @@
-"""A new arm can be looked at and computed with before anything is changed in it."""
+"""A new arm can be inspected and used before it is edited."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_new_arm_is_one():
-    """What `new` writes is an arm without findings."""
+def test_a_new_arm_is_valid():
+    """`new` writes an arm without findings."""
     run_ok("new", "my-arm")
     assert robolin("validate", "my-arm.yaml").code == 0
     assert "shoulder/effort" in run_ok("inverse", "my-arm.yaml", "--format", "csv").out

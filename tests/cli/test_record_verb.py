@@ -1,4 +1,4 @@
-"""robolin record: a result stored for others to be checked against."""
+"""robolin record: store a reference result for `check`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_recording_twice_gives_the_same_bytes() -> None:
     ],
 )
 def test_wrong_usage(words: tuple[str, ...], message: str) -> None:
-    """What cannot be recorded is wrong usage, and nothing is written."""
+    """Requests that cannot be recorded are wrong usage, and nothing is written."""
     ran = robolin("record", *words)
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err

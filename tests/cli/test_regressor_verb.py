@@ -1,4 +1,4 @@
-"""`robolin regressor`: the matrix, the parameters it multiplies, and what they tell."""
+"""`robolin regressor`: the matrix, its parameters, and their identifiability."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_rank() -> None:
-    """The answer has how many numbers can be told, and each parameter's share."""
-    asked = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")
-    answer = json.loads(run_ok(*asked).out)
+    """The result has the number of identifiable parameters, and the fraction of each."""
+    command = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")
+    answer = json.loads(run_ok(*command).out)
     arm = library.load("panda")
     found = library.identifiable(arm, *random_motions(arm, 40))
 
@@ -73,8 +73,8 @@ def test_friction_has_columns_when_it_acts() -> None:
     assert "regressor/panda_joint1/panda_joint1/friction" in more
 
 
-def test_loads_are_pointed_out() -> None:
-    """Wrenches are no parameters: what they take is left out, and that is said."""
+def test_wrenches_are_not_part_of_the_regressor() -> None:
+    """Wrenches are not parameters: their torques are omitted, and a note states it."""
     ran = run_ok("regressor", "two-link", "--wrench", "tip=0,1,0,0,0,0")
 
     assert "what wrenches take is no part of the regressor" in ran.err
@@ -86,13 +86,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("flags, said", WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
-def test_flags_that_make_no_sense(flags: list[str], said: str) -> None:
-    """Flags that contradict each other or have no effect are wrong usage."""
+@pytest.mark.parametrize("flags, message", WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
+def test_contradictory_flags_are_rejected(flags: list[str], message: str) -> None:
+    """Contradictory flags and flags without an effect are wrong usage."""
     ran = robolin("regressor", "two-link", *flags)
 
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err
 
 
 SPRINGS = """\
@@ -114,7 +114,7 @@ links:
 
 
 def test_springs_have_columns_in_one_state_and_in_rows_of_a_file(tmp_path: Path) -> None:
-    """The columns of springs stand beside the others: together they give the torque."""
+    """Together with the other columns, those of springs give the torque."""
     arm, path = tmp_path / "sprung.yaml", tmp_path / "motion.csv"
     arm.write_text(SPRINGS)
     path.write_text("q1,q2,qd1,qd2,qdd1,qdd2\n0.3,-0.7,0.5,-1.2,0.8,0.4\n")

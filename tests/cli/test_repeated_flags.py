@@ -1,4 +1,4 @@
-"""What is given to a flag twice is put together or refused; nothing is dropped."""
+"""Repeated flags are combined or rejected; no value is dropped."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ def _single_flags(verb: str) -> Iterator[Flag]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_flag_with_one_value_refuses_a_second(verb: str) -> None:
-    """Whatever the flag and the verb, two values are wrong usage that names the flag."""
+def test_a_flag_with_one_value_rejects_a_second(verb: str) -> None:
+    """For every flag and verb, two values are wrong usage that names the flag."""
     for option in _single_flags(verb):
         twice = (option.opts[-1], "1") * 2
         ran = robolin(verb, "two-link", *twice)
         assert (ran.code, ran.out) == (2, ""), (twice, ran)
-        told = f"error: {option.opts[0]}: given 2 times\nhint: keep one of them"
-        assert ran.err.startswith(told), (twice, ran.err)
+        message = f"error: {option.opts[0]}: given 2 times\nhint: keep one of them"
+        assert ran.err.startswith(message), (twice, ran.err)
 
 
 @pytest.mark.parametrize("name", ["q", "qd", "qdd"])
-def test_values_of_named_joints_are_put_together(name: str) -> None:
-    """Flags one after the other say what one flag with all of them says."""
-    asked = ("inverse", "two-link", *(() if name == "q" else ("--q", "1,1")), f"--{name}")
-    apart = run_ok(*asked, "elbow=1", f"--{name}", "shoulder=2")
-    together = run_ok(*asked, "elbow=1,shoulder=2")
-    alone = run_ok(*asked, "shoulder=2")
+def test_values_of_named_joints_are_combined(name: str) -> None:
+    """Repeated flags are equivalent to one flag with all values."""
+    command = ("inverse", "two-link", *(() if name == "q" else ("--q", "1,1")), f"--{name}")
+    apart = run_ok(*command, "elbow=1", f"--{name}", "shoulder=2")
+    together = run_ok(*command, "elbow=1,shoulder=2")
+    alone = run_ok(*command, "shoulder=2")
     assert apart == together
     assert apart != alone
 
 
-def test_names_of_joints_are_put_together() -> None:
-    """Joints that move as told may be named one after the other."""
-    asked = ("forward", "two-link", "--base-joint", "planar", "--prescribe", "base")
-    assert run_ok(*asked, "--prescribe", "elbow") == run_ok(*asked[:-1], "base,elbow")
-    assert run_ok(*asked, "--prescribe", "elbow") != run_ok(*asked)
+def test_names_of_joints_are_combined() -> None:
+    """Prescribed joints may be named in repeated flags."""
+    command = ("forward", "two-link", "--base-joint", "planar", "--prescribe", "base")
+    assert run_ok(*command, "--prescribe", "elbow") == run_ok(*command[:-1], "base,elbow")
+    assert run_ok(*command, "--prescribe", "elbow") != run_ok(*command)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "message"),
     [
         ("elbow=1", "elbow=2", "'elbow' is there twice"),
         ("elbow=1,shoulder=2", "elbow=1", "'elbow' is there twice"),
@@ -64,11 +64,11 @@ def test_names_of_joints_are_put_together() -> None:
         ("elbow=1", "0,0", "given 2 times"),
     ],
 )
-def test_values_that_contradict_each_other(first: str, second: str, told: str) -> None:
-    """A joint twice, or values by their order beside others, are refused."""
+def test_values_that_contradict_each_other(first: str, second: str, message: str) -> None:
+    """A joint twice, and positional values together with others, are rejected."""
     ran = robolin("inverse", "two-link", "--q", first, "--q", second)
     assert ran.code == 2
-    assert told in ran.err
+    assert message in ran.err
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_values_that_contradict_each_other(first: str, second: str, told: str) -
     ],
 )
 def test_torques_that_hold_go_alone(words: tuple[str, ...]) -> None:
-    """What holds the arm is no value of a joint."""
+    """'hold' cannot be combined with values of joints."""
     ran = robolin(words[0], "two-link", *words[1:])
     assert ran.code == 2
     assert "--tau: given 2 times" in ran.err
 
 
-def test_what_was_put_together_can_be_asked_again(tmp_path: Path) -> None:
-    """The stored question is the one flag that says it all, and `check` asks it."""
+def test_combined_flags_are_stored_as_one(tmp_path: Path) -> None:
+    """The stored question has one flag with all values, and `check` uses it."""
     path = tmp_path / "held.json"
     run_ok("record", "inverse", "two-link", "--q", "elbow=1", "--q", "shoulder=2", "-o", path)
     assert json.loads(path.read_text())["meta"]["options"]["q"] == "elbow=1,shoulder=2"
@@ -100,8 +100,8 @@ def test_a_switch_twice_is_a_switch() -> None:
     assert run_ok("mass-matrix", "two-link", "--inverse", "--inverse") == once
 
 
-def test_flags_that_repeat_add_up() -> None:
-    """Of those that may be repeated every one has its effect."""
+def test_repeatable_flags_add_up() -> None:
+    """Each value of a repeatable flag has its effect."""
     both = run_ok("inverse", "two-link", "--payload", "tip:1", "--payload", "tip:1")
     assert both == run_ok("inverse", "two-link", "--payload", "tip:2")
     force = ("--wrench", "lower=0,0,1,1,0,1")

@@ -1,4 +1,4 @@
-"""robolin report: which pages it writes, and what it refuses."""
+"""robolin report: pages that it writes, and requests that it rejects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_page_of_an_arm_in_motion() -> None:
-    """The page is written where it is asked for, and says what was assumed."""
+    """The page is written to the given path, and states the assumptions."""
     ran = run_ok(
         *("report", "two-link", "--trajectory", "motion.csv", "--verify-states", "0"),
         *("-o", "page.html"),
@@ -30,7 +30,7 @@ def test_a_page_of_an_arm_in_motion() -> None:
 
 
 def test_two_stored_results_side_by_side() -> None:
-    """What differs between results is on the page, entry by entry."""
+    """The page lists every entry that differs between two results."""
     for name, load in (("a.npz", "0"), ("b.npz", "1")):
         run_ok("inverse", "two-link", "--payload", f"tip:{load}", "-o", name)
     run_ok("report", "a.npz", "b.npz")
@@ -52,7 +52,7 @@ def test_a_page_that_nobody_named_is_kept() -> None:
 
 
 def test_files_with_hostile_names() -> None:
-    """Names of files are text on the page, whatever they contain."""
+    """Names of files are text on the page, for any content."""
     nasty = "x<img src=x onerror=alert(1)>\x1b\u202e"
     for kind in ("csv", "yaml"):
         source = Path("motion.csv") if kind == "csv" else ROOT / "models" / "two-link.yaml"
@@ -66,7 +66,7 @@ def test_files_with_hostile_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["two-link", "two-link", "two-link"], "3 are too many"),
         (["two-link", "-o", "page.pdf"], "the page is written to .html"),
@@ -77,9 +77,9 @@ def test_files_with_hostile_names() -> None:
         (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot be used"),
     ],
 )
-def test_what_makes_no_page(words: list[str], said: str) -> None:
-    """Wrong requests are refused in words, and leave no file behind."""
+def test_invalid_requests_write_no_page(words: list[str], message: str) -> None:
+    """Invalid requests are rejected with a message, and leave no file."""
     ran = robolin("report", *words)
     assert ran.code in (2, 3, 4), ran.err
-    assert said in ran.err
+    assert message in ran.err
     assert not list(Path().glob("*.html"))

@@ -1,4 +1,4 @@
-"""inspect, validate and models: words and tables, or JSON."""
+"""inspect, validate and models: text and tables, or JSON."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_inspect_shows_every_bundled_arm(name: str) -> None:
 
 
 def test_inspect_takes_the_model_flags() -> None:
-    """What is inspected is the arm that the other verbs would work on."""
+    """The inspected arm is the one that the other verbs use."""
     found = json.loads(
         run_ok(
             "inspect", "two-link", "--lock", "elbow=1", "--payload", "tip:2", "--format=json"
@@ -59,7 +59,7 @@ def test_inspect_takes_the_model_flags() -> None:
     assert "2 kg on link 'tip'" in found["contract"]["payload"]
 
 
-def test_inspect_has_no_colour_in_a_pipe_unless_asked() -> None:
+def test_inspect_has_no_colour_in_a_pipe_by_default() -> None:
     """Escape sequences appear only on request."""
     assert "\x1b" not in run_ok("inspect", "two-link").out
     assert "\x1b" in run_ok("inspect", "two-link", "--color", "always").out
@@ -123,7 +123,7 @@ def test_validate_counts_notes_only_when_strict(tmp_path: Path) -> None:
 
 
 def test_validate_of_a_missing_file_is_exit_code_4() -> None:
-    """What cannot be read cannot be judged."""
+    """A file that cannot be read cannot be validated."""
     ran = robolin("validate", "nowhere.urdf")
 
     assert (ran.code, ran.out) == (4, "")

@@ -1,4 +1,4 @@
-"""What is left out means the same in Python and on the command line."""
+"""Omitted arguments mean the same in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import robolin
 from robolin.cli.group import group
 
-# every public function whose answer a verb gives, and that verb
+# the verb of every public function that has one
 VERB_OF = {
     **dict.fromkeys(("inverse", "limits", "load", "state_warnings"), "inverse"),
     **dict.fromkeys(("forward", "link_accelerations", "loop_forces"), "forward"),
@@ -52,11 +52,11 @@ VERB_OF = {
 NO_VERB = {
     *("advanced", "difference", "kinematic_block", "operators", "geometry_names"),
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
-    # its flags are those of the verb that is swept
+    # its flags are those of the swept verb
     "sweep",
     *("close", "close_change", "loop_joint_torques", "loop_constraints", "kalman", "place_poles"),
 }
-# flags that are called otherwise than the argument
+# flags whose names differ from the argument
 FLAG_OF = {
     "damping": "no-damping",
     "springs": "no-springs",
@@ -72,7 +72,7 @@ FLAG_OF = {
     "Q": "weight",
     "R": "effort",
 }
-# arguments that choose no answer, or an answer that no flag asks for
+# arguments without an effect on results, or without a flag
 ONLY_PYTHON = {
     *("engine", "N", "terminal", "accelerations", "project", "tolerance", "dcost_dq", "dcost_dqd"),
     # --perturb names them, and the joints of each that change
@@ -88,7 +88,7 @@ ONLY_PYTHON = {
     # trim has no choice of them on the command line
     ("trim", "limits"),
 }
-# what leaving out an argument whose default is None means, where the flag says it
+# meaning of the default None of an argument, as the flag states it
 MEANT: dict[Any, str] = {
     "jobs": "one per processor",
     "loop_method": "null-space",
@@ -130,15 +130,15 @@ def _flags(verb: str) -> dict[str, click.Option]:
     return {param.opts[0].lstrip("-"): param for param in params}
 
 
-def _said(flag: click.Option) -> str:
-    """The default that a flag has, or tells of; nothing where it tells of none."""
+def _flag_default(flag: click.Option) -> str:
+    """The default of a flag, from its value or its help; '' if there is none."""
     if isinstance(flag.default, str | int | float) and not isinstance(flag.default, bool):
         return str(flag.default)
     return (re.findall(r"\[default: ([^\]]*)\]", flag.help or "") or [""])[0]
 
 
-def _meant(function: str, name: str, default: Any) -> str:
-    """The default of an argument, as a flag would tell of it."""
+def _argument_default(function: str, name: str, default: Any) -> str:
+    """The default of an argument, written as a flag would."""
     if isinstance(default, float | int) and not isinstance(default, bool):
         return f"{default:g}"
     if isinstance(default, tuple) and default:
@@ -158,7 +158,7 @@ def _arguments() -> list[tuple[str, str, Any]]:
 
 
 def test_every_function_has_its_verb() -> None:
-    """A public function is beside its verb in this table, or is known to have none."""
+    """Every public function has a verb in this table, or is listed as having none."""
     public = {name for name in robolin.__all__ if inspect.isfunction(getattr(robolin, name))}
     assert public - VERB_OF.keys() - NO_VERB == set()
     assert (VERB_OF.keys() & NO_VERB) | (NO_VERB - public) == set()
@@ -167,17 +167,17 @@ def test_every_function_has_its_verb() -> None:
 @pytest.mark.parametrize(
     ("function", "name", "default"), _arguments(), ids=lambda value: str(value)[:24]
 )
-def test_what_is_left_out_means_the_same(function: str, name: str, default: Any) -> None:
-    """The default of an argument is that of the flag; one without a flag is known to have none."""
+def test_defaults_are_the_same(function: str, name: str, default: Any) -> None:
+    """The default of an argument is that of the flag; arguments without a flag are listed."""
     flags = _flags(VERB_OF[function])
     flag = flags.get(_of(FLAG_OF, function, name) or name.replace("_", "-"))
     if {name, (function, name)} & ONLY_PYTHON:
         return
     if flag is None:
-        # one algorithm, and one way to solve what has no loops: nothing can be chosen
+        # one algorithm, and arms without loops: nothing can be chosen
         assert name in ("method", "loop_method"), f"no flag for {function}({name}=)"
         assert default in ("auto", None)
         return
-    said, meant = _said(flag), _meant(function, name, default)
-    told = f"{function}({name}={default!r}) means {meant!r}, {flag.opts[0]} says {said!r}"
-    assert said == meant, told
+    of_flag, of_argument = _flag_default(flag), _argument_default(function, name, default)
+    text = f"{function}({name}={default!r}) means {of_argument!r}, {flag.opts[0]} says {of_flag!r}"
+    assert of_flag == of_argument, text

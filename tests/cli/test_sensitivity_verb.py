@@ -1,4 +1,4 @@
-"""`robolin sensitivity`: a motion's file in, its changes out."""
+"""`robolin sensitivity`: from the file of a motion to its perturbations."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def test_changes_are_the_librarys(file: Path, motion: Motion, tmp_path: Path) ->
 def test_matrices(file: Path, motion: Motion, tmp_path: Path) -> None:
     """All sensitivities in one file, with the names of states and parameters in JSON and CSV."""
     target = tmp_path / "all.npz"
-    asked = ("sensitivity", "two-link", "--trajectory", file, "--matrices")
-    run_ok(*asked, "-o", target)
-    header = run_ok(*asked).rows[0]
+    command = ("sensitivity", "two-link", "--trajectory", file, "--matrices")
+    run_ok(*command, "-o", target)
+    header = run_ok(*command).rows[0]
 
     expected = library.sensitivity_matrices(
         library.load("two-link"), motion.time, motion.q, motion.qd, motion.tau
@@ -85,10 +85,10 @@ def test_matrices(file: Path, motion: Motion, tmp_path: Path) -> None:
     assert "dx_dparameters/elbow/position/lower/com_x" in header
 
 
-def test_contract_says_what_was_changed(file: Path) -> None:
-    """The answer tells which motion, what changed, and by which method."""
-    asked = ("sensitivity", "two-link", "--trajectory", file, "--parameter", "lower/mass=0.1")
-    meta = json.loads(run_ok(*asked, "--format", "json").out)["meta"]
+def test_the_contract_names_motion_change_and_method(file: Path) -> None:
+    """The contract names the motion, the perturbation and the method."""
+    command = ("sensitivity", "two-link", "--trajectory", file, "--parameter", "lower/mass=0.1")
+    meta = json.loads(run_ok(*command, "--format", "json").out)["meta"]
 
     assert meta["contract"]["motion"] == (
         "51 rows of motion.csv, efforts given, torques continuous"
@@ -98,7 +98,7 @@ def test_contract_says_what_was_changed(file: Path) -> None:
 
 
 def test_a_simulated_file_is_read_back(tmp_path: Path) -> None:
-    """What `simulate` writes is a motion that `sensitivity` takes."""
+    """`sensitivity` reads the output of `simulate`."""
     path = tmp_path / "fall.csv"
     run_ok("simulate", "two-link", "--q", "0.3,-0.7", "--duration", "0.05", "-o", path)
     ran = run_ok("sensitivity", "two-link", "--trajectory", path, "--perturb", "dq=0.1,0")
@@ -146,27 +146,27 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("flags, code, said", WRONG, ids=[" ".join(row[0]) for row in WRONG])
-def test_wrong_changes(file: Path, flags: list[str], code: int, said: str) -> None:
-    """What cannot be changed is told before anything is computed."""
+@pytest.mark.parametrize("flags, code, message", WRONG, ids=[" ".join(row[0]) for row in WRONG])
+def test_invalid_perturbations(file: Path, flags: list[str], code: int, message: str) -> None:
+    """Invalid perturbations are reported before anything is computed."""
     ran = robolin("sensitivity", "two-link", "--trajectory", file, *flags)
 
     assert (ran.code, ran.out) == (code, "")
-    assert said in ran.err
+    assert message in ran.err
 
 
 def test_a_motion_must_be_complete(tmp_path: Path, motion: Motion) -> None:
-    """Time, velocities, and efforts or accelerations are all needed, and asked for by name."""
+    """Time, velocities, and efforts or accelerations are required; errors name the missing ones."""
     change = ("--parameter", "lower/mass=0.1")
 
-    def told(*names: str) -> str:
+    def error_for(*names: str) -> str:
         path = written(tmp_path / "part.csv", motion, *names)
         ran = robolin("sensitivity", "two-link", "--trajectory", path, *change)
         assert (ran.code, ran.out) == (3, "")
         return ran.err
 
-    assert "neither efforts nor accelerations" in told("q", "qd")
-    assert "'shoulder/velocity'" in told("q", "tau")
+    assert "neither efforts nor accelerations" in error_for("q", "qd")
+    assert "'shoulder/velocity'" in error_for("q", "tau")
     path = tmp_path / "timeless.csv"
     path.write_text("q1,q2,qd1,qd2,tau1,tau2\n0,0,0,0,0,0\n")
     assert (
@@ -185,15 +185,15 @@ def test_torques_must_last(file: Path, motion: Motion, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows, said",
+    "rows, message",
     [
         (["0"], "a motion has at least two rows"),
         (["0", "2", "1"], "time does not go on from row 2 (2 s) to row 3 (1 s)"),
         (["0", "1", "1"], "time does not go on from row 2 (1 s) to row 3 (1 s)"),
     ],
 )
-def test_time_goes_on(file: Path, tmp_path: Path, rows: list[str], said: str) -> None:
-    """One row, or rows out of order, are told with the file they are in, and nothing is written."""
+def test_time_must_increase(file: Path, tmp_path: Path, rows: list[str], message: str) -> None:
+    """One row, and rows out of order, are reported with their file, and nothing is written."""
     wrong, out = tmp_path / "wrong.csv", tmp_path / "out.csv"
     header = "time,q1,q2,qd1,qd2,tau1,tau2\n"
     wrong.write_text(header + "".join(f"{time},0,0,0,0,0,0\n" for time in rows))
@@ -203,5 +203,5 @@ def test_time_goes_on(file: Path, tmp_path: Path, rows: list[str], said: str) ->
 
     for each in (ran, robolin("sensitivity", "two-link", *torques)):
         assert (each.code, each.out, out.exists()) == (3, "", False)
-        assert f"error: wrong.csv: {said}" in each.err
+        assert f"error: wrong.csv: {message}" in each.err
         assert "hint: " in each.err

@@ -1,4 +1,4 @@
-"""What is passed on names files, not the folders of the machine it was made on."""
+"""Shared outputs name files, not the folders of the machine."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def holds_secret(path: Path) -> bool:
-    """Whether the bytes of a file, or of the members of an archive, name the folder."""
+def contains_folder(path: Path) -> bool:
+    """Return whether the bytes of a file, or of archive members, contain the folder."""
     data = path.read_bytes()
     if path.suffix == ".npz":
         with zipfile.ZipFile(path) as archive:
@@ -53,7 +53,7 @@ def holds_secret(path: Path) -> bool:
     return SECRET.encode() in data or SECRET.encode("utf-16-le") in data
 
 
-# the words of a command; ARM, WRONG, URDF, OTHER and LOGS stand for absolute paths
+# arguments of a command; ARM, WRONG, URDF, OTHER and LOGS stand for absolute paths
 WRITTEN = {
     **{
         f"inverse.{form}": f"inverse ARM --trajectory LOGS/1/a.csv -o inverse.{form}"
@@ -94,7 +94,7 @@ def test_a_written_file_names_no_folder(private: Path, name: str) -> None:
     assert ran.code == 0, ran.err
     files = [path for path in Path.cwd().rglob("*") if path.is_file()]
     assert files
-    assert [path.name for path in files if holds_secret(path)] == []
+    assert [path.name for path in files if contains_folder(path)] == []
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -131,7 +131,7 @@ def test_paths_below_the_working_directory_stay(
 
 
 def test_a_notebook_shows_no_folder(private: Path) -> None:
-    """What Python shows of an arm and of an answer names the file alone."""
+    """Representations of an arm and a result name the file only."""
     arm = library.load(private / "arms/my.yaml")
     states = library.States(trajectory=str(private / "logs/1/a.csv"))
     found = library.answer(arm, library.Question("inverse"), states, notify=lambda *_: None)

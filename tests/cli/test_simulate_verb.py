@@ -1,4 +1,4 @@
-"""`robolin simulate` through the command line: what it writes, reads back, says and refuses."""
+"""`robolin simulate` on the command line: output, input, messages and errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_torques_of_a_file_drive_the_arm(tmp_path: Path) -> None:
 
 
 def test_short_file_is_noted(tmp_path: Path) -> None:
-    """Torques that end before the motion does are told, and held."""
+    """Torques that end before the simulation are reported, and held."""
     file = tmp_path / "torques.csv"
     file.write_text("time,shoulder/effort,elbow/effort\n0,1,2\n0.05,1,2\n")
     ran = run_ok(*FALL, "--trajectory", file, "--every", "100")
@@ -82,7 +82,7 @@ def test_rate_control_from_the_command_line() -> None:
 
 
 def test_pose_control_from_the_command_line() -> None:
-    """--control pose draws a frame to its target, and tells how far it still is."""
+    """--control pose drives a frame to its target, and reports the remaining distance."""
     target = "tool0=0.3,0.2,0.5,180deg,0,90deg"
     start = "0.5,-1.2,1.5,-1.8,-1.5,0"
     ran = run_ok(
@@ -97,22 +97,22 @@ def test_pose_control_from_the_command_line() -> None:
     assert (np.diff(found["lyapunov"]) < 0.0).all()
 
 
-def test_cut_torques_are_told(tmp_path: Path) -> None:
-    """Torques cut off at their limits are counted on stderr and in the contract."""
+def test_saturated_torques_are_reported(tmp_path: Path) -> None:
+    """Torques cut at their limits are counted on stderr and in the contract."""
     file = tmp_path / "push.json"
     push = ("simulate", "ur5", "--duration", "0.01", "--tau", "1000,0,0,0,0,0", "-o", file)
     ran = run_ok(*push)
-    told = "torques cut off at the joints' limits in 11 of 11 rows: shoulder_pan_joint 11"
+    text = "torques cut off at the joints' limits in 11 of 11 rows: shoulder_pan_joint 11"
 
-    assert told in ran.err
+    assert text in ran.err
     stored = json.loads(file.read_text())
-    assert stored["meta"]["contract"]["torque limits"] == told
+    assert stored["meta"]["contract"]["torque limits"] == text
     assert stored["results"]["tau"][0][0] == 150.0
     assert "cut off" not in run_ok(*push, "--ignore-limits").err
 
 
-def test_joints_beyond_their_range_are_told() -> None:
-    """Nothing stops a joint at its limit, which a warning says."""
+def test_joints_beyond_their_range_are_reported() -> None:
+    """Nothing stops a joint at its limit, and a warning states it."""
     ran = run_ok("simulate", "panda", "--duration", "0.05", "--q", "panda_joint4=-0.08")
 
     assert "beyond the range of the joint, where nothing stops it: panda_joint4" in ran.err
@@ -162,8 +162,8 @@ def test_adapted_steps_from_the_command_line() -> None:
     assert np.abs(by_rows["elbow/position"] - by_dt["elbow/position"]).max() < 1e-9
 
 
-def test_many_starts_by_adapted_steps(tmp_path: Path) -> None:
-    """With a tolerance, --dt or --rows asks for the rows of every start, and neither for ends."""
+def test_many_initial_states_with_adaptive_steps(tmp_path: Path) -> None:
+    """With a tolerance, --dt or --rows sets the output times of every start."""
     states = tmp_path / "states.csv"
     states.write_text("q1,q2\n1,-0.5\n0.2,0.1\n")
     start = ("simulate", "two-link", "--initial", states, "--duration", "0.1", "--rtol", "1e-9")
@@ -173,8 +173,8 @@ def test_many_starts_by_adapted_steps(tmp_path: Path) -> None:
     assert "time" not in columns(run_ok(*start).out)
 
 
-def test_energy_from_nowhere_is_told() -> None:
-    """Steps too long for the motion are a warning that says how much energy they made up."""
+def test_an_energy_error_is_reported() -> None:
+    """Steps that are too long give a warning with the error of the energy balance."""
     start = ("simulate", "two-link", "--duration", "1", "--every", "1000")
     ran = run_ok(*start, "--dt", "0.2")
 
@@ -198,7 +198,7 @@ AT_REST = {
 @pytest.mark.parametrize("drive", AT_REST)
 @pytest.mark.parametrize("arm", ["two-link", "panda", "ur10"])
 def test_an_arm_at_rest_loses_no_energy(arm: str, drive: str) -> None:
-    """What rounding leaves of energies at rest is no lost energy, on any way of staying there."""
+    """Round-off of energies at rest is not reported as a loss, for any controller."""
     loaded = library.load(arm)
     pose = 0.7 * np.random.default_rng(loaded.n).uniform(-1.0, 1.0, loaded.n)
     if arm == "panda":
@@ -210,8 +210,8 @@ def test_an_arm_at_rest_loses_no_energy(arm: str, drive: str) -> None:
     assert "range" not in ran.err
 
 
-def test_lost_energy_of_small_motions_is_still_told() -> None:
-    """The allowance for rounding hides no loss of a motion of a thousandth of a degree."""
+def test_energy_errors_of_small_motions_are_reported() -> None:
+    """The tolerance for rounding hides no loss of a motion of a thousandth of a degree."""
     start = ("simulate", "two-link", "--gravity", "0,0,0", "--qd", "0,1e-5", "--damping", "none")
     ran = robolin(*start, "--duration", "1")
     assert "energy balance" not in ran.err
@@ -230,7 +230,7 @@ def test_rounding_is_no_torque_on_a_passive_joint() -> None:
 
 @pytest.mark.slow
 def test_a_joint_held_at_its_limit_is_not_beyond_it() -> None:
-    """Rounding of a position at the end of its range is no warning; a thousandth of a rad is."""
+    """Rounding of a position at its limit gives no warning; a thousandth of a rad does."""
     panda = library.load("panda")
     lower = panda.joints[3].limits.lower
     pose = [0.3, 0.4, 0.2, lower, 0.1, 1.2, 0.3]
@@ -253,8 +253,8 @@ def test_divergence_names_time_joint_and_step() -> None:
     assert "--dt 0.01;" in ran.err
 
 
-def test_table_shows_moments_from_first_to_last() -> None:
-    """On a terminal ten rows stand for all, and the contract says how well energy was kept."""
+def test_the_table_shows_times_from_first_to_last() -> None:
+    """A terminal shows ten rows of all, and the contract states the energy error."""
     ran = run_ok(*FALL, "--format", "table")
 
     assert "10 of 101 rows; -o FILE keeps them all" in ran.out

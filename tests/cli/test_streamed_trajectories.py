@@ -1,4 +1,4 @@
-"""Trajectories of any length: the same bytes however they are cut, and constant memory."""
+"""Trajectories of any length: the same bytes for any chunk size, in constant memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration"}
 FORMATS = ("csv", "parquet", "npz")
 ROWS = 500
 
-# runs a command for one file after the other, and says the most memory that it took so far
+# runs a command for one file after the other, and prints the peak memory so far
 MEASURED = r"""
 import re, sys
 from robolin.cli.main import main
@@ -55,8 +55,8 @@ def table(columns: dict[str, np.ndarray], time: np.ndarray | None) -> polars.Dat
 def stored(path: Path, columns: dict[str, np.ndarray], time: np.ndarray | None = None) -> Path:
     """A trajectory in the format of the path's extension."""
     if path.suffix == ".npz":
-        moments = {} if time is None else {"time": time}
-        np.savez(path, joints=np.array(JOINTS), **columns, **moments)
+        times = {} if time is None else {"time": time}
+        np.savez(path, joints=np.array(JOINTS), **columns, **times)
     elif path.suffix == ".csv":
         table(columns, time).write_csv(path)
     else:
@@ -77,17 +77,17 @@ def numbers(path: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("source", FORMATS)
 @pytest.mark.parametrize("target", FORMATS)
-def test_every_way_through_brings_the_bits_of_the_library(
+def test_every_pair_of_formats_gives_the_bits_of_the_library(
     tmp_path: Path, source: str, target: str
 ) -> None:
-    """Whatever format goes in and comes out, the numbers are those of the Python function."""
-    moments = np.arange(ROWS) / 7
-    file = stored(tmp_path / f"motion.{source}", motion(), moments)
+    """For every input and output format, the numbers are those of the Python function."""
+    times = np.arange(ROWS) / 7
+    file = stored(tmp_path / f"motion.{source}", motion(), times)
     result = tmp_path / f"tau.{target}"
     run_ok("inverse", "two-link", "--trajectory", file, "-o", result)
 
     expected = library.inverse(library.load("two-link"), **motion())
-    np.testing.assert_array_equal(numbers(result), np.column_stack([moments, expected]))
+    np.testing.assert_array_equal(numbers(result), np.column_stack([times, expected]))
 
 
 VERBS = [
@@ -98,17 +98,17 @@ VERBS = [
 ]
 
 
-# every verb, and every format: what is cut is the work of the one or of the other
+# every verb with one format, and every format with one verb
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "target"),
     [*((verb, "csv") for verb in VERBS), *((VERBS[-1], each) for each in (*FORMATS[1:], "json"))],
     ids=lambda each: each if isinstance(each, str) else " ".join(each),
 )
-def test_how_the_work_is_cut_does_not_show(
+def test_chunks_and_threads_change_nothing(
     tmp_path: Path, verb: list[str], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same bytes for every number of rows at once, every number of threads and polars."""
+    """The bytes are the same for every chunk size, every number of threads and polars."""
     file = stored(tmp_path / "motion.csv", motion(20))
     written = []
     for rows, jobs, large in [(4096, 1, 2_000_000), (7, 2, 0), (1, 1, 0), (15, 2, 2_000_000)]:
@@ -124,13 +124,13 @@ def test_how_the_work_is_cut_does_not_show(
 
 
 def test_a_long_table_is_cut_anywhere(tmp_path: Path) -> None:
-    """Past the length where polars takes over, CSV is still the same for every cut."""
+    """Beyond the length from which polars is used, CSV is the same for every chunk size."""
     file = stored(tmp_path / "motion.npz", motion(20_000))
     command = ["linearize-forward", "two-link", "--trajectory", file, "-q"]
-    whole, parts = (run_ok(*command, "--chunk-rows", n).out for n in ("20000", "777"))
+    full, parts = (run_ok(*command, "--chunk-rows", n).out for n in ("20000", "777"))
 
-    assert whole == parts
-    assert whole.count("\n") == 20_001
+    assert full == parts
+    assert full.count("\n") == 20_001
 
 
 def test_a_trajectory_of_unknown_length_gives_the_same_archive(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_a_bad_row_is_an_error_before_anything_is_written(
 def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str) -> None:
     """With --on-bad-row nan every other row keeps its bits, and the bad ones are counted."""
     bad = {3: np.nan, 11: -np.inf, 17: 1e9}
-    moments = np.arange(rows) / 7
-    file = stored(tmp_path / f"motion.{source}", spoiled(rows, bad), moments)
+    times = np.arange(rows) / 7
+    file = stored(tmp_path / f"motion.{source}", spoiled(rows, bad), times)
     flags = ["--on-bad-row", "nan", "-o", str(tmp_path / f"tau.{target}")]
     ran = run_ok("inverse", "two-link", "--trajectory", file, *flags)
 
@@ -207,7 +207,7 @@ def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str
     expected = library.inverse(library.load("two-link"), **motion(rows))
     np.testing.assert_array_equal(found[fine, 1:], expected[fine])
     assert np.isnan(found[list(bad), 1:]).all()
-    np.testing.assert_array_equal(found[:, 0], moments)
+    np.testing.assert_array_equal(found[:, 0], times)
     assert ran.err == f"warning: motion.{source}: 3 rows without an answer, written as NaN\n"
 
 
@@ -261,11 +261,11 @@ def test_wrong_flags_are_wrong_usage(flags: list[str], says: str) -> None:
     assert says in ran.err
 
 
-@pytest.mark.parametrize("how", [["--format", "json"], ["-o", "r.json"]], ids=" ".join)
-def test_json_has_no_nan(tmp_path: Path, how: list[str]) -> None:
-    """JSON cannot hold rows without an answer, which is said before anything is read."""
+@pytest.mark.parametrize("output", [["--format", "json"], ["-o", "r.json"]], ids=" ".join)
+def test_json_has_no_nan(tmp_path: Path, output: list[str]) -> None:
+    """JSON cannot hold rows without a result; the error comes before anything is read."""
     command = ["inverse", "two-link", "--trajectory", tmp_path / "none.csv", "--on-bad-row", "nan"]
-    ran = robolin(*command, *how)
+    ran = robolin(*command, *output)
 
     assert (ran.code, ran.out) == (2, "")
     assert "JSON has no NaN" in ran.err
@@ -312,7 +312,7 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "rows", "most"),
     [
-        # a reader that is ahead has more chunks on their way the busier the machine is
+        # on a busy machine, a reader that prefetches holds more chunks
         ("csv", "parquet", (50_000, 300_000), 25_000),
         ("parquet", "npz", (50_000, 200_000), 11_000),
         ("npz", "csv", (50_000, 200_000), 11_000),
@@ -323,9 +323,9 @@ def test_memory_does_not_grow_with_the_trajectory(
 ) -> None:
     """Rows of 144 bytes of results, 36 MB or 22 MB more, take no more memory than a few chunks.
 
-    Those were seen to take 12 MB and 7 MB at most; results that are kept would exceed every bound.
+    At most 12 MB and 7 MB were measured; results kept in memory would exceed every bound.
     """
-    # what compiles the kernel, which takes memory too, is neither of the two
+    # compile the kernel first, in this process: that takes memory too
     q = np.zeros((1000, 2))
     library.linearize_forward(library.load("two-link"), q, q, q)
     files = [str(stored(tmp_path / f"{count}.{source}", motion(count))) for count in rows]
@@ -393,7 +393,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
 def test_waiting_for_a_pipe_can_be_interrupted() -> None:
-    """Ctrl-C ends a command whose standard input has not said anything yet."""
+    """Ctrl-C ends a command that waits for its standard input."""
     process = running("inverse", "two-link", "--trajectory", "-", stdin=subprocess.PIPE)
     time.sleep(1.0)
     ended, err = stopped(process, signal.SIGINT)

@@ -1,4 +1,4 @@
-"""One question for several values."""
+"""`robolin sweep`: one question for several values of an option."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import robolin as library
 from tests.cli.command import robolin, run_ok
 
 MASSES = (0.0, 1.0, 2.5)
-# far beyond what a joint turns: a warning
+# far beyond the range of the joint: a warning
 _TURNED = "panda_joint1=45"
 
 
@@ -77,8 +77,8 @@ def test_wrong_wishes_are_refused(args: tuple[str, ...], message: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["tip:0,1,2", ("tip", [0, 1, 2])])
-def test_python_asks_the_same_question(given: object, tmp_path: Path) -> None:
-    """A sweep has the same bytes whether a command or a program asked it."""
+def test_python_gives_the_same_sweep(given: object, tmp_path: Path) -> None:
+    """A sweep has the same bytes from Python and from the command line."""
     arm = library.load("two-link", damping=False)
     swept = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload=given)
     library.write(swept, tmp_path / "python.npz")
@@ -88,7 +88,7 @@ def test_python_asks_the_same_question(given: object, tmp_path: Path) -> None:
 
 
 def test_options_of_the_arm_stay() -> None:
-    """What is swept is added to what the arm was loaded with, and the rows are those of load."""
+    """Swept values are added to the options of the arm, as `load` would."""
     arm = library.load("two-link", payload=("lower", 0.5), armature={"elbow": 0.2})
     swept = library.sweep(arm, "inverse", payload=("tip", [0.0, 2.0], (0.1, 0, 0)))
     loads = [("lower", 0.5), ("tip", 2.0, (0.1, 0, 0))]
@@ -97,12 +97,12 @@ def test_options_of_the_arm_stay() -> None:
 
 
 def test_a_recorded_sweep_is_checked(tmp_path: Path) -> None:
-    """`record` stores a sweep with its tolerances, and `check` tells what changed in the arm."""
+    """`record` stores a sweep with its tolerances, and `check` lists changes of the arm."""
     robot, stored = tmp_path / "arm.yaml", tmp_path / "swept.npz"
     text = run_ok("models", "--show", "two-link").out
     robot.write_text(text, "utf-8")
-    asked = ("sweep", "inverse", robot, "--payload", "tip:0,1", "-o", stored, "--rtol", "1e-9")
-    run_ok("record", *asked)
+    command = ("sweep", "inverse", robot, "--payload", "tip:0,1", "-o", stored, "--rtol", "1e-9")
+    run_ok("record", *command)
     assert library.read_result(stored).meta["tolerances"] == {"*": {"rtol": 1e-9, "atol": 0.0}}
     assert library.check(stored).status == "same"
     robot.write_text(text.replace("mass: 1\n", "mass: 1.5\n"), "utf-8")
@@ -128,15 +128,15 @@ def test_a_suite_can_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_standard_input_is_read_once() -> None:
-    """An arm that comes through a pipe is the same one for every value."""
+    """An arm from a pipe is the same for every value."""
     text = run_ok("models", "--show", "two-link").out
-    asked = ("--payload", "tip:0,1,2")
-    piped = robolin("sweep", "inverse", "-", *asked, stdin=text.encode())
-    assert piped.out == run_ok("sweep", "inverse", "two-link", *asked).out
+    flags = ("--payload", "tip:0,1,2")
+    piped = robolin("sweep", "inverse", "-", *flags, stdin=text.encode())
+    assert piped.out == run_ok("sweep", "inverse", "two-link", *flags).out
 
 
-def test_what_holds_for_one_value_is_said_of_that() -> None:
-    """Notes that all values share are said once, others and errors name their value."""
+def test_messages_name_their_value() -> None:
+    """Common notes appear once; other notes and errors name their value."""
     ran = run_ok("sweep", "inverse", "panda", "--payload", "panda_hand:0,1", "--q", _TURNED)
     assert ran.err.count("45 rad") == 1
     assert "note: --payload panda_hand:0: panda: the payload" in ran.err
@@ -155,7 +155,7 @@ def test_what_holds_for_one_value_is_said_of_that() -> None:
     ],
 )
 def test_python_refuses_the_same(wish: dict[str, object], message: str) -> None:
-    """What is no sweep in a command is none in a program."""
+    """A request that is not a sweep is rejected in Python too."""
     with pytest.raises(library.UsageError, match=message):
         library.sweep(library.load("two-link"), "inverse", **wish)  # type: ignore[arg-type]
 
@@ -170,7 +170,7 @@ def test_an_arm_without_a_file_cannot_be_swept() -> None:
 
 
 def test_a_file_that_changed_is_not_swept(tmp_path: Path) -> None:
-    """Rows of a sweep are about the arm that was loaded, or there are none."""
+    """Rows of a sweep are those of the loaded arm, or the sweep is rejected."""
     robot = tmp_path / "arm.yaml"
     text = run_ok("models", "--show", "two-link").out
     robot.write_text(text, "utf-8")
@@ -180,14 +180,14 @@ def test_a_file_that_changed_is_not_swept(tmp_path: Path) -> None:
         library.sweep(arm, "inverse", payload="tip:0,1")
 
 
-def test_rows_are_called_by_their_values() -> None:
-    """Tables and quick looks of a sweep have its values where others count rows."""
-    asked = ("sweep", "inverse", "two-link", "--payload", "tip:0.5,1.5", "--only", "tau")
-    lines = run_ok(*asked, "--format", "table").out.splitlines()
+def test_rows_are_labelled_by_their_values() -> None:
+    """Tables and text plots of a sweep show its values instead of row numbers."""
+    command = ("sweep", "inverse", "two-link", "--payload", "tip:0.5,1.5", "--only", "tau")
+    lines = run_ok(*command, "--format", "table").out.splitlines()
     top = lines.index("tau [N·m]")
     assert lines[top + 1].split() == ["payload", "[kg]", "shoulder", "elbow"]
     assert [line.split()[0] for line in lines[top + 3 :]] == ["0.5", "1.5"]
-    assert "0.5 to 1.5, payload [kg]" in run_ok(*asked, "--plot").out
+    assert "0.5 to 1.5, payload [kg]" in run_ok(*command, "--plot").out
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Quick looks, summaries and margins on a terminal use every row of a result."""
+"""Text plots, summaries and margins on a terminal use every row of a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever follows a command through the package meets few files, and is not lost among them."""
+"""A command runs through a limited number of files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 import robolin as library
 from tests.cli.command import python, run_ok
 
-# a tenth more than a command enters today: one more idea has room, a new habit has not
+# a tenth more than a command enters today: room for one idea, not for a new habit
 MOST_FILES = 77
 
-# neither the body of a class nor what fills a table of a module is a function that is called
+# the body of a class and the tables of a module do not count as called functions
 FOLLOWED = """
 import os, sys, threading
 import robolin
@@ -44,11 +44,11 @@ def test_a_command_goes_through_few_files(tmp_path: Path) -> None:
     rows = [",".join(f"{0.01 * row}" for _ in range(len(names) + 1)) for row in range(100)]
     motion = tmp_path / "motion.csv"
     motion.write_text("\n".join([header, *rows]))
-    asked = ("inverse", "panda", "--trajectory", str(motion), "-o")
-    # its kernel is there for the one that is followed
-    run_ok(*asked, tmp_path / "before.npz")
+    command = ("inverse", "panda", "--trajectory", str(motion), "-o")
+    # compile the kernel before the traced run
+    run_ok(*command, tmp_path / "before.npz")
 
-    followed = python(FOLLOWED, *asked, str(tmp_path / "out.npz"))
+    followed = python(FOLLOWED, *command, str(tmp_path / "out.npz"))
     files = followed.out.splitlines()
     assert followed.code == 0, followed.err
     assert {"cli/main.py", "engine/compiled/plan.py", "io/formats/npz_writer.py"} <= {*files}

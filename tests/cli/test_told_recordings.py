@@ -1,4 +1,4 @@
-"""What is told about a recording holds wherever one is read, and is stored with the result."""
+"""Rules for recordings apply wherever one is read, and are stored with the result."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _here(tmp_path, monkeypatch):
     native = ["time", *named("{j}/{w}", *WORDS)]
     Path("n.csv").write_text(table(native, TIME.tolist(), Q, QD, TAU))
     stamps = [10**9 + round(1000 * t) for t in TIME]
-    told = ["clock", *named("{j} {w}", *WORDS)]
+    names = ["clock", *named("{j} {w}", *WORDS)]
     degrees = np.degrees(Q), np.degrees(QD), TAU
-    Path("told.csv").write_text(table(told, stamps, *degrees))
+    Path("told.csv").write_text(table(names, stamps, *degrees))
 
 
-TOLD = ["--time", "clock", "--time-unit", "ms", "--degrees"]
-TOLD += [x for w in WORDS for x in ("--columns", f"{w}={{joint}} {w}")]
+RULES = ["--time", "clock", "--time-unit", "ms", "--degrees"]
+RULES += [x for w in WORDS for x in ("--columns", f"{w}={{joint}} {w}")]
 VERBS = {
     "sensitivity": ["sensitivity", "two-link", "--perturb", "dq=elbow=0.01", "--trajectory"],
     "torques": ["simulate", "two-link", "--duration", "0.05", "--trajectory"],
@@ -57,15 +57,15 @@ VERBS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_rules_hold_wherever_a_recording_is_read(verb):
-    """Every verb finds in a recording that was told about what it finds in the native file."""
+def test_rules_apply_wherever_a_recording_is_read(verb):
+    """Every verb gives the result of the native file for a recording with rules."""
     stdout_of(*VERBS[verb], "n.csv", "-o", "n.npz")
-    stdout_of(*VERBS[verb], "told.csv", *TOLD, "-o", "told.npz")
+    stdout_of(*VERBS[verb], "told.csv", *RULES, "-o", "told.npz")
     expected, found = (library.read_result(f"{name}.npz") for name in ("n", "told"))
     assert found.meta["options"]["time-unit"] == "ms"
     for name, array in expected.arrays.items():
         if name != "time" or verb in ("torques", "follow"):
-            # degrees and back are rounded, and a motion under control carries that on
+            # the conversion to degrees and back rounds, and a controlled motion amplifies this
             assert np.allclose(found.arrays[name], array, rtol=1e-9, atol=1e-11), name
 
 
@@ -75,7 +75,7 @@ def test_diff_reads_with_the_same_rules():
     arm.write_text(stdout_of("models", "--show", "two-link"))
     Path("heavy.yaml").write_text(re.sub(r"mass: [0-9.]+", "mass: 7.5", arm.read_text()))
     lines = ["diff", "arm.yaml", "heavy.yaml", "--format", "json", "--torques"]
-    expected, found = robolin(*lines, "n.csv"), robolin(*lines, "told.csv", *TOLD)
+    expected, found = robolin(*lines, "n.csv"), robolin(*lines, "told.csv", *RULES)
     assert (expected.code, found.code) == (1, 1), found.err
     want, have = (json.loads(ran.out)["torques"] for ran in (expected, found))
     for one, other in zip(want, have, strict=True):
@@ -84,8 +84,8 @@ def test_diff_reads_with_the_same_rules():
     assert robolin("diff", "two-link", "two-link", "--degrees").code == 2
 
 
-def test_derivatives_are_told_in_the_contract():
-    """Velocities and accelerations that are derived are said to be, with the method."""
+def test_the_contract_names_derived_values():
+    """Derived velocities and accelerations are named in the contract, with the method."""
     Path("q.csv").write_text(table(["time", *named("{j}/{w}", "position")], TIME.tolist(), Q))
     line = ["inverse", "two-link", "--trajectory", "q.csv", "--differentiate", "central"]
     meta = json.loads(stdout_of(*line, "--format", "json"))["meta"]
@@ -183,9 +183,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "flags", "code", "told"), REFUSED, ids=range(len(REFUSED)))
-def test_states_that_say_nothing_sensible_are_refused(text, flags, code, told):
-    """A state file with words that no state has, or twice the same, is refused with the reason."""
+@pytest.mark.parametrize(("text", "flags", "code", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_invalid_states_are_rejected(text, flags, code, message):
+    """A state file with unknown or repeated keys is rejected with the reason."""
     Path("pose.yaml").write_text(text)
     ran = robolin("inverse", "two-link", "--state", "pose.yaml", *flags)
-    assert (ran.code, told in ran.err) == (code, True), ran.err
+    assert (ran.code, message in ran.err) == (code, True), ran.err

@@ -51,7 +51,7 @@ def test_every_row_is_answered(tmp_path: Path, motion: dict[str, np.ndarray]) ->
 
 
 def test_chunks_change_nothing(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
-    """The same bytes come out for every chunk size, with a perturbation that all rows share."""
+    """The bytes are the same for every chunk size, with a common perturbation."""
     file = sheet(tmp_path / "motion.csv", motion)
     commands = [
         ["inverse", "two-link"],
@@ -59,10 +59,10 @@ def test_chunks_change_nothing(tmp_path: Path, motion: dict[str, np.ndarray]) ->
         ["linearize-inverse", "two-link", "--perturb", "dq=0.1,0"],
         ["mass-matrix", "two-link", "--derivative"],
     ]
-    whole = [run_ok(*words, "--trajectory", file).out for words in commands]
+    full = [run_ok(*words, "--trajectory", file).out for words in commands]
     parts = [run_ok(*words, "--trajectory", file, "--chunk-rows", "3").out for words in commands]
 
-    assert parts == whole
+    assert parts == full
 
 
 def test_a_trajectory_on_standard_input(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
@@ -74,10 +74,10 @@ def test_a_trajectory_on_standard_input(tmp_path: Path, motion: dict[str, np.nda
     assert piped.rows[0] == ["shoulder/effort", "elbow/effort"]
 
 
-def test_missing_columns_are_zero_and_said_so(
+def test_missing_columns_are_zero_with_a_warning(
     tmp_path: Path, motion: dict[str, np.ndarray]
 ) -> None:
-    """What the file lacks is 0 with a warning and a word in the contract, or refused if strict."""
+    """Missing columns are 0 with a warning and a line in the contract, or rejected if strict."""
     file = sheet(tmp_path / "motion.csv", {"position": motion["position"]})
     ran = run_ok("inverse", "two-link", "--trajectory", file, "--format", "json")
     strict = robolin("inverse", "two-link", "--trajectory", file, "--strict")
@@ -92,13 +92,15 @@ def test_missing_columns_are_zero_and_said_so(
     assert strict.err.count("error: motion.csv: ") == 2
 
 
-def test_torques_that_hold_the_arm_are_said(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
-    """Without efforts and accelerations the torques hold the arm, which is told or refused."""
+def test_holding_torques_are_reported(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """Without efforts and accelerations, holding torques are used and reported, or rejected."""
     still = sheet(tmp_path / "still.csv", {word: motion[word] for word in ("position", "velocity")})
     moved = sheet(tmp_path / "moved.csv", motion)
-    said = "still.csv: neither effort nor acceleration columns, so efforts are taken that hold the"
+    message = (
+        "still.csv: neither effort nor acceleration columns, so efforts are taken that hold the"
+    )
     for verb in ("linearize-forward", "state-space"):
-        assert said in run_ok(verb, "two-link", "--trajectory", still).err
+        assert message in run_ok(verb, "two-link", "--trajectory", still).err
         assert run_ok(verb, "two-link", "--trajectory", moved).err == ""
     strict = robolin("linearize-forward", "two-link", "--trajectory", still, "--strict")
     assert (strict.code, strict.out) == (3, "")
@@ -114,26 +116,26 @@ def test_missing_positions_are_an_error(tmp_path: Path, motion: dict[str, np.nda
 
 
 def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
-    """Efforts of the file, else the torques its accelerations take, else those that hold."""
+    """Torques come from efforts of the file, else from its accelerations, else they hold."""
     arm = library.load("two-link")
     tau = library.inverse(arm, *motion.values())
     state = {word: motion[word] for word in ("position", "velocity")}
 
-    def told(columns: dict[str, np.ndarray]) -> tuple[list[list[float]], str, str]:
+    def run(columns: dict[str, np.ndarray]) -> tuple[list[list[float]], str, str]:
         file = sheet(tmp_path / "motion.csv", columns)
         csv = run_ok("linearize-forward", "two-link", "--trajectory", file)
         found = run_ok("linearize-forward", "two-link", "--trajectory", file, "--format", "json")
         return csv.numbers, json.loads(found.out)["meta"]["contract"]["torque"], csv.err
 
-    efforts, said_efforts, _ = told({**state, "effort": tau})
-    both, _, note = told({**state, "effort": tau, "acceleration": motion["acceleration"]})
-    accelerations, said_accelerations, _ = told(motion)
-    held, said_held, _ = told(state)
+    efforts, contract_efforts, _ = run({**state, "effort": tau})
+    both, _, note = run({**state, "effort": tau, "acceleration": motion["acceleration"]})
+    accelerations, contract_accelerations, _ = run(motion)
+    held, contract_held, _ = run(state)
 
     assert efforts == accelerations == both
-    assert said_efforts == "given"
-    assert "accelerations" in said_accelerations
-    assert "holding" in said_held
+    assert contract_efforts == "given"
+    assert "accelerations" in contract_accelerations
+    assert "holding" in contract_held
     assert "acceleration columns not used" in note
     np.testing.assert_allclose(np.array(held)[:, 1:3], 0.0, atol=1e-12)
 
@@ -161,7 +163,7 @@ def test_inputs_are_recorded(tmp_path: Path, motion: dict[str, np.ndarray]) -> N
 def test_a_state_is_given_once(
     verb: str, flags: list[str], says: str, tmp_path: Path, motion: dict[str, np.ndarray]
 ) -> None:
-    """Flags and a file at once are wrong usage."""
+    """Flags that contradict a file are wrong usage."""
     file = sheet(tmp_path / "motion.csv", motion)
     ran = robolin(verb, "two-link", "--trajectory", file, *flags)
 
@@ -170,7 +172,7 @@ def test_a_state_is_given_once(
 
 
 def test_unused_columns_and_bad_cells_are_located(tmp_path: Path) -> None:
-    """A column that means nothing is noted, a cell that is no number rejects the file."""
+    """An unknown column is noted, a cell that is not a number rejects the file."""
     file = tmp_path / "motion.csv"
     file.write_text("shoulder/position,elbow/position,extra\n0,1,2\n0,oops,2\n")
     bad = robolin("inverse", "two-link", "--trajectory", file)
@@ -183,7 +185,7 @@ def test_unused_columns_and_bad_cells_are_located(tmp_path: Path) -> None:
 
 
 def test_the_worst_condition_of_a_trajectory(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
-    """-v tells the largest condition of the mass matrix over all rows."""
+    """-v reports the largest condition of the mass matrix over all rows."""
     file = sheet(tmp_path / "motion.csv", motion)
     matrices = library.mass_matrix(library.load("two-link"), motion["position"])
     ran = run_ok("linearize-forward", "two-link", "--trajectory", file, "-v")

@@ -1,4 +1,4 @@
-"""robolin validate in continuous integration: many files, what is ignored, and its forms."""
+"""robolin validate in continuous integration: many files, ignored findings, and formats."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_settings_of_a_project(folder: Path) -> None:
     ],
 )
 def test_wrong_settings(folder: Path, text: str, message: str) -> None:
-    """Whatever is wrong with the settings is told with its line."""
+    """Every error in the settings is reported with its line."""
     (folder / "robolin.toml").write_text(text)
     ran = robolin("validate", "one.urdf")
 
@@ -122,13 +122,13 @@ def test_wrong_settings(folder: Path, text: str, message: str) -> None:
 
 
 def test_a_baseline_lets_only_new_findings_count(folder: Path) -> None:
-    """What was known when the baseline was written passes; one finding more does not."""
+    """Findings of the baseline pass; a new one does not."""
     run_ok("validate", "*.urdf", "--write-baseline", "known.json")
     (folder / "robolin.toml").write_text('[validate]\nbaseline = "known.json"\n')
     assert robolin("validate", "*.urdf").code == 0
 
     text = (folder / "one.urdf").read_text()
-    # lines may move
+    # line numbers may change
     (folder / "one.urdf").write_text(text.replace("<robot", "\n\n<robot"))
     assert robolin("validate", "*.urdf").code == 0
 
@@ -150,8 +150,8 @@ def test_a_baseline_has_no_errors(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "findings": [1]}'])
-def test_a_damaged_baseline_is_refused(folder: Path, text: str) -> None:
-    """What is no baseline is no baseline without findings."""
+def test_a_damaged_baseline_is_rejected(folder: Path, text: str) -> None:
+    """An invalid baseline is not taken for an empty one."""
     (folder / "known.json").write_text(text)
     (folder / "robolin.toml").write_text('[validate]\nbaseline = "known.json"\n')
     ran = robolin("validate", "one.urdf")
@@ -216,8 +216,7 @@ def test_a_file_and_standard_output_at_once(folder: Path) -> None:
     assert robolin("validate", "one.urdf", "-o", "y.csv").code == 2
 
 
-def test_the_flag_offers_every_form() -> None:
-    """What can be written can be asked for."""
+def test_the_flag_offers_every_format() -> None:
     (form,) = (param for param in command.params if param.name == "form")
     assert tuple(form.type.choices) == VALIDATE_FORMS  # type: ignore[attr-defined]
     assert set(VALIDATE_EXTENSIONS.values()) < set(VALIDATE_FORMS)

@@ -1,4 +1,4 @@
-"""robolin verify, through its command line."""
+"""robolin verify on the command line."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ def test_one_page_that_ends_with_the_verdict() -> None:
     assert lines[0].startswith("two-link: 2 joints, 3 states inside its limits (seed 0), cond(M) ")
     assert lines[-1].startswith("passed: ")
     assert len(lines) < 110
-    for told in ("Ṁ - 2C is skew", "Algorithm 6 = Algorithm 4", "right digits", "worst", "q = "):
-        assert told in out
+    for text in ("Ṁ - 2C is skew", "Algorithm 6 = Algorithm 4", "right digits", "worst", "q = "):
+        assert text in out
     assert "sum: 1e-12 of the largest entry" in out
 
 
-def test_json_for_machines() -> None:
-    """Everything on the page is in the document, with the states it was found in."""
-    told = json.loads(run_ok("verify", "two-link", "--samples", "2", "--format", "json").out)
+def test_json_has_everything_on_the_page() -> None:
+    """Everything on the page is in the document, with the states used."""
+    report = json.loads(run_ok("verify", "two-link", "--samples", "2", "--format", "json").out)
 
-    assert told["passed"] is True
-    assert (told["samples"], told["seed"], len(told["states"])) == (2, 0, 2)
-    assert len(told["states"][0]["q"]) == 2
-    compared = [check for check in told["checks"] if check["error"] is not None]
+    assert report["passed"] is True
+    assert (report["samples"], report["seed"], len(report["states"])) == (2, 0, 2)
+    assert len(report["states"][0]["q"]) == 2
+    compared = [check for check in report["checks"] if check["error"] is not None]
     assert {check["family"] for check in compared} == {
         "derivatives", "identities", "algorithms", "engines", "digits",
     }  # fmt: skip
     assert all(check["error"] <= check["bound"] for check in compared)
-    assert {check["why"] for check in compared} <= set(told["bounds"])
+    assert {check["why"] for check in compared} <= set(report["bounds"])
 
 
 def test_a_wrong_result_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is out of bounds is named on the last lines."""
+    """A result out of bounds is named on the last lines."""
     assert "perturb-inverse" in ALGORITHMS
     mutate(monkeypatch, "perturb-inverse", "dtau", lambda value: -value)
     ran = robolin("verify", "two-link", "--samples", "2")
@@ -51,7 +51,7 @@ def test_a_wrong_result_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_defect_exits_with_1(tmp_path: Path) -> None:
-    """A joint that moves nothing is the arm's fault, and is named with a remedy."""
+    """A joint that moves nothing is a defect of the arm, named with a remedy."""
     path = tmp_path / "idle.yaml"
     path.write_text(
         "robolin: 1\nname: idle\njoints:\n"
@@ -67,17 +67,17 @@ def test_a_defect_exits_with_1(tmp_path: Path) -> None:
     assert "not applicable: joint 'b' moves nothing that has inertia" in ran.out
     assert ran.out.splitlines()[-1].startswith("DEFECT: ")
     assert "1 defect of the arm" in ran.out
-    told = json.loads(robolin("verify", path, "--samples", "2", "--format", "json").out)
-    assert told["condition"] == [None, None]
+    report = json.loads(robolin("verify", path, "--samples", "2", "--format", "json").out)
+    assert report["condition"] == [None, None]
 
 
 @pytest.mark.slow
 def test_model_options_apply() -> None:
-    """The arm that is checked is the one that the options make."""
+    """The options are applied to the checked arm."""
     wrench = ("--wrench", "lower=1,2,3,0,0,0")
     ran = run_ok("verify", "two-link", "--samples", "1", *wrench, "--format", "json")
-    told = json.loads(ran.out)
-    verdicts = {check["name"]: check["verdict"] for check in told["checks"]}
+    report = json.loads(ran.out)
+    verdicts = {check["name"]: check["verdict"] for check in report["checks"]}
     assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
 
 

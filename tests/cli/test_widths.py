@@ -1,4 +1,4 @@
-"""What a terminal of any width shows: whole numbers, and no line that is too long."""
+"""Output for terminals of any width: complete numbers, and no line that is too long."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from robolin.queries.verbs import VERBS
 from tests.robots import random_arm
 
 WIDTHS = (60, 80, 120, 200)
-# so many joints, and what stands before their names
+# numbers of joints, and prefixes of their names
 WIDE = ((29, "left_shoulder_"), (43, ""))
-# what gives arrays: its tables for many joints are those of two, widened
-ASKED = (
+# commands with arrays: tables for many joints are those of two joints, widened
+WITH_ARRAYS = (
     ("inverse",),
     ("inverse", "--q", "joint0=1e-7,joint1=1234.5"),
     ("forward", "--links"),
@@ -51,7 +51,7 @@ ASKED = (
     ("sweep", "inverse", "--payload", "link1:0.5,1.25,2.125"),
     ("sweep", "mass-matrix", "--payload", "link1:0.5,1.25,2.125"),
 )
-# what gives reports of its own
+# commands with reports
 REPORTED = (
     ("inspect",),
     ("inverse", "--limits"),
@@ -60,7 +60,7 @@ REPORTED = (
     ("diff", "OTHER"),
 )
 SLOWER = (("verify", "--samples", "1"), ("models",))
-# they write files, or what has no columns
+# commands that write files or text without columns
 NO_TABLES = {
     *("new", "generate", "completion", "record", "check", "bench"),
     *("plot", "report", "status", "merge", "plan"),
@@ -79,7 +79,7 @@ Drawing = Callable[[int], str]
 
 
 def drawing(*args: str) -> Drawing:
-    """What a terminal of any width shows of a command that is run once."""
+    """Run a command once; return a function that renders its output for a width."""
     drawn: list[Drawing] = []
 
     def table(
@@ -96,13 +96,13 @@ def drawing(*args: str) -> Drawing:
         patch("robolin.display.terminal.table.render_table", table),
         patch("robolin.cli.output.report.render_report", report),
     ):
-        seen(80, *args)
+        terminal_output(80, *args)
     assert drawn
     return lambda width: "".join(each(width) for each in drawn)
 
 
-def seen(width: int, *args: str) -> str:
-    """What a terminal of this width shows of a command."""
+def terminal_output(width: int, *args: str) -> str:
+    """Output of a command on a terminal of this width."""
     out, err = Terminal(BytesIO(), encoding="utf-8"), Terminal(BytesIO(), encoding="utf-8")
     with (
         patch.multiple(sys, stdout=out, stderr=err),
@@ -143,8 +143,8 @@ def urdf_of(arm: Arm) -> str:
     return "".join(parts)
 
 
-def written(folder: Path, n: int) -> Path:
-    """An arm with so many joints as a file."""
+def arm_file(folder: Path, n: int) -> Path:
+    """The file of an arm with n joints."""
     path = folder / f"arm{n}.urdf"
     if not path.exists():
         path.write_text(urdf_of(random_arm(n, n, prismatic=False)))
@@ -172,22 +172,22 @@ def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
     return (*(names.get(word, word) for word in verb), robot.name)
 
 
-def require_whole(draw: Drawing, quiet: bool = False) -> None:
-    """Whatever the width, the same numbers are shown, and nothing goes beyond it."""
-    whole = decimals(draw(100_000))
-    assert whole or quiet
-    # two widths are enough for what fills thousands of lines
-    for width in WIDTHS if whole.total() < 1_500 else WIDTHS[:2]:
+def require_complete(draw: Drawing, quiet: bool = False) -> None:
+    """Require the same numbers for every width, and no line beyond it."""
+    complete = decimals(draw(100_000))
+    assert complete or quiet
+    # two widths are enough for thousands of lines
+    for width in WIDTHS if complete.total() < 1_500 else WIDTHS[:2]:
         shown = draw(width)
-        # letters with a dot above take one column
+        # letters with combining marks take one column
         assert max(map(cell_len, shown.splitlines())) <= width
-        # times stand beside every block of columns
-        assert set(decimals(shown)) == set(whole)
-        assert decimals(shown) >= whole
+        # every block of columns repeats the times
+        assert set(decimals(shown)) == set(complete)
+        assert decimals(shown) >= complete
 
 
 def widened(result: Result, n: int, names: str) -> Result:
-    """A result whose axes are n long, under long names, as if so many joints had been there."""
+    """A result whose axes have length n and long names, as for an arm with n joints."""
     rng = np.random.default_rng(n)
 
     def longer(array: Array) -> Array:
@@ -201,18 +201,18 @@ def widened(result: Result, n: int, names: str) -> Result:
             array, values=rng.standard_normal(shape), labels=labels, axes=array.axes[: len(labels)]
         )
 
-    # one array of each kind that the verb gives: the others are drawn alike
+    # one array of each kind: the others are drawn in the same way
     kinds = {(array.rank, array.values.dtype): array for array in result.arrays}
     return replace(result, arrays=tuple(map(longer, kinds.values())))
 
 
-@pytest.mark.parametrize("verb", ASKED, ids="-".join)
+@pytest.mark.parametrize("verb", WITH_ARRAYS, ids="-".join)
 def test_no_number_is_cut_and_no_line_too_long(folder: Path, verb: tuple[str, ...]) -> None:
-    """Whatever the width, a verb shows the same numbers of an arm, and nothing goes beyond it."""
-    require_whole(drawing(*filled(verb, written(folder, 2), folder)))
+    """For every width, a verb shows the same numbers of an arm, and no line exceeds it."""
+    require_complete(drawing(*filled(verb, arm_file(folder, 2), folder)))
 
 
-@pytest.mark.parametrize("verb", ASKED, ids="-".join)
+@pytest.mark.parametrize("verb", WITH_ARRAYS, ids="-".join)
 def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
     """The tables of a verb fit however many joints there are and however long their names."""
     kept: list[Result] = []
@@ -222,10 +222,10 @@ def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
         return ""
 
     with patch("robolin.display.terminal.table.render_table", keep):
-        seen(80, *filled(verb, written(folder, 2), folder))
+        terminal_output(80, *filled(verb, arm_file(folder, 2), folder))
     # verbs that give arrays of the same kinds take turns
-    wide = widened(kept[0], *WIDE[ASKED.index(verb) % 2])
-    require_whole(partial(render_table, wide, color=False))
+    wide = widened(kept[0], *WIDE[WITH_ARRAYS.index(verb) % 2])
+    require_complete(partial(render_table, wide, color=False))
 
 
 @pytest.mark.parametrize("n", [2, 7, 43])
@@ -233,25 +233,25 @@ def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
 def test_reports_fit(folder: Path, verb: tuple[str, ...], n: int) -> None:
     """Reports of arms of any size show whole numbers on a terminal of any width."""
     quiet = verb[0] in ("count", "validate")
-    require_whole(drawing(*filled(verb, written(folder, n), folder)), quiet)
+    require_complete(drawing(*filled(verb, arm_file(folder, n), folder)), quiet)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", SLOWER, ids="-".join)
 def test_long_reports_fit(folder: Path, verb: tuple[str, ...]) -> None:
     """Reports of long lines are wrapped between words."""
-    arms = (written(folder, 2).name,) if verb[0] == "verify" else ()
-    require_whole(drawing(*verb, *arms), quiet=verb[0] == "models")
+    arms = (arm_file(folder, 2).name,) if verb[0] == "verify" else ()
+    require_complete(drawing(*verb, *arms), quiet=verb[0] == "models")
 
 
 def test_the_width_is_that_of_the_terminal(folder: Path) -> None:
-    """A command asks the terminal how wide it is, whether it draws a table or a report."""
+    """Tables and reports use the width of the terminal."""
     for verb in (("mass-matrix",), ("inspect",)):
-        args = filled(verb, written(folder, 7), folder)
+        args = filled(verb, arm_file(folder, 7), folder)
         for width in WIDTHS:
-            assert seen(width, *args) == drawing(*args)(width)
+            assert terminal_output(width, *args) == drawing(*args)(width)
 
 
-def test_every_verb_is_looked_at() -> None:
-    """No verb shows tables that nobody measures."""
-    assert {verb[0] for verb in (*ASKED, *REPORTED, *SLOWER)} | NO_TABLES == {*VERBS}
+def test_every_verb_is_covered() -> None:
+    """Every verb is in one of the lists above."""
+    assert {verb[0] for verb in (*WITH_ARRAYS, *REPORTED, *SLOWER)} | NO_TABLES == {*VERBS}

@@ -1,4 +1,4 @@
-"""Flags that make no sense: exit code 2, nothing on stdout, the flag and its value in the error."""
+"""Invalid flags: exit code 2, nothing on stdout, the flag and its value in the error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ links:
   - {name: b, mass: 1, com: [0.5, 0, 0]}
 """
 
-# command line after the verb, and what the error and its hint must say
+# verb, arguments, and text that the error and the hint must contain
 TWO_LINK = [
     ("inverse", "--q 0", "--q=0: 1 value, but 'two-link' has 2 joints", "shoulder, elbow"),
     ("inverse", "--q 0,0,0", "3 values, but 'two-link' has 2 joints", ""),
@@ -133,7 +133,7 @@ def test_a_file_name_that_is_no_text_is_refused() -> None:
 
 
 def test_several_wrong_options_are_still_wrong_usage() -> None:
-    """Many problems at once keep the exit code they share."""
+    """Several errors keep their common exit code."""
     ran = robolin("inverse", "two-link", "--friction-velocity", "0", "--armature", "elbow=-1")
 
     assert ran.code == 2
@@ -163,20 +163,20 @@ def test_names_the_file_does_not_know_are_refused(flags: str, says: str, hints: 
     assert hints in ran.err
 
 
-def test_choices_stand_on_one_line() -> None:
-    """What is missing is named with what it can be, in a message of one line."""
+def test_choices_are_on_one_line() -> None:
+    """A missing argument is named with its choices, in a message of one line."""
     ran = robolin("completion")
     assert ran.code == 2
     assert "choose from: bash, zsh, fish" in ran.err.lower()
 
 
-@pytest.mark.parametrize("asked", [["--copy", "two-link"], ["--show", "two-link"], ["--schema"]])
-def test_an_output_that_nothing_would_be_written_to(
-    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("flags", [["--copy", "two-link"], ["--show", "two-link"], ["--schema"]])
+def test_an_output_without_effect_is_rejected(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list of arms can be written to a file; what goes elsewhere refuses one."""
+    """The list of arms can be written to a file; other outputs reject -o."""
     monkeypatch.chdir(tmp_path)
-    ran = robolin("models", *asked, "-o", "x.json")
+    ran = robolin("models", *flags, "-o", "x.json")
     assert (ran.code, ran.out, list(tmp_path.iterdir())) == (2, "", [])
     assert "-o is for the list of arms" in ran.err
 
