@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -28,7 +27,7 @@ from robolin.core.text import join_and, quote_list
 from robolin.errors import FileError, UsageError
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
-from robolin.io.atomic import atomic_write_all, new_name, put_in_place, remove_leftovers
+from robolin.io.atomic import atomic_write_all, temporary_folder
 
 # largest number of joints for unrolled code; beyond that, compilers take too long
 UNROLLED_UP_TO = 12
@@ -227,7 +226,7 @@ def _is_ours(file: Path) -> bool:
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    with atomic_write_all([folder / name for name in files], put_in_place) as streams:
+    with atomic_write_all([folder / name for name in files]) as streams:
         for stream, content in zip(streams, files.values(), strict=True):
             stream.write(content)
 
@@ -239,18 +238,13 @@ def _make(folder: Path, files: Mapping[str, bytes]) -> None:
             where=str(folder),
             hint="create it first, or check its spelling",
         )
-    remove_leftovers(folder.parent)
-    made = folder.parent / new_name()
-    made.mkdir(mode=0o700)
-    try:
+    with temporary_folder(folder.parent) as made:
         _replace(made, files)
         # the folder is private until it is complete
         mask = os.umask(0)
         os.umask(mask)
         made.chmod(0o777 & ~mask)
         made.rename(folder)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 _MAKE = """\

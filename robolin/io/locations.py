@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from robolin.errors import FileError
-from robolin.io.atomic import as_file_error, atomic_write, new_name, remove_leftovers
+from robolin.io.atomic import as_file_error, atomic_write, remove_leftovers, temporary_folder
 from robolin.io.format_table import with_companion
 from robolin.io.paths import is_stored
 from robolin.io.stores import objects
@@ -81,7 +80,7 @@ def local_copy(location: FileLocation) -> Iterator[Path]:
     if not isinstance(location, StorePath):
         yield location
         return
-    with _temporary_folder() as folder:
+    with temporary_folder(Path(tempfile.gettempdir())) as folder:
         for name in with_companion(location.name):
             url = f"{str(location)[: -len(location.name)]}{name}"
             if name == location.name or objects.stat(url):
@@ -99,19 +98,7 @@ def local_target(location: FileLocation) -> Iterator[Path]:
     if not isinstance(location, StorePath):
         yield location
         return
-    with _temporary_folder() as folder:
+    with temporary_folder(Path(tempfile.gettempdir())) as folder:
         yield folder / location.name
         for name in reversed(with_companion(location.name)):
             objects.put(f"{str(location)[: -len(location.name)]}{name}", folder / name)
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """A temporary folder; if the process is killed, another process removes it."""
-    folder = Path(tempfile.gettempdir(), new_name())
-    with as_file_error(folder):
-        folder.mkdir(mode=0o700)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

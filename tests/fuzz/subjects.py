@@ -16,7 +16,6 @@ import numpy as np
 import polars
 
 import robolin
-from robolin.io.atomic import pending_path
 from robolin.io.formats import csv_reader
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
@@ -176,15 +175,10 @@ def _metas(folder: Path) -> list[bytes]:
 
 
 def _with_table(path: str) -> list[str]:
-    """Put the first table next to its companion; for half of the files the companion is pending."""
+    """Put the first table next to its companion."""
     beside = Path(path)
     table = beside.with_name(beside.name.removesuffix(".meta.json"))
     table.write_bytes((beside.parent / "stored0.csv").read_bytes())
-    waits = pending_path(beside)
-    waits.unlink(missing_ok=True)
-    if len(beside.read_bytes()) % 2:
-        beside.rename(waits)
-        beside.write_bytes((beside.parent / "stored0.csv.meta.json").read_bytes())
     return ["check", str(table)]
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from robolin.errors import FileError
-from robolin.io.atomic import atomic_write, replacing_pair
+from robolin.io.atomic import atomic_write, atomic_write_all
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_replaced_pair_keeps_both_permissions(tmp_path):
         path.chmod(mode)
     before = os.umask(0)
     try:
-        with replacing_pair(beside, table, lambda *_: False) as streams:
+        with atomic_write_all([beside, table]) as streams:
             parts = [*tmp_path.glob(".robolin-*.part")]
             assert [stat.S_IMODE(part.stat().st_mode) for part in parts] == [0o600, 0o600]
             for stream in streams:

@@ -11,10 +11,10 @@ import pytest
 
 from robolin.errors import FileError
 from robolin.io import atomic
-from robolin.io.atomic import atomic_write, require_writable
+from robolin.io.atomic import atomic_write, require_writable, temporary_folder
 from tests.cli.command import environment
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs locks on files")
 
 KILLED = (
     "import os, sys; from robolin.io.atomic import atomic_write\n"
@@ -47,18 +47,12 @@ def test_the_next_write_removes_files_of_a_killed_process(tmp_path: Path) -> Non
     assert not (tmp_path / "a").exists()
 
 
-def _gone() -> int:
-    """The number of a process that has ended."""
-    done = subprocess.Popen([sys.executable, "-c", ""])
-    done.wait()
-    return done.pid
-
-
-def test_an_abandoned_folder_is_removed(tmp_path: Path) -> None:
-    """Its contents are removed too, but not the targets of links in it."""
+def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    """A temporary folder is removed with its files, but not the target of a link in it."""
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    left = tmp_path / f".robolin-{atomic._system()}-{_gone()}-00000000.part"
+    (tmp_path / ".robolin-0123456789abcdef.part").touch()
+    left = tmp_path / ".robolin-0123456789abcdef.folder"
     left.mkdir()
     (left / "a.c").write_text("half")
     (left / "link").symlink_to(precious)
@@ -66,41 +60,39 @@ def test_an_abandoned_folder_is_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "precious"]
 
 
-def test_parts_of_others_stay(tmp_path: Path) -> None:
-    """Files of running processes, other systems or older versions stay, and so do links."""
-    system, dead = atomic._system(), _gone()
-    kept = [
-        f".robolin-{system}-{os.getpid()}-00000000.part",
-        f".robolin-{system}-1-00000000.part",
-        f".robolin-00000000-{dead}-00000000.part",
-        f".robolin-{dead}-00000000.part",
-        f".robolin-{system}-{dead}-00000000.part.txt",
-        f".robolin-{system}-99999999999-00000000.part",
-    ]
-    for name in kept:
-        (tmp_path / name).write_text("somebody's")
-    folder = tmp_path / f".robolin-{system}-{os.getpid()}-00000001.part"
-    folder.mkdir()
-    link = tmp_path / f".robolin-{system}-{dead}-00000002.part"
+def test_files_in_use_and_of_other_names_are_kept(tmp_path: Path) -> None:
+    """Locked files and folders, links, pipes and other names stay; an unlocked file is removed."""
+    other = [".robolin-0123.part", ".robolin-0123456789abcdef.part.txt"]
+    for name in other:
+        (tmp_path / name).write_text("of another program")
+    link, pipe = (tmp_path / f".robolin-{i:016x}.part" for i in (1, 2))
     link.symlink_to("elsewhere")
-    ours = tmp_path / f".robolin-{system}-{dead}-00000003.part"
-    ours.write_text("nobody's")
-    _write(tmp_path / "a")
-    assert not ours.exists()
-    assert {path.name for path in _parts(tmp_path)} == {*kept, folder.name, link.name}
+    os.mkfifo(pipe)
+    (tmp_path / f".robolin-{3:016x}.part").write_text("of a terminated process")
+    with atomic_write(tmp_path / "a"), temporary_folder(tmp_path) as folder:
+        before = set(_parts(tmp_path))
+        _write(tmp_path / "b")
+        assert before == set(_parts(tmp_path))
+        assert folder in before
+    assert {path.name for path in _parts(tmp_path)} == {*other, link.name, pipe.name}
 
 
-def test_a_number_that_was_given_away_again(tmp_path: Path) -> None:
-    """A part is swept though its process's number lives, if that was started at another time."""
-    name = atomic.new_name()
-    system, process, begun, _ = name.removeprefix(".robolin-").split("-")
-    mine = tmp_path / name
-    before = tmp_path / f".robolin-{system}-{process}-{int(begun, 16) - 1:x}-00000000.part"
-    of_init = tmp_path / f".robolin-{system}-1-fffffff-00000000.part"
-    for path in (mine, before, of_init):
-        path.write_text("a part")
+def test_a_new_file_that_another_process_removes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A temporary file that is removed before it is locked is created again."""
+    real, removed = atomic._lock, []
+
+    def late(descriptor: int, **how: bool) -> bool:
+        if not removed:
+            removed.extend(_parts(tmp_path))
+            removed[0].unlink()
+        return real(descriptor, **how)
+
+    monkeypatch.setattr(atomic, "_lock", late)
     _write(tmp_path / "a")
-    assert _parts(tmp_path) == [mine]
+    assert (tmp_path / "a").read_bytes() == b"whole"
+    assert len(removed) == 1
 
 
 def test_simultaneous_writers_keep_each_others_files(tmp_path: Path) -> None:

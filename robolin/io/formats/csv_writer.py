@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +16,7 @@ from robolin.core.results.result import Result, ResultStream
 from robolin.core.results.table_columns import Columns, column_names, table_columns
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import atomic_write, is_stream, pending_path, replacing_pair
+from robolin.io.atomic import atomic_write, atomic_write_all, folder_lock, is_stream
 from robolin.io.format_table import FORMATS
 from robolin.io.formats.csv_reader import csv_table
 from robolin.io.formats.json_writer import dumps_indented
@@ -43,7 +43,8 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
         with atomic_write(path) as table:
             write_csv_to(result, table)
         return
-    with replacing_pair(companion_of(path), path, matches_companion) as (companion, table):
+    # readers reject a new companion of an old table, which an interruption may leave
+    with atomic_write_all([companion_of(path), path]) as (companion, table):
         digests = write_csv_to(result, table)
         companion.write(f"{dumps_indented(digests.meta(result))}\n".encode())
 
@@ -132,10 +133,6 @@ def _lines(rows: Iterable[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-# attempts to open a file that other processes keep replacing
-_ATTEMPTS = 20
-
-
 def companion_of(path: str | Path) -> Path:
     """The path of the provenance of a CSV file."""
     return Path(f"{path}{FORMATS['csv'].companion}")
@@ -144,69 +141,22 @@ def companion_of(path: str | Path) -> Path:
 @contextmanager
 def open_csv(path: Path) -> Iterator[StoredFile]:
     """Open a CSV file with its provenance in `<path>.meta.json`."""
-    for left in reversed(range(_ATTEMPTS)):
-        with open_bytes(path) as stream:
-            meta = _provenance(path, stream)
-            if left and _replaced(path, stream):
-                # the provenance may belong to the new file
-                continue
-            yield _stored(path, stream, meta)
-            return
+    where = str(path)
+    with ExitStack() as opened:
+        # writers replace both files within this lock
+        with folder_lock(Path(os.path.realpath(path)).parent, shared=True):
+            stream = opened.enter_context(open_bytes(path))
+            meta = _provenance(companion_of(path))
+        # not a regular file, because its size is not needed
+        table = csv_table(TableSource(stream, where, where, False))
+        yield stored_table(table, meta, where)
 
 
-def matches_companion(path: Path, companion: Path) -> bool:
-    """Return whether the numbers of a CSV file match this provenance."""
+def _provenance(companion: Path) -> Meta:
     try:
-        with open_bytes(path) as stream:
-            return _states(path, stream, companion) is not None
-    except FileError:
-        return False
-
-
-def _provenance(path: Path, stream: BinaryIO) -> Meta:
-    """The provenance of the open file, from its pending or its final path."""
-    if not is_stream(path):
-        meta = _states(path, stream, pending_path(companion_of(path)))
-        stream.seek(0)
-        if meta is not None:
-            return meta
-    companion = companion_of(path)
-    try:
-        return _read(companion)
+        with open_bytes(companion) as text:
+            return provenance(text.read(), str(companion), "the provenance")
     except FileError as error:
         message = f"its provenance cannot be read: {error.message}"
         hint = f"robolin writes '{companion.name}' with -o FILE.csv; keep both together"
         raise RobolinError(message, where=str(companion), hint=hint) from error
-
-
-def _states(path: Path, stream: BinaryIO, companion: Path) -> Meta | None:
-    """The provenance in a companion if it matches the file, else None."""
-    if not companion.exists():
-        return None
-    try:
-        meta = _read(companion)
-        for _ in _stored(path, stream, meta).blocks():
-            pass
-    except RobolinError:
-        return None
-    return meta
-
-
-def _read(companion: Path) -> Meta:
-    with open_bytes(companion) as text:
-        return provenance(text.read(), str(companion), "the provenance")
-
-
-def _stored(path: Path, stream: BinaryIO, meta: Meta) -> StoredFile:
-    where = str(path)
-    # not a regular file, because its size is not needed
-    return stored_table(csv_table(TableSource(stream, where, where, False)), meta, where)
-
-
-def _replaced(path: Path, stream: BinaryIO) -> bool:
-    """Return whether the path now names another file than the open one."""
-    try:
-        now = os.stat(path)
-    except OSError:
-        return False
-    return not os.path.samestat(now, os.fstat(stream.fileno()))
