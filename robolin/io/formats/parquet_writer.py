@@ -218,7 +218,7 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
 
 
 def _parquet_meta(stream: BinaryIO, where: str) -> str:
-    try:
-        return validated_footer(stream, where).meta[META]
-    except KeyError as error:
-        raise corrupt_file_error(where, "it has no provenance") from error
+    meta = validated_footer(stream, where).meta
+    if META not in meta:
+        raise corrupt_file_error(where, "it has no provenance")
+    return meta[META]
