@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,7 +24,7 @@ from robolin.errors import RobolinError
 from robolin.io.atomic import as_file_error
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, content, exists, make_folder, write_file
-from robolin.io.provenance_reader import are_options, are_texts, is_size, is_utf8
+from robolin.io.provenance_reader import are_options, is_plain_json, is_size, matches
 from robolin.io.provenance_writer import meta_digest, with_checksum
 from robolin.queries.request import Request
 
@@ -57,9 +57,8 @@ def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
     """Parse a plan file; ValueError if it was modified or is not from robolin."""
     if stored.get("sha256") != meta_digest(stored):
         raise ValueError("changed after it was written")
-    for name, check in _FIELDS.items():
-        if not check(stored.get(name)):
-            raise ValueError(f"'{name}' is not what it should be")
+    if not matches(stored, _FIELDS) or not stored["parts"] or not is_plain_json(stored):
+        raise ValueError("a field is not what it should be")
     sources = tuple(surveyed_from(each) for each in stored["sources"])
     parts = tuple(PlannedPart(*part) for part in stored["parts"])
     if not all(part.source < len(sources) for part in parts):
@@ -70,21 +69,15 @@ def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
     return plan
 
 
-def _is_request(value: Any) -> bool:
-    return (
-        isinstance(value, dict) and is_utf8(value.get("verb")) and are_options(value.get("options"))
-    )
-
-
 def _is_part(value: Any) -> bool:
     """Name, recording and rows; the name must not leave the folder."""
     if not isinstance(value, list) or len(value) != 3:
         return False
     name, source, rows = value
     return (
-        is_utf8(name)
+        isinstance(name, str)
         and is_size(source)
-        and (rows is None or (is_utf8(rows) and _ROWS.fullmatch(rows) is not None))
+        and (rows is None or (isinstance(rows, str) and _ROWS.fullmatch(rows) is not None))
         and "\0" not in name
         and not PurePosixPath(name).is_absolute()
         and ".." not in PurePosixPath(name).parts
@@ -92,13 +85,13 @@ def _is_part(value: Any) -> bool:
     )
 
 
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "id": is_utf8,
-    "robolin": is_utf8,
-    "asked": _is_request,
-    "mixed": are_texts,
-    "sources": lambda value: isinstance(value, list),
-    "parts": lambda value: isinstance(value, list) and bool(value) and all(map(_is_part, value)),
+_FIELDS = {
+    "id": str,
+    "robolin": str,
+    "asked": {"verb": str, "options": are_options},
+    "mixed": [str],
+    "sources": list,
+    "parts": [_is_part],
 }
 
 
@@ -245,6 +238,7 @@ def _parsed_line(line: bytes, question: str) -> SurveyedRecording | None:
         stored = json.loads(line)
         if not isinstance(stored, dict) or stored.get("sha256") != meta_digest(stored):
             return None
-        return surveyed_from(stored.get("recording")) if stored["question"] == question else None
-    except (KeyError, ValueError, RecursionError):
+        mine = stored.get("question") == question
+        return surveyed_from(stored.get("recording")) if mine else None
+    except (ValueError, RecursionError):
         return None

@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
 from robolin.io.paths import is_stored, location_of, split_part
-from robolin.io.provenance_reader import is_size, is_utf8
+from robolin.io.provenance_reader import is_plain_json, is_size, matches
 from robolin.io.stores import objects
 from robolin.io.table_file import FileIndex, RowOffset, digest_of, file_stamp
 from robolin.io.trajectories.column_rules import ReadOptions
@@ -215,9 +215,8 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
     """
     if not isinstance(stored, dict) or set(stored) != set(_FIELDS):
         raise ValueError("other fields than those of a recording")
-    for name, check in _FIELDS.items():
-        if not check(stored[name]):
-            raise ValueError(f"'{name}' is not what it should be")
+    if not matches(stored, _FIELDS) or not is_plain_json(stored):
+        raise ValueError("a field is not what it should be")
     rows = stored["rows"]
     marks = tuple(RowOffset(*mark) for mark in stored["marks"])
     if any(marks[i].row >= marks[i + 1].row for i in range(len(marks) - 1)):
@@ -228,28 +227,25 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
     return SurveyedRecording(path="", **{**stored, "marks": marks, "columns": columns})
 
 
-def _list_of(*checks: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _list_of(*checks: Any) -> Callable[[Any], bool]:
     """Check for a list of lists with one entry per check."""
 
     def checked(value: Any) -> bool:
         return isinstance(value, list) and all(
             isinstance(each, list)
             and len(each) == len(checks)
-            and all(check(item) for check, item in zip(checks, each, strict=True))
+            and all(matches(item, check) for check, item in zip(checks, each, strict=True))
             for each in value
         )
 
     return checked
 
 
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "name": is_utf8,
-    "part": is_utf8,
+_FIELDS = {
+    **dict.fromkeys(("name", "part", "stamp", "sha256"), str),
     "size": is_size,
-    "stamp": is_utf8,
-    "sha256": is_utf8,
-    "rows": lambda value: value is None or is_size(value),
+    "rows": (type(None), is_size),
     "marks": _list_of(is_size, is_size, is_size),
-    "columns": _list_of(is_utf8, is_size, is_utf8),
-    "even": lambda value: isinstance(value, bool),
+    "columns": _list_of(str, is_size, str),
+    "even": bool,
 }

@@ -71,7 +71,11 @@ class NaturalScales:
             return 0.0
         kg, m, s = dimension
         time = sqrt(self.reach / self.gravity)
-        return float(self.mass**kg * self.reach**m * time**s)
+        try:
+            return float(self.mass**kg * self.reach**m * time**s)
+        except OverflowError:
+            # a stored model may have any length
+            return 0.0
 
 
 NO_SCALES = NaturalScales()

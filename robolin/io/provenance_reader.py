@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -75,25 +73,24 @@ def corrupt_file_error(where: str, message: str) -> RobolinError:
 def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[str, Any]:
     """Parse and validate the provenance in a JSON text; `what` names it in messages."""
     try:
-        return require_intact(json.loads(text), where, what)
+        meta = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise corrupt_file_error(where, f"{what} is not JSON") from error
+    return require_intact(meta, where, what)
 
 
 def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str, Any]:
     """Return the provenance if its format version is known and its checksum is correct."""
-    if not isinstance(meta, dict) or not (
-        isinstance(meta.get("arrays"), dict) and isinstance(meta.get("joints"), list)
-    ):
+    if not isinstance(meta, dict) or not isinstance(meta.get("arrays"), dict):
         raise corrupt_file_error(where, f"{what} does not describe the arrays")
     if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
         version, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
         message = f"stored in format {version!r}; robolin here reads {known}"
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
-    if meta.get("sha256") != meta_digest(meta):
+    if not is_plain_json(meta) or meta.get("sha256") != meta_digest(meta):
         raise corrupt_file_error(where, f"{what} was changed after it was stored")
-    if problem := schema_problem(meta):
-        raise corrupt_file_error(where, f"{what} was not written by robolin: {problem}")
+    if not _is_provenance(meta):
+        raise corrupt_file_error(where, f"{what} was not written by robolin")
     return meta
 
 
@@ -152,8 +149,6 @@ def companion(where: str) -> str:
     return "".join(f", or '{each.name}' {reason}" for each in companions)
 
 
-_SHA256 = re.compile("[0-9a-f]{64}")
-_DEEPEST = 8
 # no array has more entries than memory has bytes
 _LARGEST = 1 << 48
 
@@ -161,175 +156,102 @@ _LARGEST = 1 << 48
 _VECTORS = {"com": 3, "axis": 3, "origin": 3, "gravity": 3, "inertia": 6, "rotation": 9}
 _NAMES = ("type", "parent", "child", "mimic", "link", "name", "root")
 
-FieldCheck = Callable[[Any], bool]
+
+def matches(value: Any, pattern: Any) -> bool:
+    """Return whether a JSON value has the structure of a pattern.
+
+    pattern: a type, a function that checks a value, a tuple of alternatives, a list with the
+        pattern of its items, {str: pattern} for any names, or patterns by the names that are needed
+    """
+    if isinstance(pattern, tuple):
+        return any(matches(value, each) for each in pattern)
+    if isinstance(pattern, list):
+        return type(value) is list and all(matches(item, pattern[0]) for item in value)
+    if isinstance(pattern, dict):
+        if type(value) is not dict:
+            return False
+        if str in pattern:
+            return all(matches(item, pattern[str]) for item in value.values())
+        return all(key in value and matches(value[key], each) for key, each in pattern.items())
+    return type(value) is pattern if isinstance(pattern, type) else pattern(value)
 
 
-def schema_problem(meta: Mapping[str, Any]) -> str:
-    """The first violation of the schema of a provenance, '' if there is none."""
-    for key, check in _PARTS.items():
-        if key not in meta or not check(meta[key]):
-            return f"'{key}' is missing or is not what it should be"
-    if meta["role"] == "reference":
-        for key, check in _REFERENCE.items():
-            if key not in meta or not check(meta[key]):
-                return f"'{key}' is missing or is not what it should be"
-    if not meta["arrays"]:
-        return "it names no array"
-    return next(_array_problems(meta), "")
-
-
-def _array_problems(meta: Mapping[str, Any]) -> Iterator[str]:
-    rows = meta["rows"]
-    for name, spec in meta["arrays"].items():
-        if not isinstance(spec, dict) or not all(
-            key in spec and check(spec[key]) for key, check in _ARRAY.items()
-        ):
-            yield f"the array '{name}' is not described"
-            continue
-        if spec.get("numbers", REAL.name) not in list(NUMBER_KINDS):
-            yield f"the array '{name}' holds numbers of no known kind"
-        labels = [axis["labels"] if isinstance(axis, dict) else axis for axis in spec["axes"]]
-        shape = [len(meta["joints"] if axis == JOINTS_AXIS else axis) for axis in labels]
-        if spec["shape"] != (shape if rows is None else [rows, *shape]):
-            yield f"the shape of the array '{name}' is not that of its labels"
-
-
-def is_utf8(value: Any) -> bool:
-    """Return whether the value is a text that can be encoded as UTF-8."""
-    return isinstance(value, str) and _encodes(value)
-
-
-def _encodes(text: str) -> bool:
-    """Return whether a text can be encoded; half of a surrogate pair cannot."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _number(value: Any) -> bool:
-    """Return whether the value is a finite number; booleans are not numbers."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+def is_plain_json(value: Any) -> bool:
+    """Return whether numbers are finite and texts can be encoded; half a surrogate pair cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
         return False
-    return abs(value) < _LARGEST if isinstance(value, int) else math.isfinite(value)
+    return True
 
 
 def is_size(value: Any) -> bool:
     """Return whether the value is a count or a size in bytes; booleans are not."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+    return type(value) is int and 0 <= value < _LARGEST
 
 
-def is_digest(value: Any) -> bool:
-    """Return whether the value is a SHA-256 in hexadecimal digits."""
-    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
-
-
-def are_texts(value: Any) -> bool:
-    """Return whether the value is a list of texts."""
-    return isinstance(value, list) and all(map(is_utf8, value))
-
-
-def _different_texts(value: Any) -> bool:
-    return are_texts(value) and len(set(value)) == len(value)
-
-
-def _each(check: FieldCheck) -> FieldCheck:
-    """A check for mappings from names to values that pass the check."""
-
-    def checked(value: Any) -> bool:
-        return isinstance(value, dict) and all(
-            is_utf8(key) and check(item) for key, item in value.items()
-        )
-
-    return checked
-
-
-def _plain(value: Any, depth: int = 0) -> bool:
-    """Return whether the value consists of JSON types and finite numbers, not nested too deeply."""
-    if depth > _DEEPEST:
-        return False
-    if isinstance(value, list):
-        return all(_plain(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        return all(is_utf8(key) and _plain(item, depth + 1) for key, item in value.items())
-    return value is None or isinstance(value, bool) or is_utf8(value) or _number(value)
-
-
-def _option(value: Any) -> bool:
-    """Return whether the value is a valid option: a scalar, or a list of scalars."""
-    values = value if isinstance(value, list) else [value]
-    return all(_plain(item) and not isinstance(item, (list, dict)) for item in values)
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < _LARGEST)
 
 
 def are_options(value: Any) -> bool:
-    """Return whether the value maps option names to their values."""
-    return _each(_option)(value) and is_utf8(value.get("arm", ""))
+    """Return whether the value maps option names to scalars or lists of scalars."""
+    return matches(value, {str: (*_SCALARS, [_SCALARS])}) and type(value.get("arm", "")) is str
 
 
-def _parameters(value: Any) -> bool:
-    return isinstance(value, dict) and all(_parameter(key, item) for key, item in value.items())
+def _is_provenance(meta: Mapping[str, Any]) -> bool:
+    """Return whether a verified provenance has the structure of those that robolin writes."""
+    if not matches({"tolerances": {}, "files": {}, **meta}, _PROVENANCE) or not meta["arrays"]:
+        return False
+    rows = () if meta["rows"] is None else (meta["rows"],)
+    shaped = all(e.shape == (*rows, *map(len, e.labels)) for e in entries_of(meta))
+    return shaped and len(set(meta["joints"])) == len(meta["joints"])
 
 
-def _parameter(key: str, value: Any) -> bool:
+def _is_tolerance(value: Any) -> bool:
+    return matches(value, {str: _is_number}) and set(value) <= {"rtol", "atol"}
+
+
+def _is_array(value: Any) -> bool:
+    return matches(value, _ARRAY) and value.get("numbers", REAL.name) in list(NUMBER_KINDS)
+
+
+def _is_model(value: Any) -> bool:
+    parts = {str: _are_parameters}
+    pattern = {"arm": _are_parameters, "links": parts, "joints": parts, "loops": parts}
+    return value is None or value == {} or (matches(value, pattern) and len(value) == len(pattern))
+
+
+def _are_parameters(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_parameter(key, each) for key, each in value.items())
+
+
+def _is_parameter(key: str, value: Any) -> bool:
     """Check a model parameter by the last word of its key: a vector, a name, or one number."""
     kind = key.rpartition(" ")[2]
     if kind in _VECTORS:
-        many = isinstance(value, list) and len(value) == _VECTORS[kind]
-        return many and all(map(_number, value))
-    return is_utf8(value) if kind in _NAMES else _number(value)
+        return matches(value, [_is_number]) and len(value) == _VECTORS[kind]
+    return isinstance(value, str) if kind in _NAMES else _is_number(value)
 
 
-def _model(value: Any) -> bool:
-    if value is None or value == {}:
-        return True
-    parts = ("links", "joints", "loops")
-    return (
-        isinstance(value, dict)
-        and set(value) == {"arm", *parts}
-        and _parameters(value["arm"])
-        and all(_each(_parameters)(value[key]) for key in parts)
-    )
-
-
-def _tolerance(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and set(value) <= {"rtol", "atol"}
-        and all(_number(each) and each >= 0 for each in value.values())
-    )
-
-
-def _axes(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_axis, value))
-
-
-def _axis(value: Any) -> bool:
-    """Return whether the value is a list of labels, or a mapping with labels and kind."""
-    if isinstance(value, dict):
-        return (
-            set(value) == {"kind", "labels"} and is_utf8(value["kind"]) and _names(value["labels"])
-        )
-    return _names(value)
-
-
-def _names(value: Any) -> bool:
-    return value == JOINTS_AXIS or are_texts(value)
-
-
-_PARTS: dict[str, FieldCheck] = {
-    "robolin": is_utf8,
-    "role": lambda value: value in ("result", "reference"),
-    "verb": is_utf8,
-    "options": are_options,
-    "inputs": _each(is_utf8),
-    "contract": _each(_plain),
-    "model": _model,
-    "joints": _different_texts,
-    "rows": lambda value: value is None or is_size(value),
-    "arrays": _each(lambda _: True),
+_SCALARS = (str, bool, type(None), _is_number)
+_LABELS = (lambda value: value == JOINTS_AXIS, [str])
+_ARRAY = {
+    "unit": str,
+    "axes": [(*_LABELS, {"kind": str, "labels": _LABELS})],
+    "column": (str, type(None)),
+    "shape": [is_size],
+    "sha256": str,
 }
-_REFERENCE: dict[str, FieldCheck] = {"tolerances": _each(_tolerance), "files": _each(is_utf8)}
-_ARRAY: dict[str, FieldCheck] = {
-    "unit": is_utf8,
-    "axes": _axes,
-    "column": lambda value: value is None or is_utf8(value),
-    "shape": lambda value: isinstance(value, list) and all(map(is_size, value)),
-    "sha256": is_digest,
+_PROVENANCE = {
+    **dict.fromkeys(("robolin", "role", "verb"), str),
+    "options": are_options,
+    "inputs": {str: str},
+    "contract": dict,
+    "model": _is_model,
+    "joints": [str],
+    "rows": (type(None), is_size),
+    "arrays": {str: _is_array},
+    "tolerances": {str: _is_tolerance},
+    "files": {str: str},
 }

@@ -139,7 +139,7 @@ WRONG = {
     "options": {"arm": 3},
     "joints": ["shoulder", 2],
     "rows": True,
-    "role": "friend",
+    "role": 3,
     "inputs": ["a"],
     "model": {"arm": {}},
     "arrays": {},
