@@ -31,6 +31,7 @@ from robolin.errors import FileError, RobolinError, UsageError, raise_all
 KNOWN_IDS = {**READING_IDS, **VALIDATION_IDS}
 _KEYS = ("ignore", "per-file-ignores", "baseline")
 _FORMAT = 1
+_ENTRY = {"file", "id", "message", "count"}
 
 # identity of a finding independent of line numbers: file, id and message
 _Fingerprint = tuple[str, str, str]
@@ -178,21 +179,24 @@ def baseline_text(findings: Mapping[str, Sequence[Finding]], folder: Path) -> st
 
 def read_baseline(path: Path) -> Mapping[_Fingerprint, int]:
     """Number of occurrences of each finding in a baseline."""
+    hint = "`robolin validate FILES --write-baseline FILE` makes one"
     try:
         document = json.loads(path.read_text("utf-8"))
-        if document["format"] != _FORMAT:
-            raise ValueError("it has another format")
-        return {
-            (str(each["file"]), str(each["id"]), str(each["message"])): int(each["count"])
-            for each in document["findings"]
-        }
     except OSError as error:
-        hint = "`robolin validate FILES --write-baseline FILE` makes one"
         message = f"could not read the baseline: {error.strerror}"
         raise FileError(message, where=str(path), hint=hint) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        hint = "`robolin validate FILES --write-baseline FILE` makes one"
+    except (ValueError, RecursionError) as error:
         raise RobolinError(f"not a baseline: {error}", where=str(path), hint=hint) from error
+    entries = document.get("findings") if isinstance(document, dict) else None
+    if not isinstance(entries, list) or document.get("format") != _FORMAT:
+        raise RobolinError("not a baseline of this version", where=str(path), hint=hint)
+    if not all(isinstance(each, dict) and each.keys() >= _ENTRY for each in entries):
+        raise RobolinError("not a baseline: an entry is incomplete", where=str(path), hint=hint)
+    return {
+        (str(each["file"]), str(each["id"]), str(each["message"])): each["count"]
+        for each in entries
+        if isinstance(each["count"], int)
+    }
 
 
 def relative(file: str, folder: Path) -> str:

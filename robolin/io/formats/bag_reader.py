@@ -47,10 +47,8 @@ def open_bag(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
         reader = _reader(path, file)
         reader.open()
     try:
-        with bag_errors(file):
-            topic = _topic(reader, part, file, ros1=path.suffix == ".bag")
-            table = _TABLES[topic.kind](topic, joints, lambda: _digest(path))
-        yield table
+        topic = _topic(reader, part, file, ros1=path.suffix == ".bag")
+        yield _TABLES[topic.kind](topic, joints, lambda: _digest(path))
     finally:
         reader.close()
 

@@ -24,6 +24,7 @@ from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.parquet_reader import damaged_parquet, validated_footer
 from robolin.io.library_messages import mute_native_stderr
+from robolin.io.provenance_reader import matches
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
@@ -98,19 +99,23 @@ def _listed_rows(pages: Sequence[Path], file: str) -> Iterator[Mapping[str, Any]
 def _parsed(text: bytes) -> Iterator[Any]:
     for line in text.splitlines():
         if line.strip():
-            yield json.loads(line)
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                # rejected with the rows that lack a number
+                yield None
 
 
 def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, ListedEpisode]]:
-    try:
-        for row in rows:
-            ending = ""
-            if _CHUNK in row and _FILE in row:
-                ending = f"chunk-{int(row[_CHUNK]):03d}/file-{int(row[_FILE]):03d}.parquet"
-            yield int(row[_NUMBER]), ListedEpisode(int(row[_LENGTH]), ending)
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        hint = f"each episode has its '{_NUMBER}' and its '{_LENGTH}' there"
-        raise RobolinError(f"{page} is not understood", where=file, hint=hint) from error
+    for row in rows:
+        ending, needed = "", {_NUMBER: int, _LENGTH: int}
+        placed = isinstance(row, dict) and _CHUNK in row and _FILE in row
+        if not matches(row, needed | ({_CHUNK: int, _FILE: int} if placed else {})):
+            hint = f"each episode has its '{_NUMBER}' and its '{_LENGTH}' there"
+            raise RobolinError(f"{page} is not understood", where=file, hint=hint)
+        if placed:
+            ending = f"chunk-{row[_CHUNK]:03d}/file-{row[_FILE]:03d}.parquet"
+        yield row[_NUMBER], ListedEpisode(row[_LENGTH], ending)
 
 
 def _numbers(files: Sequence[Path], file: str) -> list[int]:
@@ -194,17 +199,18 @@ _LARGEST_PAGE = 1 << 24
 
 def feature_names(folder: Path, file: str) -> dict[str, list[str]]:
     """The names of the entries of each feature."""
-    page = folder / "meta" / "info.json"
+    with (folder / "meta" / "info.json").open("rb") as stream:
+        text = stream.read(_LARGEST_PAGE)
     try:
-        with page.open("rb") as stream:
-            info: Any = json.loads(stream.read(_LARGEST_PAGE))
-        features: Any = info["features"]
-        return {
-            name: _lerobot_names_listed(each.get("names")) for name, each in dict(features).items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        info: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        info = None
+    if not matches(info, {"features": {str: dict}}):
         hint = "it has to say 'features', each with its 'names'"
-        raise RobolinError("meta/info.json is not understood", where=file, hint=hint) from error
+        raise RobolinError("meta/info.json is not understood", where=file, hint=hint)
+    return {
+        name: _lerobot_names_listed(each.get("names")) for name, each in info["features"].items()
+    }
 
 
 def _lerobot_names_listed(names: Any) -> list[str]:

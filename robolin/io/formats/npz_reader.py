@@ -5,15 +5,11 @@ Without any of these, every vector is a column with its own name, such as `elbow
 
 from __future__ import annotations
 
-import lzma
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
-from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -23,6 +19,7 @@ from robolin.core.arrays import Floats, Integers
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.results.number_kind import datetime_unit
 from robolin.errors import RobolinError, raise_all
+from robolin.io.formats.npz_writer import ARCHIVE_ERRORS
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
@@ -171,11 +168,6 @@ def _shape_problem(member: NpzMember, width: int) -> str:
     return ""
 
 
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),
-    *(ValueError, LookupError, RuntimeError, ArithmeticError, AttributeError, TypeError),
-    *(SyntaxError, TokenError),
-)
 # the ratio that the deflate algorithm achieves for zeros
 _LARGEST_DEFLATE_RATIO = 1032
 _HEADERS: dict[tuple[int, int], Any] = {
@@ -280,12 +272,12 @@ def _require_plausible(info: zipfile.ZipInfo) -> None:
 
 @contextmanager
 def archive_errors(file: str) -> Iterator[None]:
-    """Raise any error inside an archive as RobolinError about a damaged file."""
+    """Raise errors of zipfile and NumPy in an archive as RobolinError about a damaged file."""
     try:
         yield
     except RobolinError:
         raise
-    except _DAMAGE as error:
+    except ARCHIVE_ERRORS as error:
         raise RobolinError(
             "not an NPZ archive of plain arrays, or a damaged one",
             where=file,
@@ -295,6 +287,8 @@ def archive_errors(file: str) -> Iterator[None]:
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
+    if version not in _HEADERS:
+        raise ValueError("a version that NumPy writes for structures only")
     shape, fortran_order, dtype = _HEADERS[version](stream)
     if dtype.hasobject:
         raise ValueError("objects are not numbers")

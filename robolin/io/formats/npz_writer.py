@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import struct
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from io import BytesIO
 from math import prod
 from operator import attrgetter
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -30,6 +32,13 @@ from robolin.core.threads import SMALL_RESULT, after_short_answer, prefetch
 from robolin.errors import FileError
 from robolin.io.atomic import atomic_write, is_stream
 from robolin.io.provenance_writer import Digests
+
+# what zipfile, its decompression and NumPy's parser of headers raise for a damaged archive
+ARCHIVE_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
+    # an unknown version, encryption; a header that is not Python
+    *(RuntimeError, SyntaxError, TokenError),
+)
 
 _COPIED_AT_ONCE = 1 << 22
 

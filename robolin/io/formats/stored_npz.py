@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import lzma
 import os
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from math import prod
@@ -19,7 +17,7 @@ import numpy as np
 from robolin.core.arrays import Numbers
 from robolin.core.results.number_kind import NumberKind
 from robolin.errors import RobolinError
-from robolin.io.formats.npz_writer import ZipMember, directory, local_header
+from robolin.io.formats.npz_writer import ARCHIVE_ERRORS, ZipMember, directory, local_header
 from robolin.io.provenance_reader import (
     ArrayMeta,
     Blocks,
@@ -30,10 +28,6 @@ from robolin.io.provenance_reader import (
 )
 from robolin.io.stored import StoredFile
 
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),
-    *(ValueError, LookupError, RuntimeError, ArithmeticError, TypeError, AttributeError),
-)
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
     r"\{'descr': '(<f8|<c16|<i8|<M8\[(?:s|ms|us|ns)\]|<U\d{1,9})', "
@@ -69,12 +63,12 @@ class NpzArchive:
 
     @contextmanager
     def errors(self, what: str = "not an NPZ archive, or a damaged one") -> Iterator[None]:
-        """Raise any error inside an archive as an error about a damaged file."""
+        """Raise errors of zipfile in an archive as an error about a damaged file."""
         try:
             yield
         except RobolinError:
             raise
-        except _DAMAGE as error:
+        except ARCHIVE_ERRORS as error:
             raise corrupt_file_error(self.where, what) from error
 
     def read_array(self, entry: ArrayMeta) -> Numbers:
