@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.cli.flags.flag import VerbCommand, explicit_options, validated_path
-from robolin.cli.flags.many_flags import MANY_PARAMS, RecordingSet, live_output, recording_set
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
-from robolin.cli.flags.state_flags import state_flags
+from robolin.cli.flags.state_flags import (
+    MANY_PARAMS,
+    RecordingSet,
+    live_output,
+    recording_set,
+    state_flags,
+)
 from robolin.errors import UsageError
-from robolin.queries.request import Request, request_from_options
+from robolin.queries.request import Request, request_from_options, run_request
 from robolin.queries.state_parsing import require_nan_support
 from robolin.queries.verbs import VERBS
 
@@ -124,24 +130,21 @@ def run_and_write(
     arm:   the robot, if it is already loaded
     watch: called with each part of the result and its states
     """
-    # import here: --help does not need these modules
-    from robolin.queries.request import run_request
-
     out.require_target(inquiry.files.values())
     if inquiry.states.trajectory is not None:
         tune_malloc()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
-    with run_request(inquiry, settings, arm) as answer, progress:
+    with run_request(inquiry, settings, arm) as answer, progress or nullcontext():
         (write or out.write)(answer)
 
 
-def _progress(inquiry: Request, out: Output) -> RowProgress:
-    """A progress bar on a terminal, or notes for a log."""
+def _progress(inquiry: Request, out: Output) -> RowProgress | None:
+    """A progress bar on a terminal, or notes for a log; None for one state."""
+    if inquiry.states.trajectory is None:
+        return None
     from robolin.display.terminal.progress import RowProgress, stderr_is_terminal
 
-    if inquiry.states.trajectory is None:
-        return RowProgress(False)
     if inquiry.states.on_bad_row is not None:
         require_nan_support(inquiry.states, out.resolved_format())
     if stderr_is_terminal():

@@ -28,8 +28,8 @@ from robolin.queries.state_parsing import require_nan_support
 if TYPE_CHECKING:
     from robolin.batch.compute import PartsWork
     from robolin.batch.part_job import PartDone
-    from robolin.cli.flags.many_flags import RecordingSet
     from robolin.cli.flags.output_flags import Output
+    from robolin.cli.flags.state_flags import RecordingSet
     from robolin.queries.request import Request
 
 # seconds between two progress lines

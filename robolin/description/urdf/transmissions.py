@@ -46,8 +46,6 @@ def read_transmissions(
     transmissions: Sequence[Element], joints: list[JointEntry], notes: Notes
 ) -> Drives:
     """Apply the rotor inertia in all transmissions, and list everything else in them."""
-    if not transmissions:
-        return Drives(joints)
     rotors, named = _Rotors(), {joint.name: joint for joint in joints}
     for transmission in transmissions:
         _read_rotor(transmission, named, rotors, notes)

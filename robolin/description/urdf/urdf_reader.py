@@ -28,7 +28,6 @@ from robolin.description.model import (
     sorted_counts,
 )
 from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
-from robolin.description.urdf.transmissions import read_transmissions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
     Notes,
@@ -87,10 +86,14 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
         if part.tag not in ("link", "joint", "transmission"):
             known = ("link", "joint", "transmission")
             note_unknown(part, part.tag, f"<{part.tag}> in the robot", known, notes)
-    drives = read_transmissions(
-        [part for part in robot.children if part.tag == "transmission"], joints, notes
-    )
-    joints = drives.joints
+    ignored: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    if transmissions := [part for part in robot.children if part.tag == "transmission"]:
+        # most files have none
+        from robolin.description.urdf.transmissions import read_transmissions
+
+        drives = read_transmissions(transmissions, joints, notes)
+        joints, ignored, remarks = drives.joints, drives.ignored, drives.notes
     root, findings = check_structure(links, joints, notes.at(robot))
     notes.findings += findings
     frames: list[LinkEntry] = []
@@ -104,8 +107,8 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
         root=root or "",
         source=notes.source,
         digest=sha256(text).hexdigest(),
-        ignored=(*sorted_counts(notes.ignored), *drives.ignored),
-        notes=drives.notes,
+        ignored=(*sorted_counts(notes.ignored), *ignored),
+        notes=remarks,
         locations={"robot": notes.at(robot)},
     )
 
