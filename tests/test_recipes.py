@@ -25,7 +25,7 @@ from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.units import unit_of
 from robolin.queries import values, verbs
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.option_specs import SWITCH, TRAJECTORY
+from robolin.queries.option_specs import SWITCH, TRAJECTORY, OptionSpec
 from robolin.queries.request import QueryContext, Request
 from robolin.queries.values import DerivedArray, Values
 from tests.cli.command import robolin as command_line
@@ -169,7 +169,8 @@ def eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(QUANTITIES, "eigenvalues", EIGENVALUES_QUANTITY)  # type: ignore[arg-type]
     # robolin/queries/verbs.py
     entry = verbs.VERBS["mass-matrix"]
-    entry = entry._replace(asks={**entry.asks, "eigenvalues": SWITCH})
+    option = OptionSpec("switch", excludes={"factor": "run the command twice"})
+    entry = entry._replace(asks={**entry.asks, "eigenvalues": option})
     monkeypatch.setitem(verbs.VERBS, "mass-matrix", entry)
 
     source = Path(mass_matrix_verb.__file__).read_text("utf-8")
@@ -221,6 +222,14 @@ def test_a_new_flag_applies_to_rows(tmp_path: Path) -> None:
     good = np.arange(20) != 3
     np.testing.assert_allclose(stored[good], eigenvalues_of(q[good]), rtol=1e-13)
     run_ok("check", out, "--root", tmp_path)
+
+
+@pytest.mark.usefixtures("eigenvalues")
+def test_conflicts_of_a_new_flag_are_reported() -> None:
+    """An option that the declaration excludes is wrong usage, with the hint of the declaration."""
+    ran = command_line("mass-matrix", "two-link", "--eigenvalues", "--factor")
+    assert ran.code == 2
+    assert "--eigenvalues: cannot be used with --factor\nhint: run the command twice" in ran.err
 
 
 @pytest.mark.usefixtures("eigenvalues")
