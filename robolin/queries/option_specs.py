@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from robolin.core.choices import (
     BASE_JOINTS,
@@ -23,6 +23,22 @@ from robolin.core.choices import (
 from robolin.core.text import join_and
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, METHOD_NOT_SELECTABLE
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Conditional(Protocol):
+        """A declared option with its conflicts: an `OptionSpec`, or a flag."""
+
+        @property
+        def requires(self) -> Conditions: ...
+
+        @property
+        def modifies(self) -> Conditions: ...
+
+        @property
+        def excludes(self) -> Conditions: ...
+
 
 # other options -> hint.  Several options are separated by spaces; 'label=value|value' is an option
 # with one of these values, '!' its opposite; 'OPTIONS if OPTIONS' limits a condition
@@ -54,19 +70,6 @@ class OptionSpec(NamedTuple):
     requires: Conditions = NO_CONDITIONS
     modifies: Conditions = NO_CONDITIONS
     excludes: Conditions = NO_CONDITIONS
-
-
-class Conditional(Protocol):
-    """A declared option with its conflicts: an `OptionSpec`, or a flag."""
-
-    @property
-    def requires(self) -> Conditions: ...
-
-    @property
-    def modifies(self) -> Conditions: ...
-
-    @property
-    def excludes(self) -> Conditions: ...
 
 
 # how messages name what is not a long flag
