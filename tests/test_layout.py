@@ -50,7 +50,7 @@ ALLOWED = {
 # modules that need no NumPy: descriptions are plain numbers, algorithms run on any scalar
 NO_NUMPY = (
     *("errors", "version", "description", "dynamics", "core/quantity_table.py", "core/units.py"),
-    *(f"core/{name}.py" for name in ("arm", "arm_parts", "choices", "number_parsing", "text")),
+    *(f"core/{name}.py" for name in ("arm", "arm_parts", "choices", "text_parsing", "text")),
 )
 # imports NumPy inside functions only, when an argument is an array
 NUMPY_ON_DEMAND = "dynamics/algebra"

@@ -28,7 +28,7 @@ from robolin.io.trajectories.open_table import TEXT_ENDINGS
 from robolin.io.trajectories.row_slice import RowSlice
 from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import Request
-from robolin.queries.state_parsing import require_nan_support, rules_of_file
+from robolin.queries.states import require_nan_support, rules_of_file
 from robolin.version import __version__
 
 # format number that the id of a plan includes

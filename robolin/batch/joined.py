@@ -28,7 +28,7 @@ from robolin.io.locations import FileLocation, local_copy
 from robolin.io.paths import base_name
 from robolin.io.stored import open_stored
 from robolin.queries.request import Request, Settings, run_request
-from robolin.queries.state_parsing import rules_of_file, with_trajectory
+from robolin.queries.states import rules_of_file, with_trajectory
 
 SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"
 

@@ -17,8 +17,7 @@ from robolin.io.stored import require_holdable
 from robolin.io.table_file import FileIndex
 from robolin.queries.question import Question
 from robolin.queries.request import ArmSource, MessageCallback, Request, Settings, run_request
-from robolin.queries.state_parsing import with_trajectory
-from robolin.queries.states import States
+from robolin.queries.states import States, with_trajectory
 from robolin.version import __version__
 
 

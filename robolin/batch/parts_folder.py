@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,8 @@ from robolin.batch.plan_file import (
 )
 from robolin.batch.recordings import NamedRecording, real_name, recordings, recordings_inside
 from robolin.core.results.number_kind import INTEGER
-from robolin.errors import FileError, RobolinError, UsageError
+from robolin.core.text_parsing import FlagText, parse_shard
+from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, exists, local_copy, make_folder
 from robolin.io.paths import require_outputs_are_no_inputs
@@ -27,8 +27,6 @@ from robolin.io.stored import open_stored
 from robolin.io.stores.objects import StorePath, list_objects, open_object
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
-
-_SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,7 @@ def shard(text: str | None) -> Shard:
     """Parse --shard, such as 3/16."""
     if text is None:
         return ONLY_SHARD
-    where, match = f"--shard={text}", _SHARD.fullmatch(text)
-    hint = "1/16, 2/16, … 16/16"
-    if match is None:
-        raise UsageError("this is not NUMBER/COUNT", where=where, hint=hint)
-    number, count = int(match[1]), int(match[2])
-    if not 1 <= number <= count:
-        message = f"of {count} there is no number {number}" if count else "there are none of 0"
-        raise UsageError(message, where=where, hint=hint)
-    return Shard(number, count)
+    return Shard(*parse_shard(FlagText("--shard", text)))
 
 
 def recordings_for(folder: FileLocation, texts: Sequence[str]) -> tuple[NamedRecording, ...]:

@@ -17,7 +17,7 @@ from robolin.batch.part_job import PartDone, PartJob, compute_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.paths import is_stored
 from robolin.queries.request import ArmSource
-from robolin.queries.state_parsing import with_trajectory
+from robolin.queries.states import with_trajectory
 from robolin.version import __version__
 
 _LOCAL = "local:"

@@ -40,7 +40,7 @@ from robolin.queries.request import (
     Settings,
     run_request,
 )
-from robolin.queries.state_parsing import require_nan_support
+from robolin.queries.states import require_nan_support
 from robolin.queries.verbs import answering_verb
 
 if TYPE_CHECKING:

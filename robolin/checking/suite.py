@@ -26,8 +26,8 @@ from typing import Any
 
 from robolin.checking.differences import ALL, Tolerance, Tolerances
 from robolin.checking.recorded_question import RecordedQuestion
-from robolin.core.number_parsing import text_of
 from robolin.core.text import did_you_mean
+from robolin.core.text_parsing import text_of
 from robolin.errors import FileError, RobolinError, raise_all
 from robolin.io.format_table import with_companion
 from robolin.queries.option_specs import OptionSpec

@@ -23,7 +23,7 @@ from robolin.cli.flags.state_flags import (
 )
 from robolin.errors import UsageError
 from robolin.queries.request import Request, request_from_options, run_request
-from robolin.queries.state_parsing import require_nan_support
+from robolin.queries.states import require_nan_support
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from robolin.display.terminal.progress import stderr_is_terminal
 from robolin.errors import UsageError
 from robolin.io.locations import FileLocation, parse_location
 from robolin.io.paths import require_output_is_no_input
-from robolin.queries.state_parsing import require_nan_support
+from robolin.queries.states import require_nan_support
 
 if TYPE_CHECKING:
     from robolin.batch.compute import PartsWork

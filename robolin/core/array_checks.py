@@ -211,3 +211,12 @@ def require_finite_results(results: Mapping[str, AnyArray]) -> None:
             raise RobolinError(
                 f"{name} is too large for a double", hint="check the size of the values given"
             )
+
+
+def quaternion_angles(quaternion: Sequence[float]) -> tuple[float, list[float]]:
+    """Return the length of a quaternion (x, y, z, w), and roll, pitch and yaw of its direction."""
+    from robolin.core.quaternions import rpy_from_quaternion
+
+    array = np.array(quaternion)
+    length = float(np.linalg.norm(array))
+    return length, rpy_from_quaternion(array / length).tolist() if length else [0.0] * 3

@@ -10,6 +10,7 @@ from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.text import did_you_mean, join_and, quote_list
+from robolin.core.text_parsing import parse_names
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE
@@ -30,7 +31,7 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
     named: joints, multi-DoF joints or 'base', comma-separated or as a list
     """
     try:
-        names = named.split(",") if isinstance(named, str) else [str(name) for name in named]
+        names = parse_names(named) if isinstance(named, str) else [str(name) for name in named]
     except TypeError as error:
         hint = "joints by name: 'base', or ['base', 'elbow']"
         raise UsageError(f"{named!r} names no joint", where=where, hint=hint) from error

@@ -21,7 +21,6 @@ from robolin.evaluation.prescribed_joints import (
     require_prescribed_inputs,
 )
 from robolin.io.trajectories.trajectory import Chunk
-from robolin.queries.joint_values import accelerations_text
 from robolin.queries.loop_answer import (
     LOOP_FLAGS,
     NO_LOOPS,
@@ -42,6 +41,7 @@ from robolin.queries.values import (
     StateInputs,
     TorqueDefault,
     Values,
+    accelerations_text,
     algorithm_arrays,
     complete_operating_point,
     operating_point_arrays,

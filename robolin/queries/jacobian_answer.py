@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from robolin.api.frame_kinematics import DIRECTIONS, require_mass
 from robolin.core.arm import Arm, with_load_options
-from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.text_parsing import numbers
 from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
-from robolin.queries.question import Question
+from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
 from robolin.queries.values import Values, named_arrays
 
@@ -45,9 +45,7 @@ def _reference(question: Question) -> str:
 
 def _with_frame(arm: Arm, question: Question) -> Arm:
     """Return the arm with the selected frame and point as its tip."""
-    point, text = [0.0, 0.0, 0.0], question.text("point")
-    if text is not None:
-        point = numbers(FlagText("--point", text), text, 3, "x, y, z in m")
+    point = parsed_option(question, "point", numbers, "x, y, z in m", 3) or [0.0, 0.0, 0.0]
     arm = at_frame(arm, question.text("frame"), point)
     axes = f"{arm.contract['frame']}, vectors in {_AXES[_reference(question)]} axes"
     contract = {**arm.contract, "frame": axes}

@@ -11,15 +11,15 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
-from robolin.core.number_parsing import FlagText, number
 from robolin.core.quantity_table import QUANTITIES
 from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.text_parsing import parse_names, parse_seconds
 from robolin.core.threads import threads_for
 from robolin.core.units import rate_of, unit_alternatives, unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state, loop_options
-from robolin.queries.question import Question
+from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
 from robolin.queries.runner import located_error, run_function
 from robolin.queries.values import (
@@ -122,14 +122,7 @@ def spec_from_question(arm: Arm, question: Question) -> LinearModelSpec:
 
 def seconds(question: Question, label: str) -> float | None:
     """Parse a positive time in s; None if the option is absent."""
-    text = question.text(label)
-    if text is None:
-        return None
-    typed = FlagText(f"--{label}", text)
-    value = number(typed, text)
-    if not value > 0.0:
-        raise typed.wrong("a time of more than 0 s is needed", f"for example --{label} 0.01")
-    return value
+    return parsed_option(question, label, parse_seconds)
 
 
 def _workload(arm: Arm, values: Mapping[str, Floats]) -> int:
@@ -140,7 +133,7 @@ def _workload(arm: Arm, values: Mapping[str, Floats]) -> int:
 
 def _names(question: Question, label: str) -> tuple[str, ...] | None:
     text = question.text(label)
-    return None if text is None else tuple(name.strip() for name in text.split(","))
+    return None if text is None else parse_names(text)
 
 
 # names of the model axes in tables and files

@@ -10,11 +10,12 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
-from robolin.core.number_parsing import FlagText, numbers
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array
+from robolin.core.text_parsing import numbers, parse_names
 from robolin.core.units import CLOSURE, joint_unit, unit_of
 from robolin.errors import UsageError
+from robolin.queries.question import parsed_option
 from robolin.queries.values import Values
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class LoopOptions:
         """Joints that --close keeps fixed during the projection."""
         if self.close is None or self.close == LEAST:
             return []
-        names = [name.strip() for name in self.close.split(",")]
+        names = [*parse_names(self.close)]
         for name in names:
             if name not in arm.joint_names:
                 from robolin.core.text import did_you_mean
@@ -80,11 +81,9 @@ NO_LOOPS = LoopOptions()
 def loop_options(question: Question) -> LoopOptions:
     """Return the closed-loop options of a question."""
     method = cast("LoopMethod | None", question.text("loop-method"))
-    text = question.text("baumgarte")
-    if text is None:
-        return LoopOptions(method, question.text("close"))
-    alpha, beta = numbers(FlagText("--baumgarte", text), text, 2, "ALPHA,BETA")
-    return LoopOptions(method, question.text("close"), (alpha, beta))
+    values = parsed_option(question, "baumgarte", numbers, "ALPHA,BETA", 2)
+    baumgarte = None if values is None else (values[0], values[1])
+    return LoopOptions(method, question.text("close"), baumgarte)
 
 
 def with_closure_forces(algorithm: str) -> str:

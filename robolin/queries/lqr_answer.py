@@ -11,8 +11,14 @@ import numpy as np
 from robolin.control.optional_dependencies import require_scipy
 from robolin.core.array_checks import seconds_of
 from robolin.core.arrays import Floats
-from robolin.core.number_parsing import FlagText, number, parse_named_numbers
 from robolin.core.results.result import Result, ResultStream
+from robolin.core.text_parsing import (
+    KEEP_ONE,
+    FlagText,
+    number,
+    parse_named_numbers,
+    parse_names,
+)
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk, from_first_row
 from robolin.queries.linear_model_answer import (
@@ -65,7 +71,8 @@ def answer_lqr(context: QueryContext) -> Result | ResultStream:
 def validate_values(question: Question) -> None:
     """Parse the values, so that errors come before the arm is loaded."""
     seconds(question, "dt")
-    require_weights_typed(question)
+    state_weights(question)
+    _parse_efforts(question)
     if not question.asked("time-varying"):
         # check here, so that a missing SciPy is reported once and not for every row
         require_scipy("linalg", "a Riccati equation")
@@ -193,57 +200,35 @@ def _prepend(first: StateSpace, others: Iterator[StateSpace]) -> Iterator[StateS
     yield from others
 
 
-FORM = "NAME=WEIGHT"
-
-
 def state_weights(question: Question) -> dict[str, float]:
     """Parse weights of positions and velocities, for all joints or for one."""
-    weights: dict[str, float] = {}
-    for text in question.texts("weight"):
-        weights |= _parse_weights(FlagText("--weight", text), weights)
-    return weights
+    return _parse_weights("--weight", question.texts("weight"))
+
+
+def _parse_efforts(question: Question) -> tuple[float | None, dict[str, float]]:
+    """Parse weights of torques: of all motors, and by joint."""
+    texts = question.texts("effort")
+    common = [FlagText("--effort", text) for text in texts if "=" not in text]
+    if len(common) > 1:
+        raise common[1].wrong("there is a weight for all motors already", KEEP_ONE)
+    named = _parse_weights("--effort", [text for text in texts if "=" in text])
+    return (number(common[0]) if common else None), named
 
 
 def effort_weights(question: Question, model: StateSpace) -> dict[str, float]:
-    """Parse weights of torques by joint; a number without a name applies to all."""
-    common_weights: dict[str, float] = {}
-    named: dict[str, float] = {}
-    for text in question.texts("effort"):
-        typed = FlagText("--effort", text)
-        if "=" in text:
-            named |= _parse_weights(typed, named)
-        elif common_weights:
-            raise typed.wrong("there is a weight for all motors already", "keep one of them")
-        else:
-            motors = [name.removesuffix("/effort") for name in model.inputs]
-            common_weights = dict.fromkeys(motors, number(typed, text))
-    return {**common_weights, **named}
+    """Return weights of torques by joint; a number without a name applies to all."""
+    common, named = _parse_efforts(question)
+    motors = [name.removesuffix("/effort") for name in model.inputs]
+    return {**({} if common is None else dict.fromkeys(motors, common)), **named}
 
 
 def integrals(question: Question, joints: Sequence[str]) -> list[str]:
     """Parse the outputs to integrate; a joint name selects its position."""
     text = question.text("integral")
-    names = [] if text is None else [name.strip() for name in text.split(",")]
+    names = () if text is None else parse_names(text)
     return [f"{name}/position" if name in joints else name for name in names]
 
 
-def require_weights_typed(question: Question) -> None:
-    """Reject weights that are not numbers."""
-    state_weights(question)
-    for text in question.texts("effort"):
-        typed = FlagText("--effort", text)
-        if "=" in text:
-            _parse_weights(typed, {})
-        else:
-            number(typed, text)
-
-
-def _parse_weights(typed: FlagText, existing: dict[str, float]) -> dict[str, float]:
-    weights = {}
-    for name, (value, degrees) in parse_named_numbers(typed, FORM).items():
-        if degrees:
-            raise typed.wrong(f"the weight of '{name}' is no angle", "leave out 'deg'")
-        if name in existing:
-            raise typed.wrong(f"'{name}' is there twice", "keep one of them")
-        weights[name] = value
-    return weights
+def _parse_weights(flag: str, texts: Sequence[str]) -> dict[str, float]:
+    entries = parse_named_numbers(flag, texts, "NAME=WEIGHT", lambda _: False)
+    return {name: value for name, (value, _) in entries.items()}

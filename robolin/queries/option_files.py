@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from robolin.core.number_parsing import text_of
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
+from robolin.core.text_parsing import text_of
 from robolin.errors import FileError, RobolinError, UsageError
 
 _ENDINGS = (".yaml", ".yml", ".toml")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
 from numbers import Real
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from robolin.core.number_parsing import text_of
 from robolin.core.results.swept_verbs import base_verb, is_swept
 from robolin.core.text import did_you_mean, join_and
+from robolin.core.text_parsing import FlagText, text_of
 from robolin.errors import UsageError
 from robolin.io.paths import base_name
 from robolin.queries.option_files import column_rules_with_files
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     OptionValue = ArrayLike | Mapping[str, ArrayLike] | PathLike[str] | None
 
 
+Parsed = TypeVar("Parsed")
 PlainValue = bool | int | str | tuple[str, ...]
 
 
@@ -239,6 +240,14 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
         known = ", ".join(f"'{choice}'" for choice in spec.choices)
         raise usage_error(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
     return text
+
+
+def parsed_option(
+    question: Question, label: str, parse: Callable[..., Parsed], *arguments: Any
+) -> Parsed | None:
+    """Parse the text of an option; None if it is absent."""
+    text = question.text(label)
+    return None if text is None else parse(FlagText(f"--{label}", text), *arguments)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robolin.core.arrays import Floats
-from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Array, Result
+from robolin.core.text_parsing import FREQUENCIES, FlagText, parse_frequencies
 from robolin.queries.linear_model_answer import (
     LinearModelTask,
     ModelArrays,
@@ -26,7 +26,6 @@ from robolin.queries.request import QueryContext
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
-FORM = "FIRST:LAST:COUNT on a logarithmic scale, or single ones with commas between"
 DEFAULT_TIME_SAMPLES = 201
 
 
@@ -88,15 +87,9 @@ def _in_every_row(array: Array, like: Array) -> Array:
 
 def _frequencies(question: Question) -> Floats:
     """Parse frequencies in rad/s."""
-    text = question.text("frequencies") or ""
-    typed = FlagText("--frequencies", text)
-    if ":" not in text:
-        omega = np.array([number(typed, item) for item in text.split(",")])
-    else:
-        parts = [number(typed, item) for item in text.split(":")]
-        if len(parts) != 3 or parts[2] != int(parts[2]) or parts[2] < 2 or not parts[0] > 0.0:
-            raise typed.wrong("these are no frequencies", f"they are {FORM}")
-        omega = np.geomspace(parts[0], parts[1], int(parts[2])) if parts[1] > 0.0 else np.zeros(1)
+    typed = FlagText("--frequencies", question.text("frequencies") or "")
+    values, count = parse_frequencies(typed)
+    omega = np.array(values) if count is None else np.geomspace(values[0], values[1], count)
     if not (omega > 0.0).all() or not (np.diff(omega) > 0.0).all():
-        raise typed.wrong("frequencies are above 0 and rise", f"they are {FORM}")
+        raise typed.wrong("frequencies are above 0 and rise", f"they are {FREQUENCIES}")
     return omega

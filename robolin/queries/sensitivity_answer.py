@@ -11,12 +11,11 @@ from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import checked_times, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.core.arm import Arm, Vector3
-from robolin.core.number_parsing import FlagText, parse_named_numbers
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.results.result import Array, Result
+from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_payload
 from robolin.core.threads import threads_for
 from robolin.core.units import unit_of, units_along
-from robolin.description.building.option_texts import payload_of
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.io.trajectories.read import read_trajectory
@@ -24,7 +23,7 @@ from robolin.io.trajectories.trajectory import Trajectory
 from robolin.queries.question import Question
 from robolin.queries.request import QueryContext, display_name
 from robolin.queries.state_monitor import StateMonitor
-from robolin.queries.state_parsing import rules_of_file
+from robolin.queries.states import rules_of_file
 from robolin.queries.values import (
     POINT,
     Values,
@@ -211,18 +210,12 @@ def _everything(question: Question) -> str:
 def _payloads(question: Question) -> tuple[tuple[str, float, Vector3], ...]:
     """Link, mass and position of each point mass."""
     texts = question.texts("payload-change")
-    payloads = [payload_of(FlagText("--payload-change", text)) for text in texts]
-    return tuple((each.frame, each.mass, each.position) for each in payloads)
+    return tuple(parse_payload(FlagText("--payload-change", text)) for text in texts)
 
 
 def _parameters(texts: Sequence[str]) -> dict[str, float]:
-    entries: dict[str, float] = {}
-    for text in texts:
-        typed = FlagText("--parameter", text)
-        for name, (value, degrees) in parse_named_numbers(typed, "NAME=CHANGE").items():
-            if degrees and name.rpartition("/")[2] not in TURN_PARAMETERS:
-                raise typed.wrong(f"'{name}' is not an angle", "leave out 'deg'")
-            if name in entries:
-                raise typed.wrong(f"'{name}' is there twice", "keep one of them")
-            entries[name] = value
-    return entries
+    def is_angle(name: str) -> bool:
+        return name.rpartition("/")[2] in TURN_PARAMETERS
+
+    entries = parse_named_numbers("--parameter", texts, "NAME=CHANGE", is_angle)
+    return {name: value for name, (value, _) in entries.items()}

@@ -15,12 +15,12 @@ from robolin.control.simulation.torques import AnyTorque, TorqueTable
 from robolin.core.array_checks import seconds_of
 from robolin.core.arrays import Floats
 from robolin.core.choices import Integrator, StateForm
-from robolin.core.number_parsing import FlagText, number
 from robolin.core.results.result import Result
+from robolin.core.text_parsing import number
 from robolin.errors import RobolinError
 from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedback
 from robolin.queries.loop_answer import closed_state, loop_options
-from robolin.queries.question import Question
+from robolin.queries.question import Question, parsed_option
 from robolin.queries.reference_trajectory import (
     ReferenceTrajectory,
     read_reference,
@@ -174,8 +174,7 @@ def validate_values(question: Question) -> None:
 
 
 def _number(question: Question, label: str) -> float | None:
-    text = question.text(label)
-    return None if text is None else number(FlagText(f"--{label}", text), text)
+    return parsed_option(question, label, number)
 
 
 def _schedule(question: Question, many: bool) -> Schedule:

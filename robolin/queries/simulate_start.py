@@ -11,12 +11,11 @@ from robolin.control.simulation.reference import Prescription, ReferenceMotion
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Mask
 from robolin.core.configuration import advanced, difference
-from robolin.core.number_parsing import FlagText
 from robolin.core.text import join_and, pluralize
+from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import UsageError
 from robolin.evaluation.prescribed_joints import prescribed_joints
 from robolin.queries.feedback_file import StoredFeedback
-from robolin.queries.joint_values import parse_per_joint
 from robolin.queries.reference_trajectory import (
     ReferenceTrajectory,
     read_with_notes,

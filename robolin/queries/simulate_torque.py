@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from robolin.core.choices import CONTROL_LAWS
-from robolin.core.number_parsing import FlagText, number, parse_number
-from robolin.queries.joint_values import accelerations_text, parse_per_joint
-from robolin.queries.question import Question
-from robolin.queries.states import HOLD_TORQUE
+from robolin.core.text_parsing import (
+    FlagText,
+    numbers,
+    parse_one_or_per_joint,
+    parse_per_joint,
+    parse_pose,
+    parse_time_window,
+    split_hold,
+)
+from robolin.queries.question import Question, parsed_option
+from robolin.queries.values import accelerations_text
 
 if TYPE_CHECKING:
     from robolin.control.simulation.controllers import Law
@@ -24,14 +31,12 @@ TRACKING = (PD, COMPUTED)
 
 def compensates_gravity(question: Question) -> bool:
     """True if --tau hold compensates gravity and external loads."""
-    return (question.text("tau") or "").partition("+")[0].strip() == HOLD_TORQUE
+    return split_hold(question.text("tau") or "")[0]
 
 
 def constant_torque(question: Question, arm: Arm) -> list[float]:
     """Parse the constant torque, without gravity compensation."""
-    text = question.text("tau") or ""
-    if compensates_gravity(question):
-        text = text.partition("+")[2].strip()
+    _, text = split_hold(question.text("tau") or "")
     return parse_per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
 
 
@@ -42,18 +47,8 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
     text = question.text("disturb")
     if text is None:
         return None
-    values, at, window = text.partition("@")
-    tau = parse_per_joint(FlagText("--disturb", values), arm, False)
-    if not at:
-        return Push(tau)
-    typed = FlagText("--disturb", text)
-    parts = window.split(":")
-    if len(parts) != 2:
-        raise typed.wrong("the time is not FROM:TO", "for example elbow=5@0.5:0.7, in s")
-    start, stop = (number(typed, part) for part in parts)
-    if not 0.0 <= start < stop:
-        raise typed.wrong("it ends before it begins", "for example elbow=5@0.5:0.7, in s")
-    return Push(tau, start, stop)
+    values, *window = parse_time_window(FlagText("--disturb", text)) or (text,)
+    return Push(parse_per_joint(FlagText("--disturb", values), arm, False), *window)
 
 
 def prescription_from_options(question: Question, arm: Arm) -> Prescription | None:
@@ -75,21 +70,24 @@ def prescription_from_options(question: Question, arm: Arm) -> Prescription | No
 def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | None) -> Law | None:
     """Return the control law of --control; None without the option."""
     from robolin.control.simulation.controllers import PoseControl, RateControl
+    from robolin.core.rotations import rotation_from_rpy
 
     control, gains = question.text("control"), question.text("gain")
     if control is None:
         return None
     if control in TRACKING:
         return _tracking(question, arm, reference)
-    gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
+    gain = 1.0 if gains is None else parse_one_or_per_joint(FlagText("--gain", gains), arm)
     if control == RATE:
         return RateControl(gain)
     target = question.text("target") or ""
-    frame, position, rotation = _pose(FlagText("--target", target))
+    frame, position, angles = parse_pose(FlagText("--target", target))
+    R = rotation_from_rpy(*angles)
+    rotation = [list(R[i : i + 3]) for i in (0, 3, 6)]
     stiffness = {
-        label.replace("-", "_"): _one_or_three(FlagText(f"--{label}", text))
+        label.replace("-", "_"): values if len(values) == 3 else values[0]
         for label in ("position-gain", "orientation-gain")
-        if (text := question.text(label)) is not None
+        if (values := parsed_option(question, label, numbers, "one for all axes, or X,Y,Z", 1, 3))
     }
     return PoseControl(frame, position, rotation, gain, **stiffness)
 
@@ -119,7 +117,7 @@ def _tracking(
 
 def _gain(question: Question, label: str, default: float, arm: Arm) -> float | list[float]:
     text = question.text(label)
-    return default if text is None else _one_or_per_joint(FlagText(f"--{label}", text), arm)
+    return default if text is None else parse_one_or_per_joint(FlagText(f"--{label}", text), arm)
 
 
 def control_line(question: Question) -> str:
@@ -143,30 +141,3 @@ def control_line(question: Question) -> str:
     stiff = f"{position or '100'} N/m and {orientation or '10'} N·m"
     law = "control 8.2, ε = -c ν + m⁻¹ J* k e"
     return f"{law} with {gain}, k = {stiff}, to {question.text('target')}; {more}"
-
-
-def _one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:
-    one = "," not in typed.text and "=" not in typed.text
-    return number(typed, typed.text) if one else parse_per_joint(typed, arm, False)
-
-
-def _one_or_three(typed: FlagText) -> float | list[float]:
-    values = [number(typed, item) for item in typed.text.split(",")]
-    if len(values) not in (1, 3):
-        raise typed.wrong(f"{len(values)} numbers, not 1 or 3", "one for all axes, or X,Y,Z")
-    return values[0] if len(values) == 1 else values
-
-
-def _pose(typed: FlagText) -> tuple[str, list[float], list[list[float]]]:
-    from robolin.core.rotations import rotation_from_rpy
-
-    frame, equals, pose = typed.text.rpartition("=")
-    parsed = [parse_number(typed, item) for item in pose.split(",")]
-    if not equals or not frame or len(parsed) != 6:
-        hint = "for example tool0=0.4,0,0.5,0,90deg,0"
-        raise typed.wrong("this is not FRAME=X,Y,Z,ROLL,PITCH,YAW", hint)
-    if any(degrees for _, degrees in parsed[:3]):
-        raise typed.wrong("X,Y,Z are in m, not in deg")
-    x, y, z, roll, pitch, yaw = (value for value, _ in parsed)
-    R = rotation_from_rpy(roll, pitch, yaw)
-    return frame.strip(), [x, y, z], [list(R[i : i + 3]) for i in (0, 3, 6)]

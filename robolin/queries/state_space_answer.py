@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from robolin.core.arrays import Floats
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import did_you_mean
+from robolin.core.text_parsing import parse_names
 from robolin.errors import UsageError
 from robolin.queries.linear_model_answer import (
     LinearModelTask,
@@ -51,7 +52,7 @@ def validate_values(question: Question) -> None:
 def _only(question: Question) -> tuple[str, ...]:
     """Parse the matrices to return; the operating point is always returned."""
     text = question.text("only")
-    names = MODEL_MATRICES if text is None else tuple(name.strip() for name in text.split(","))
+    names = MODEL_MATRICES if text is None else parse_names(text)
     for name in names:
         if name not in MODEL_MATRICES:
             hint = did_you_mean(name, MODEL_MATRICES)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
 from robolin.core.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.core.labelled_values import labelled
 from robolin.core.notebook import equal_values
-from robolin.core.number_parsing import text_of
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
+from robolin.core.text_parsing import FlagText, parse_rows, text_of
 from robolin.errors import RobolinError, UsageError
+from robolin.io.format_table import FORMATS, extensions, with_nan
 from robolin.io.paths import base_name
-from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice, parse_row_slice
+from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
+from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import (
     EXCLUDES,
@@ -35,12 +38,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
 
     # one state as numbers, by joint or as typed, or states as an array of shape (rows, n)
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
-HOLD_TORQUE, NAN = "hold", "nan"
+NAN = "nan"
 
 _ANY = Verb("states", "", "")
 
@@ -219,9 +223,9 @@ class States:
     @property
     def parse_row_slice(self) -> RowSlice:
         """The selected rows of the file."""
-        if self.rows is None and self.stride is None:
-            return ALL_ROWS
-        return parse_row_slice(self.rows, self.stride)
+        if self.rows is None:
+            return ALL_ROWS if self.stride is None else RowSlice(stride=self.stride)
+        return RowSlice(*parse_rows(FlagText("--rows", self.rows)), self.stride or 1)
 
 
 def given_options(states: States) -> dict[str, Any]:
@@ -277,3 +281,23 @@ def _suggestion(name: str) -> str:
     return did_you_mean(
         name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _OPTIONS), "state"]
     )
+
+
+def rules_of_file(states: States, arm: Arm) -> ReadOptions:
+    """Rules for reading the states' file, for this arm."""
+    return read_options_from(arm, states.recording)
+
+
+def with_trajectory(states: States, path: str, rows: str | None) -> States:
+    """Return the states with another file and row selection."""
+    other = copy(states)
+    object.__setattr__(other, "trajectory", path)
+    object.__setattr__(other, "rows", rows)
+    return other
+
+
+def require_nan_support(states: States, form: str) -> None:
+    """Reject NaN for failed rows in a format that cannot store NaN."""
+    if states.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
+        hint = f"write {extensions(with_nan())} instead"
+        raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)

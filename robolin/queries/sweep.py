@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.number_parsing import FlagText, parse_number, text_of
 from robolin.core.results.result import Array, Result
 from robolin.core.results.sound_arrays import require_finite
 from robolin.core.results.swept_verbs import SWEEP
+from robolin.core.text_parsing import SWEPT_FORMS, parse_swept, text_of
 from robolin.core.units import FIGURES, joint_units
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.queries.answer import concat_parts, emit_warning
@@ -226,14 +225,7 @@ def _texts(label: str, value: Any) -> list[str]:
         raise UsageError(f"{value!r} is no option with several values", hint=hint) from error
 
 
-# patterns of the options that can be swept: text before, values, text after
-_FORMS = {
-    "payload": r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?",
-    "armature": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
-    "lock": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
-    "friction-velocity": r"(?P<before>)(?P<values>[^=]*,[^=]*)(?P<behind>)",
-}
-SWEPT = tuple(_FORMS)
+SWEPT = tuple(SWEPT_FORMS)
 _UNITS = {
     "payload": FIGURES["mass"],
     "armature": FIGURES["armature"],
@@ -278,21 +270,18 @@ def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
 
 
 def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
-    for label, form in _FORMS.items():
+    for label in SWEPT:
         given = texts.get(label, ())
         listed: Sequence[str] = (given,) if isinstance(given, str) else given
         for i, text in enumerate(listed):
-            if (parts := re.fullmatch(form, text)) is None:
+            if (parsed := parse_swept(label, text)) is None:
                 continue
-            before, items = parts["before"], parts["values"].split(",")
-            each = tuple(f"{before}{item.strip()}{parts['behind'] or ''}" for item in items)
-            typed = FlagText(f"--{label}", text)
-            values = tuple(parse_number(typed, item).value for item in items)
+            about, each, values = parsed
             variants = tuple(
                 {**texts, label: one if isinstance(given, str) else _replaced(listed, i, one)}
                 for one in each
             )
-            yield SweptOption(label, before.rstrip(":="), each, values, variants)
+            yield SweptOption(label, about, each, values, variants)
 
 
 def _replaced(texts: Sequence[str], index: int, text: str) -> tuple[str, ...]:

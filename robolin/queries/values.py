@@ -10,26 +10,26 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
-from robolin.core.number_parsing import FlagText
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES
 from robolin.core.results.result import Array
 from robolin.core.results.sound_arrays import RESERVED_NAMES
 from robolin.core.text import join_and, pluralize
+from robolin.core.text_parsing import (
+    HOLD_TORQUE,
+    FlagText,
+    parse_keyed,
+    parse_per_joint,
+    quaternion_names,
+)
 from robolin.core.units import unit_of
 from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.evaluation.frames import drop_virtual_links
 from robolin.io.trajectories.trajectory import Chunk
-from robolin.queries.joint_values import parse_per_joint
 from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import QueryContext, require_only
-from robolin.queries.state_parsing import (
-    ANGULAR,
-    joints_by_quaternion,
-    parse_state_quantity,
-)
-from robolin.queries.states import HOLD_TORQUE, States
+from robolin.queries.states import States
 
 if TYPE_CHECKING:
     from robolin.queries.request import QueryContext
@@ -39,6 +39,8 @@ TorqueDefault = Literal["zero", "hold"]
 # runs an algorithm by name on values, each of shape (n,) or (rows, n)
 Run = Callable[[str, Values], Values]
 
+# quantities that accept degrees; ξ is not the velocity of a joint
+ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
 # quantities of an operating point
 POINT = ("q", "qd", "qdd", "tau")
 
@@ -142,9 +144,20 @@ def resolve_single(
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque to be computed does not count as given
     names = tuple(name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE))
-    given = {name: np.array(parse_state_quantity(states, arm, name)) for name in names}
-    quaternions, changes = tuple(joints_by_quaternion(states, arm)), _changes(context)
-    return StateInputs(tuple(needs), names, hold, changes, from_quaternion=quaternions), given
+    given = {name: np.array(_parsed(arm, name, typed[name])) for name in names}
+    # joints whose rotation was typed as a quaternion
+    quaternions = tuple(
+        joint
+        for joint, parts in quaternion_names(arm).items()
+        if f"{parts[3]}=" in typed.get("q", "")
+    )
+    inputs = StateInputs(tuple(needs), names, hold, _changes(context), from_quaternion=quaternions)
+    return inputs, given
+
+
+def _parsed(arm: Arm, quantity: str, text: str) -> list[float]:
+    typed = FlagText(f"--{quantity}", text)
+    return parse_per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
 
 
 def resolve_batch(
@@ -185,18 +198,12 @@ def perturbations(
     arm: Arm, texts: tuple[str, ...], keys: tuple[str, ...]
 ) -> dict[str, list[float]]:
     """Parse all perturbations by name; missing ones are 0."""
-    changes: dict[str, list[float]] = {}
-    for text in texts:
-        key, equals, values = (part.strip() for part in text.partition("="))
-        if not equals or key not in keys:
-            raise FlagText("--perturb", text).wrong(
-                f"'{key}' is none of {', '.join(keys)}",
-                f"for example --perturb dq={arm.joint_names[0]}=0.01",
-            )
-        if key in changes:
-            raise FlagText("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
-        changes[key] = parse_per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
-    return {key: changes.get(key, [0.0] * arm.n) for key in keys}
+    example = f"--perturb dq={arm.joint_names[0]}=0.01"
+    given = parse_keyed("--perturb", texts, keys, example)
+    return {
+        key: parse_per_joint(given[key], arm, key in ANGULAR) if key in given else [0.0] * arm.n
+        for key in keys
+    }
 
 
 def require_useful(states: States, names: Sequence[str], both: bool = False) -> None:
@@ -341,3 +348,17 @@ def nan_rows(like: tuple[Array, ...], rows: int) -> tuple[Array, ...]:
 
 def _nan_for(array: Array) -> complex:
     return complex(np.nan, np.nan) if np.iscomplexobj(array.values) else np.nan
+
+
+def accelerations_text(arm: Arm, prescribed: Floats, qdd: Sequence[float] | None) -> str:
+    """Describe the accelerations of prescribed joints: their values, or zero by default.
+
+    prescribed: 1 for every coordinate (n,) with prescribed acceleration, 0 for the others
+    """
+    from robolin.description.building.contract import group_by_value
+
+    if qdd is None:
+        return "zero (not given)"
+    joints = zip(arm.joint_names, qdd, prescribed.tolist(), strict=True)
+    values = {name: float(value) for name, value, own in joints if own}
+    return f"given ({group_by_value(values) or 'zero'})"

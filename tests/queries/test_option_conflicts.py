@@ -18,7 +18,6 @@ from robolin.queries.option_specs import (
     NO_CONDITIONS,
     REQUIRES,
     STATES_OPTION,
-    Conditional,
     OptionSpec,
     check_conflicts,
     conflict,
@@ -69,7 +68,7 @@ def with_term(specs: Mapping[str, Any], options: dict[str, Any], term: str) -> d
     return {**options, label: values.split("|")[0] if equals else value_of(spec, label)}
 
 
-def conditions(spec: Conditional) -> Iterator[tuple[str, str]]:
+def conditions(spec: Any) -> Iterator[tuple[str, str]]:
     for kind, mapping in (
         (REQUIRES, spec.requires),
         (MODIFIES, spec.modifies),

@@ -98,10 +98,10 @@ class ProgramChoices:
 def _program_choices(
     verbs: tuple[str, ...], folder: str, point: str | None, **choices: Any
 ) -> ProgramChoices:
-    from robolin.core.number_parsing import FlagText, numbers
+    from robolin.core.text_parsing import FlagText, numbers
 
     if point is not None:
-        choices["point"] = numbers(FlagText("--point", point), point, 3, "x, y, z in m")
+        choices["point"] = numbers(FlagText("--point", point), "x, y, z in m", 3)
     return ProgramChoices(verbs, validated_path(folder), choices)
 
 

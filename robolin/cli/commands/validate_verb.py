@@ -21,6 +21,7 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
+from robolin.core.text_parsing import parse_names
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class ValidateOptions:
 
         config = Path(validated_path(self.config)) if self.config is not None else None
         settings = read_settings(config, Path.cwd())
-        ids = [each.strip() for text in self.ignore for each in text.split(",")]
+        ids = [each for text in self.ignore for each in parse_names(text)]
         more = require_ids(ids, "--ignore")
         return replace(settings, ignore=settings.ignore | more)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from robolin.core.arm import ORIGIN, GroupKind, Vector3, Wrench
-from robolin.core.number_parsing import (
+from robolin.core.text_parsing import (
     FlagText,
     ParsedNumber,
     number,
-    numbers,
+    parse_gravity,
     parse_named_numbers,
+    parse_names,
+    parse_pairs,
+    parse_payload,
+    parse_wrench,
     text_of,
 )
 from robolin.description.tree import base_joint_of
@@ -21,39 +25,52 @@ from robolin.errors import UsageError
 
 def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
     """Parse model options from flag texts, by flag name without dashes."""
-    velocity, floats = texts.get("friction-velocity"), bool(texts.get("floating-base"))
-    joints = texts.get("joints")
+    floats = bool(texts.get("floating-base"))
     model = texts.get("wrench-frame", "follower")
+
+    def parsed(label: str, parse: Callable[[FlagText], Any]) -> Any:
+        text = texts.get(label)
+        return None if text is None else parse(FlagText(f"--{label}", text))
+
+    def all_parsed(label: str, parse: Callable[[FlagText], Any]) -> Iterator[Any]:
+        return (parse(FlagText(f"--{label}", text)) for text in texts.get(label, ()))
+
+    wrenches = all_parsed("wrench", parse_wrench)
+    armature = parse_named_numbers("--armature", texts.get("armature", ()), is_angle=_no_angle)
     return ModelOptions(
-        gravity=_gravity(FlagText("--gravity", texts["gravity"])) if "gravity" in texts else None,
+        gravity=parsed("gravity", parse_gravity),
         base=texts.get("base"),
         tip=texts.get("tip"),
-        lock={name: value for name, (value, _) in _entries("lock", texts).items()},
-        payload=tuple(payload_of(FlagText("--payload", text)) for text in texts.get("payload", ())),
-        wrenches=tuple(
-            _wrench(FlagText("--wrench", text), model) for text in texts.get("wrench", ())
-        ),
+        lock={name: value for name, (value, _) in _locked(texts).items()},
+        payload=tuple(Payload(*each) for each in all_parsed("payload", parse_payload)),
+        wrenches=tuple(Wrench(link, model, force, moment) for link, force, moment in wrenches),
         damping=not texts.get("no-damping"),
         springs=not texts.get("no-springs"),
-        friction_velocity=None
-        if velocity is None
-        else number(FlagText("--friction-velocity", velocity), velocity),
-        armature=_armature(texts),
-        joints=None if joints is None else tuple(name.strip() for name in joints.split(",")),
+        friction_velocity=parsed("friction-velocity", number),
+        armature={name: value for name, (value, _) in armature.items()},
+        joints=parsed("joints", lambda typed: parse_names(typed.text)),
         floating_base=floats or "base-joint" in texts,
         base_joint=base_joint_of(
             "--base-joint", texts.get("base-joint"), "--floating-base" if floats else None
         ),
         open_loops=bool(texts.get("open-loops")),
         strict=bool(texts.get("strict")),
-        xacro_args=_pairs("xacro-arg", ":=", texts),
-        packages=_pairs("package", "=", texts),
+        xacro_args=parse_pairs("--xacro-arg", texts.get("xacro-arg", ()), ":="),
+        packages=parse_pairs("--package", texts.get("package", ())),
     )
+
+
+def _locked(texts: Mapping[str, Any]) -> dict[str, ParsedNumber]:
+    return parse_named_numbers("--lock", texts.get("lock", ()))
+
+
+def _no_angle(_: str) -> bool:
+    return False
 
 
 def locked_in_degrees(texts: Mapping[str, Any]) -> tuple[str, ...]:
     """The joints with a lock position in degrees."""
-    return tuple(name for name, (_, degrees) in _entries("lock", texts).items() if degrees)
+    return tuple(name for name, (_, degrees) in _locked(texts).items() if degrees)
 
 
 def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
@@ -91,75 +108,6 @@ def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
 def _frame_of(wrenches: Sequence[Wrench]) -> str | None:
     model = wrenches[0].model if wrenches else "follower"
     return None if model == "follower" else model
-
-
-def _gravity(typed: FlagText) -> Vector3 | float:
-    parts = [number(typed, item) for item in typed.text.split(",")]
-    if len(parts) == 1:
-        (down,) = parts
-        if down < 0.0:
-            hint = f"a single number points downwards already: {-down:g}, or 0,0,{down:g}"
-            raise typed.wrong(f"{down:g} would pull upwards", hint)
-        return abs(down)
-    if len(parts) != 3:
-        raise typed.wrong(f"{len(parts)} numbers, not 3", "it takes X,Y,Z, or 0 for none")
-    x, y, z = parts
-    return x, y, z
-
-
-def _entries(label: str, texts: Mapping[str, Any]) -> dict[str, ParsedNumber]:
-    """JOINT=VALUE from a repeatable flag."""
-    entries: dict[str, ParsedNumber] = {}
-    listed: Sequence[str] = texts.get(label, ())
-    for text in listed:
-        typed = FlagText(f"--{label}", text)
-        for joint, value in parse_named_numbers(typed).items():
-            if joint in entries:
-                raise typed.wrong(f"joint '{joint}' is there twice", "keep one of them")
-            entries[joint] = value
-    return entries
-
-
-def _pairs(label: str, between: str, texts: Mapping[str, Any]) -> dict[str, str]:
-    """NAME and VALUE texts from a repeatable flag."""
-    pairs: dict[str, str] = {}
-    listed: Sequence[str] = texts.get(label, ())
-    for text in listed:
-        typed = FlagText(f"--{label}", text)
-        name, found, value = text.partition(between)
-        if not found or not name.strip():
-            raise typed.wrong(f"this is not NAME{between}VALUE")
-        if name.strip() in pairs:
-            raise typed.wrong(f"'{name.strip()}' is there twice", "keep one of them")
-        pairs[name.strip()] = value
-    return pairs
-
-
-def _armature(texts: Mapping[str, Any]) -> dict[str, float]:
-    entries = _entries("armature", texts)
-    for name, (_, degrees) in entries.items():
-        if degrees:
-            raise UsageError(f"joint '{name}': an inertia is no angle", where="--armature")
-    return {name: value for name, (value, _) in entries.items()}
-
-
-def payload_of(typed: FlagText) -> Payload:
-    """LINK:MASS[@X,Y,Z]."""
-    head, at, position = typed.text.rpartition("@")
-    link, colon, mass = (head if at else typed.text).rpartition(":")
-    if not colon or not link:
-        raise typed.wrong("this is not LINK:MASS[@X,Y,Z]", "for example tool0:1.5@0,0,0.1")
-    x, y, z = numbers(typed, position, 3, "a place X,Y,Z after the @") if at else (0.0, 0.0, 0.0)
-    return Payload(link, number(typed, mass), (x, y, z))
-
-
-def _wrench(typed: FlagText, model: Any) -> Wrench:
-    link, equals, load = typed.text.rpartition("=")
-    if not equals or not link:
-        hint = "for example tool0=0,0,-10,0,0,0"
-        raise typed.wrong("this is not LINK=FX,FY,FZ,TX,TY,TZ", hint)
-    fx, fy, fz, tx, ty, tz = numbers(typed, load, 6, "FX,FY,FZ,TX,TY,TZ")
-    return Wrench(link, model, (fx, fy, fz), (tx, ty, tz))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
     from robolin.io.table_file import TableBlock
-
-_TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
 
 
 @dataclass(frozen=True)
@@ -41,22 +38,6 @@ class RowSlice:
 
 
 ALL_ROWS = RowSlice()
-
-
-def parse_row_slice(rows: str | None, stride: int | None) -> RowSlice:
-    """Parse the options --rows and --stride."""
-    if rows is None:
-        return RowSlice(stride=stride or 1)
-    where = f"--rows={rows}"
-    match = re.fullmatch(_TEXT, rows)
-    if match is None:
-        hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
-        raise UsageError("this is not FIRST:STOP", where=where, hint=hint)
-    first, stop = int(match[1] or 0), int(match[2]) if match[2] else None
-    if stop is not None and stop <= first:
-        hint = "STOP is the first row that is left out"
-        raise UsageError("there is no row in between", where=where, hint=hint)
-    return RowSlice(first, stop, stride or 1)
 
 
 def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.core.text_parsing import FlagText, parse_rows
 from robolin.errors import RobolinError, UsageError
 from robolin.io.formats.line_reader import Lines
 from robolin.io.formats.row_index import row_offsets, slice_lines
 from robolin.io.table_file import FileIndex, RowOffset
 from robolin.io.trajectories.read import read_trajectory
-from robolin.io.trajectories.row_slice import RowSlice, parse_row_slice
+from robolin.io.trajectories.row_slice import RowSlice
 
 JOINTS = ("shoulder", "elbow")
 ROWS = 1000
@@ -63,7 +64,7 @@ def test_selected_rows_equal_those_of_a_full_read(files: Path, form: str) -> Non
     assert full.rows == ROWS
     for text in CHOICES:
         for stride in (1, 7):
-            choice = parse_row_slice(text, stride)
+            choice = RowSlice(*parse_rows(FlagText("--rows", text)), stride)
             some = read_trajectory(path, JOINTS, ("q",), choice=choice)
             meant = slice(choice.first, choice.stop, stride)
             np.testing.assert_array_equal(some.q, full.q[meant])

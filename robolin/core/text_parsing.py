@@ -1,0 +1,422 @@
+"""Parse the values of options that users type, such as `0,0.5,pi/2` or `elbow=30deg,wrist=-1.2`.
+
+Every error names the flag with its text, the invalid part, and an example.
+Do not import NumPy here: reading a description needs this module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite, pi, radians
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from robolin.core.text import did_you_mean, pluralize, quote_list
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.core.arm import Arm
+
+# plain decimal notation: Python's float() would also take 1_000, nan and ٣
+_DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(rf"[+-]?{_DIGITS}", re.ASCII)
+# pi, -pi/2, 3*pi/4, 2pi, 0.5π
+_PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS}))?", re.ASCII)
+_DEGREES = ("deg", "°")
+_ROWS = re.compile(r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*")
+_SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
+FREQUENCIES = "FIRST:LAST:COUNT on a logarithmic scale, or single ones with commas between"
+# model options that can be swept: text before, values, text after
+SWEPT_FORMS = {
+    "payload": r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?",
+    "armature": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
+    "lock": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
+    "friction-velocity": r"(?P<before>)(?P<values>[^=]*,[^=]*)(?P<behind>)",
+}
+HOLD_TORQUE = "hold"
+KEEP_ONE = "keep one of them"
+
+Vector3 = tuple[float, float, float]
+
+
+class ParsedNumber(NamedTuple):
+    """A number, converted to rad if typed in degrees; `angle` is True if it must be an angle."""
+
+    value: float
+    angle: bool = False
+
+
+class FlagText(NamedTuple):
+    """A flag and the text of its value, for error messages."""
+
+    flag: str
+    text: str
+
+    def wrong(self, message: str, hint: str = "") -> UsageError:
+        return UsageError(message, where=f"{self.flag}={self.text}", hint=hint)
+
+
+# numbers
+
+
+def parse_number(typed: FlagText, item: str) -> ParsedNumber:
+    """Parse a number with an optional suffix `deg` or `°`, or a fraction of π such as `-pi/2`."""
+    item = item.strip()
+    if part := _PI.fullmatch(item):
+        sign, times, over = part.groups()
+        return _finite(typed, item, float(f"{sign}{times or 1}") * pi, float(over or 1))
+    unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
+    plain = item.removesuffix(unit)
+    if not _NUMBER.fullmatch(plain.rstrip()):
+        what = f"'{item}' is not a number" if item else "a number is missing"
+        hint = "numbers look like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
+        raise typed.wrong(what, hint)
+    parsed = _finite(typed, item, float(plain))
+    return ParsedNumber(radians(parsed.value), True) if unit else ParsedNumber(parsed.value)
+
+
+def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> ParsedNumber:
+    if not over:
+        raise typed.wrong(f"'{item}' divides by 0")
+    if not isfinite(value / over):
+        raise typed.wrong(f"'{item}' is too large a number")
+    return ParsedNumber(value / over, True)
+
+
+def number(typed: FlagText, item: str | None = None) -> float:
+    """Parse a number that is not an angle: the whole text, or a part of it."""
+    item = typed.text if item is None else item
+    value, angle = parse_number(typed, item)
+    if angle:
+        raise typed.wrong(f"'{item.strip()}' is not an angle", "a plain number is needed here")
+    return value
+
+
+def numbers(
+    typed: FlagText, what: str, *counts: int, text: str | None = None, separator: str = ","
+) -> list[float]:
+    """Parse separated numbers, as many as one of `counts`; `what` describes them in the hint."""
+    text = typed.text if text is None else text
+    values = [number(typed, item) for item in text.split(separator)]
+    if counts and len(values) not in counts:
+        allowed = " or ".join(map(str, counts))
+        raise typed.wrong(f"{len(values)} numbers, not {allowed}", f"it takes {what}")
+    return values
+
+
+# names and pairs
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Split comma-separated names."""
+    return tuple(name.strip() for name in text.split(","))
+
+
+def split_name(
+    typed: FlagText, form: str, example: str, text: str | None = None, separator: str = "="
+) -> tuple[str, str]:
+    """Split NAME=REST at the last separator, since a name may contain it."""
+    name, found, rest = (typed.text if text is None else text).rpartition(separator)
+    if not found or not name:
+        raise typed.wrong(f"this is not {form}", f"for example {example}")
+    return name, rest
+
+
+def parse_pairs(flag: str, texts: Iterable[str], separator: str = "=") -> dict[str, str]:
+    """Parse NAME=VALUE texts of a repeatable flag."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        typed = FlagText(flag, text)
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise typed.wrong(f"this is not NAME{separator}VALUE")
+        _require_new(typed, name.strip(), pairs)
+        pairs[name.strip()] = value
+    return pairs
+
+
+def parse_keyed(
+    flag: str, texts: Iterable[str], keys: Sequence[str], example: str
+) -> dict[str, FlagText]:
+    """Parse KEY=VALUES texts of a repeatable flag into the values of each key."""
+    values: dict[str, FlagText] = {}
+    for text in texts:
+        typed = FlagText(flag, text)
+        key, equals, rest = (part.strip() for part in text.partition("="))
+        if not equals or key not in keys:
+            raise typed.wrong(f"'{key}' is none of {', '.join(keys)}", f"for example {example}")
+        _require_new(typed, key, values)
+        values[key] = FlagText(f"{flag}={key}", rest)
+    return values
+
+
+def parse_named_numbers(
+    flag: str,
+    texts: Iterable[str],
+    form: str = "JOINT=VALUE",
+    is_angle: Callable[[str], bool] = lambda _: True,
+) -> dict[str, ParsedNumber]:
+    """Parse comma-separated NAME=NUMBER entries of a repeatable flag.
+
+    form:     description of one entry in error messages
+    is_angle: whether the value of a name may be an angle
+    """
+    entries: dict[str, ParsedNumber] = {}
+    for text in texts:
+        typed = FlagText(flag, text)
+        for item in text.split(","):
+            # a name may contain '=', a number may not
+            name, equals, value = item.rpartition("=")
+            name = name.strip()
+            if not equals or not name:
+                raise typed.wrong(f"'{item.strip()}' is not {form}")
+            _require_new(typed, name, entries)
+            entries[name] = parse_number(typed, value)
+            if entries[name].angle and not is_angle(name):
+                raise typed.wrong(f"the value of '{name}' is not an angle", "leave out 'deg'")
+    return entries
+
+
+def _require_new(typed: FlagText, name: str, existing: Mapping[str, Any]) -> None:
+    if name in existing:
+        raise typed.wrong(f"'{name}' is there twice", KEEP_ONE)
+
+
+# values per joint
+
+
+def parse_per_joint(
+    typed: FlagText, arm: Arm, angular: bool, positions: bool = False
+) -> list[float]:
+    """Parse one value per joint, in the arm's order; `angular` allows degrees for revolute joints.
+
+    Among positions, a quaternion may replace the angles of a floating joint.
+    """
+    items = typed.text.split(",")
+    named = ["=" in item for item in items]
+    if not any(named):
+        parsed = [parse_number(typed, item) for item in items]
+        if len(parsed) != arm.n:
+            raise typed.wrong(
+                f"{pluralize(len(parsed), 'value')}, "
+                f"but '{arm.name}' has {pluralize(arm.n, 'joint')}",
+                f"the joints are, in order: {', '.join(arm.joint_names)}",
+            )
+    elif all(named):
+        entries = parse_named_numbers(typed.flag, (typed.text,))
+        if positions:
+            entries = _without_quaternions(typed, entries, arm)
+        for name in entries:
+            _require_moving_joint(typed, name, arm)
+        parsed = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
+    else:
+        raise typed.wrong(
+            "some values have a name and some have none",
+            "either one value per joint, or JOINT=VALUE everywhere",
+        )
+    for joint, (_, angle) in zip(arm.joints, parsed, strict=True):
+        if angle and not angular:
+            message = f"joint '{joint.name}': this is not an angle"
+            raise typed.wrong(message, "a plain number is needed")
+        if angle and not joint.turns:
+            raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
+    return [value for value, _ in parsed]
+
+
+def parse_one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:
+    """Parse one number for all joints, or one per joint."""
+    one = "," not in typed.text and "=" not in typed.text
+    return number(typed) if one else parse_per_joint(typed, arm, False)
+
+
+def quaternion_names(arm: Arm) -> dict[str, list[str]]:
+    """Names of the four quaternion components of each spherical or floating joint."""
+    floating = (group.name for group in arm.groups if group.kind != "planar")
+    return {name: [f"{name}:q{letter}" for letter in "xyzw"] for name in floating}
+
+
+def _without_quaternions(
+    typed: FlagText, entries: dict[str, ParsedNumber], arm: Arm
+) -> dict[str, ParsedNumber]:
+    """Replace every quaternion by roll, pitch and yaw."""
+    for joint, names in quaternion_names(arm).items():
+        given = [name for name in names if name in entries]
+        angles = [f"{joint}:{part}" for part in ("rx", "ry", "rz")]
+        if not given:
+            continue
+        if missing := [name for name in names if name not in entries]:
+            raise typed.wrong(f"the quaternion of '{joint}' has no {', '.join(missing)}")
+        if both := [name for name in angles if name in entries]:
+            message = f"'{joint}' has both a quaternion and {', '.join(both)}"
+            raise typed.wrong(message, f"{KEEP_ONE}: they say the same")
+        rpy = _rpy(typed, joint, [entries[name] for name in names])
+        others = {name: value for name, value in entries.items() if name not in names}
+        entries = {**others, **dict(zip(angles, rpy, strict=True))}
+    return entries
+
+
+def _rpy(typed: FlagText, joint: str, parsed: Sequence[ParsedNumber]) -> list[ParsedNumber]:
+    from robolin.core.array_checks import quaternion_angles
+    from robolin.core.quaternions import LENGTH_TOLERANCE
+
+    if any(angle for _, angle in parsed):
+        raise typed.wrong(
+            f"the quaternion of '{joint}' has no angles in it", "a plain number is needed"
+        )
+    length, angles = quaternion_angles([value for value, _ in parsed])
+    if abs(length - 1.0) > LENGTH_TOLERANCE:
+        raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
+    return [ParsedNumber(angle) for angle in angles]
+
+
+def _require_moving_joint(typed: FlagText, name: str, arm: Arm) -> None:
+    followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    if rule := followers.get(name):
+        hint = f"its place follows from '{rule.leader}'"
+        raise typed.wrong(f"joint '{name}' mimics another and has no value of its own", hint)
+    if name in arm.locked_joints:
+        hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
+        raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
+    if name not in arm.joint_names:
+        coordinates = [each for each in arm.joint_names if each.startswith(f"{name}:")]
+        hint = f"its freedoms are {quote_list(coordinates)}"
+        hint = hint if coordinates else did_you_mean(name, arm.joint_names)
+        raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
+
+
+# forms of single options
+
+
+def parse_seconds(typed: FlagText) -> float:
+    """Parse a positive time in s."""
+    value = number(typed)
+    if not value > 0.0:
+        hint = f"for example {typed.flag} 0.01"
+        raise typed.wrong("a time of more than 0 s is needed", hint)
+    return value
+
+
+def parse_gravity(typed: FlagText) -> Vector3 | float:
+    """Parse X,Y,Z, or a magnitude that points downwards."""
+    parts = numbers(typed, "X,Y,Z, or 0 for none", 1, 3)
+    if len(parts) == 3:
+        x, y, z = parts
+        return x, y, z
+    (down,) = parts
+    if down < 0.0:
+        hint = f"a single number points downwards already: {-down:g}, or 0,0,{down:g}"
+        raise typed.wrong(f"{down:g} would pull upwards", hint)
+    return abs(down)
+
+
+def parse_payload(typed: FlagText) -> tuple[str, float, Vector3]:
+    """Parse LINK:MASS[@X,Y,Z] into link, mass and position."""
+    head, at, place = typed.text.rpartition("@")
+    text = head if at else typed.text
+    link, mass = split_name(typed, "LINK:MASS[@X,Y,Z]", "tool0:1.5@0,0,0.1", text, ":")
+    x, y, z = (0.0, 0.0, 0.0)
+    if at:
+        x, y, z = numbers(typed, "a place X,Y,Z after the @", 3, text=place)
+    return link, number(typed, mass), (x, y, z)
+
+
+def parse_wrench(typed: FlagText) -> tuple[str, Vector3, Vector3]:
+    """Parse LINK=FX,FY,FZ,TX,TY,TZ into link, force and moment."""
+    form = "FX,FY,FZ,TX,TY,TZ"
+    link, load = split_name(typed, f"LINK={form}", "tool0=0,0,-10,0,0,0")
+    fx, fy, fz, tx, ty, tz = numbers(typed, form, 6, text=load)
+    return link, (fx, fy, fz), (tx, ty, tz)
+
+
+def parse_pose(typed: FlagText) -> tuple[str, list[float], Vector3]:
+    """Parse FRAME=X,Y,Z,ROLL,PITCH,YAW into frame, position and angles."""
+    form, example = "FRAME=X,Y,Z,ROLL,PITCH,YAW", "tool0=0.4,0,0.5,0,90deg,0"
+    frame, pose = split_name(typed, form, example)
+    parsed = [parse_number(typed, item) for item in pose.split(",")]
+    if len(parsed) != 6:
+        raise typed.wrong(f"this is not {form}", f"for example {example}")
+    if any(degrees for _, degrees in parsed[:3]):
+        raise typed.wrong("X,Y,Z are in m, not in deg")
+    x, y, z, roll, pitch, yaw = (value for value, _ in parsed)
+    return frame.strip(), [x, y, z], (roll, pitch, yaw)
+
+
+def parse_time_window(typed: FlagText) -> tuple[str, float, float] | None:
+    """Parse VALUES@FROM:TO into values, start and end; None without a time."""
+    values, at, window = typed.text.partition("@")
+    if not at:
+        return None
+    example = "for example elbow=5@0.5:0.7, in s"
+    times = numbers(typed, "FROM:TO", text=window, separator=":")
+    if len(times) != 2:
+        raise typed.wrong("the time is not FROM:TO", example)
+    if not 0.0 <= times[0] < times[1]:
+        raise typed.wrong("it ends before it begins", example)
+    return values, times[0], times[1]
+
+
+def split_hold(text: str) -> tuple[bool, str]:
+    """Split 'hold+VALUES': whether gravity is compensated, and the other torques."""
+    first, _, rest = text.partition("+")
+    return (True, rest.strip()) if first.strip() == HOLD_TORQUE else (False, text)
+
+
+def parse_frequencies(typed: FlagText) -> tuple[list[float], int | None]:
+    """Parse frequencies in rad/s: a list, or the ends of a range and its number of values."""
+    if ":" not in typed.text:
+        return numbers(typed, FREQUENCIES), None
+    *ends, count = numbers(typed, FREQUENCIES, separator=":")
+    if len(ends) != 2 or count != int(count) or count < 2 or not min(ends) > 0.0:
+        raise typed.wrong("these are no frequencies", f"they are {FREQUENCIES}")
+    return ends, int(count)
+
+
+def parse_rows(typed: FlagText) -> tuple[int, int | None]:
+    """Parse FIRST:STOP; STOP is None for the end."""
+    match = _ROWS.fullmatch(typed.text)
+    if match is None:
+        hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
+        raise typed.wrong("this is not FIRST:STOP", hint)
+    first, stop = int(match[1] or 0), int(match[2]) if match[2] else None
+    if stop is not None and stop <= first:
+        raise typed.wrong("there is no row in between", "STOP is the first row that is left out")
+    return first, stop
+
+
+def parse_shard(typed: FlagText) -> tuple[int, int]:
+    """Parse NUMBER/COUNT, counted from 1."""
+    match, hint = _SHARD.fullmatch(typed.text), "1/16, 2/16, … 16/16"
+    if match is None:
+        raise typed.wrong("this is not NUMBER/COUNT", hint)
+    index, count = int(match[1]), int(match[2])
+    if not 1 <= index <= count:
+        message = f"of {count} there is no number {index}" if count else "there are none of 0"
+        raise typed.wrong(message, hint)
+    return index, count
+
+
+def parse_swept(label: str, text: str) -> tuple[str, tuple[str, ...], tuple[float, ...]] | None:
+    """Parse a model option with several values: what it is about, each option text and value."""
+    parts = re.fullmatch(SWEPT_FORMS[label], text)
+    if parts is None:
+        return None
+    before, items, typed = parts["before"], parts["values"].split(","), FlagText(f"--{label}", text)
+    texts = tuple(f"{before}{item.strip()}{parts['behind'] or ''}" for item in items)
+    return before.rstrip(":="), texts, tuple(parse_number(typed, item).value for item in items)
+
+
+# texts
+
+
+def text_of(value: Any) -> str:
+    """Format a value as users type it; floats use the fewest digits that round-trip."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={text_of(item)}" for name, item in value.items())
+    if hasattr(value, "tolist"):
+        # an array or a number of NumPy's
+        return text_of(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(text_of, value))
+    return repr(value) if isinstance(value, float) else str(value)
