@@ -78,8 +78,6 @@ def kernel_folder(
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(folder))
         patch.setitem(os.environ, "ROBOLIN_OPTIMIZE", "0")
-        # the key that kernels are signed with
-        patch.setitem(os.environ, "XDG_CONFIG_HOME", str(folder / "settings"))
         if sys.pycache_prefix is not None:
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", sys.pycache_prefix)

@@ -14,7 +14,7 @@ from tools.markdown import ROOT
 ANYTHING = "..."
 # variables that are passed on: user folders, kernel cache key, bytecode folder and compiler
 # settings
-KEPT = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "PYTHONPYCACHEPREFIX", "ROBOLIN_OPTIMIZE")
+KEPT = ("HOME", "TMPDIR", "PYTHONPYCACHEPREFIX", "ROBOLIN_OPTIMIZE")
 START = "import sys; sys.argv[0] = 'robolin'; from robolin.cli.main import run; sys.exit(run())"
 
 

@@ -31,7 +31,7 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
-        os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        os.environ["ROBOLIN_CACHE"] = f"{place}/kernels"
         ready()
         done = 0
         while done < options.mutants and time.monotonic() < end:
@@ -60,7 +60,7 @@ def _add(found: Tally, total: Tally, keep: bool) -> None:
 
 def _kills(count: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as place:
-        os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        os.environ["ROBOLIN_CACHE"] = f"{place}/kernels"
         ready()
         found = campaign(count, Path(place), seed)
         os.chdir("/")

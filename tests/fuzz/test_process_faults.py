@@ -162,8 +162,7 @@ print([os.waitpid(child, 0)[1] for child in children])
 def test_an_empty_cache_under_many_processes(project: Path) -> None:
     """Each gets a correct kernel, one kernel is cached, and no partial file is left."""
     kept = project / "kernels"
-    kept.mkdir(mode=0o700)
-    env = environment(ROBOLIN_CACHE=str(kept), XDG_CONFIG_HOME=str(project / "settings"))
+    env = environment(ROBOLIN_CACHE=str(project))
     ran = subprocess.run(
         [sys.executable, "-c", AT_ONCE, "6"], env=env, capture_output=True, timeout=120
     )
@@ -203,7 +202,7 @@ def test_a_limit_on_memory(project: Path, size: int, line: str) -> None:
 def test_no_home_and_no_account(line: str) -> None:
     """Commands work for a user without an account or a home folder."""
     unknown = "import pwd\ndef none(*_): raise KeyError\npwd.getpwuid = pwd.getpwnam = none\n"
-    kept = {"HOME", "ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME"}
+    kept = {"HOME", "ROBOLIN_CACHE", "XDG_CACHE_HOME", "USER", "LOGNAME"}
     env = {key: value for key, value in environment().items() if key not in kept}
     done = subprocess.run(
         [sys.executable, "-c", unknown + START, *line.split()], env=env, capture_output=True
