@@ -89,9 +89,8 @@ def invoke(args: Sequence[str]) -> int:
 @contextmanager
 def parse_only(args: Sequence[str]) -> Iterator[click.Context]:
     """Parse the flags of a command line without running it."""
-    with translate_click_errors(args), group.make_context("robolin", list(args)) as outer:
-        words = [*outer._protected_args, *outer.args]
-        name, command, rest = group.resolve_command(outer, words)
+    with translate_click_errors(args), click.Context(group, info_name="robolin") as outer:
+        name, command, rest = group.resolve_command(outer, list(args))
         assert command is not None, "a verb that is not there has been refused"
         with command.make_context(name, rest, parent=outer) as ctx:
             yield ctx

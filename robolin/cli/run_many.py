@@ -16,7 +16,7 @@ from robolin.batch.joined import answered_recordings
 from robolin.batch.parts_folder import shard
 from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
-from robolin.cli.messages import say
+from robolin.cli.main import say
 from robolin.cli.query_command import tune_malloc
 from robolin.core.text import pluralize
 from robolin.display.terminal.progress import stderr_is_terminal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from robolin.cli import main
 from tests.cli.command import START, environment, process, python
 
 HEAVY = ("numpy", "rich", "yaml", "polars", "llvmlite", "scipy")
@@ -70,7 +68,7 @@ run()
 # imported module -> exit code and stderr
 INTERRUPTIONS = {
     "robolin.cli.main": (130, ""),
-    "robolin.cli.messages": (130, ""),
+    "robolin.io.library_messages": (130, ""),
     "robolin.cli.group": (130, "error: interrupted\n"),
     "robolin.core.arm": (130, "error: interrupted\n"),
     "numpy": (130, "error: interrupted\n"),
@@ -160,19 +158,6 @@ def test_the_list_of_verbs_needs_no_arm() -> None:
     modules = set(json.loads(python(LIST_MODULES, "--help").err))
 
     assert modules.isdisjoint({"robolin.core.arm_parts", "robolin.core.arm", "html", "subprocess"})
-
-
-def test_garbage_collection_is_restored_after_the_start() -> None:
-    """Modules are imported without garbage collection; afterwards the settings are restored."""
-    usual, callbacks = gc.get_threshold(), list(gc.callbacks)
-    main.defer_gc()
-    try:
-        assert gc.get_threshold() == (main._OBJECTS_AT_START, *usual[1:])
-    finally:
-        gc.collect(0)
-
-    assert gc.get_threshold() == usual
-    assert gc.callbacks == callbacks
 
 
 def test_one_state_imports_no_optional_writer() -> None:

@@ -12,7 +12,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_option_flags
-from robolin.cli.messages import say
+from robolin.cli.main import say
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 from robolin.queries.request import ArmSource

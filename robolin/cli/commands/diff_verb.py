@@ -20,7 +20,7 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.state_flags import READING_FLAGS
-from robolin.cli.messages import say
+from robolin.cli.main import say
 from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS
 from robolin.errors import FOUND_SOMETHING, UsageError
 from robolin.queries.option_specs import READ_OPTIONS, check_conflicts, read_options

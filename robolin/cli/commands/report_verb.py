@@ -23,7 +23,7 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.forward_flags import CLOSE_FLAG
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.state_flags import state_flags
-from robolin.cli.messages import say
+from robolin.cli.main import say
 from robolin.errors import FileError, UsageError
 from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
-from robolin.cli.messages import say
+from robolin.cli.main import say
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
 from robolin.queries.option_specs import NO_CONDITIONS, Conditions
