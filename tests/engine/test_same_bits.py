@@ -89,13 +89,24 @@ def kernel_mates() -> list[list[Arm]]:
 # LLVM takes half a second and more for each of them on the plainest arms with the narrowest lanes,
 # where they are optimized, and twice that on others; what users get by default goes in turn
 SLOWEST = {
+    "diagonalize",
+    "diagonalize-conventional",
+    "diagonalize-unnormalized",
+    "diagonalize-unnormalized-conventional",
     "forward-all-bodies",
     "forward-constraint-forces",
+    "forward-diagonalized",
+    "forward-diagonalized-unnormalized",
+    "forward-diagonalized-unnormalized-conventional",
+    "forward-two-sweeps",
+    "linearize-forward",
     "linearize-forward-tree",
     "linearize-forward-columns",
     "linearize-forward-conventional",
     "linearize-forward-prescribed",
     "linearize-forward-prescribed-conventional",
+    "rate-control",
+    "undiagonalize-unnormalized",
 }
 
 # they invert every body's inertia about the base, which loses all digits at a position of 2 km
