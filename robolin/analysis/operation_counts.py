@@ -73,22 +73,22 @@ PUBLISHED: Mapping[str, PublishedCount] = {
 
 
 def _algorithm_4(chain: Chain) -> None:
-    forward_model_conventional(chain, forward_kinematics(chain), chain.given("qdd"))
+    forward_model_conventional(chain, forward_kinematics(chain), chain.input("qdd"))
 
 
 def _algorithm_6(chain: Chain) -> None:
     links = forward_kinematics(chain)
-    forward_model(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
+    forward_model(chain, links, articulated_bodies(chain, links), chain.input("qdd"))
 
 
 def _branches(chain: Chain) -> None:
     links = forward_kinematics(chain)
-    forward_model_tree(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
+    forward_model_tree(chain, links, articulated_bodies(chain, links), chain.input("qdd"))
 
 
 def _columns(chain: Chain) -> None:
     links = forward_kinematics(chain)
-    forward_model_columns(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
+    forward_model_columns(chain, links, articulated_bodies(chain, links), chain.input("qdd"))
 
 
 # the papers count only the part that follows known accelerations

@@ -203,11 +203,11 @@ class LoopChain(TracedChain):
 
     asm: CInstructions
 
-    def positive(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+    def guard_inertia(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         times = self.asm.precision.less_inertia
-        return super().positive(k, value, size if times == 1.0 else lambda: size() * times)
+        return super().guard_inertia(k, value, size if times == 1.0 else lambda: size() * times)
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         times = self.asm.precision.less_rank
         floor = least if times == 1.0 else least * times
         return self._above(Value(str(NOT_THERE)), value, floor)

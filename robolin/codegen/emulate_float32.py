@@ -57,11 +57,11 @@ class SinglePrecisionNumbers(np.ndarray):
 class FloatChain(DirectChain):
     """Links of one arm in many states, with round-off thresholds of single precision."""
 
-    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        return super().positive(k, value, lambda: size() * FLOAT.less_inertia)
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().guard_inertia(k, value, lambda: size() * FLOAT.less_inertia)
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        return super().regular(name, value, least * FLOAT.less_rank)
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().guard_rank(name, value, least * FLOAT.less_rank)
 
 
 def emulate_float32(question: ChosenQuestion, inputs: NamedFloats) -> dict[str, Floats]:

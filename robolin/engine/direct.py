@@ -55,10 +55,10 @@ class DirectChain:
         self._number, self._parameters, self._given = number, parameters, given
         self.n, self.base = parameters.n, parameters.n + 1
         self.groups = DirectGroups(parameters, number)
-        self.far = FAR_SLID if parameters.travelling else None
+        self.far_threshold = FAR_SLID if parameters.travelling else None
         self.seat = parameters.seat or None
         self._parents = [0] + [row.parent for row in self._rows]
-        leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
+        leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.is_mimic)
         self._leaders = dict(leading)
         self._all_lead = len(self._leaders) == self.n
         self._first = first_of_subtrees(self._parents)
@@ -128,17 +128,17 @@ class DirectChain:
         fixed, axes = self._vector(self._parameters.origin), self._parameters.roaming
         if axes is None:
             return fixed
-        q = self.given("q")
+        q = self.input("q")
         slides = tuple(q[self.n - i] for i in range(3))
         return add(fixed, rotate(self._vector(axes), slides))
 
     # the constants of link k
 
-    def turns(self, k: int) -> bool:
-        return self._rows[k - 1].turns
+    def is_revolute(self, k: int) -> bool:
+        return self._rows[k - 1].is_revolute
 
-    def travels(self, k: int) -> bool:
-        return self._rows[k - 1].travels
+    def frame_travels(self, k: int) -> bool:
+        return self._rows[k - 1].frame_travels
 
     def placement(self, k: int) -> tuple[Vector, Vector]:
         return self._placements[k - 1]
@@ -166,7 +166,7 @@ class DirectChain:
 
     # the state
 
-    def given(self, name: str) -> DirectScalars:
+    def input(self, name: str) -> DirectScalars:
         """Values for every link, computed from the independent joints by the mimic ratios."""
         values = self._given[name]
         if name in ("tau", "dtau"):
@@ -178,7 +178,7 @@ class DirectChain:
         ]
         if name == "q":
             full = [
-                value if row.shift == 0.0 else value + self._number(row.shift)
+                value if row.mimic_offset == 0.0 else value + self._number(row.mimic_offset)
                 for value, row in zip(full, self._rows, strict=True)
             ]
         return DirectScalars([None, *full, None])
@@ -201,10 +201,10 @@ class DirectChain:
     def zeros(self) -> DirectScalars:
         return DirectScalars([0.0] * (self.n + 2))
 
-    def sums(self, size: int) -> DirectSums:
+    def child_sums(self, size: int) -> DirectSums:
         return DirectSums(self._parents, size)
 
-    def cell(self, values: Vector) -> DirectCell:
+    def accumulator(self, values: Vector) -> DirectCell:
         return DirectCell(values)
 
     def column(self) -> DirectColumn:
@@ -238,13 +238,13 @@ class DirectChain:
 
     # results
 
-    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
         floor = NEGLIGIBLE_D * abs(cast(Any, size()))
         usable: Scalar = guard_pivot(floor, value, partial(self._add_singular_pivot, k=k))
         return usable
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         floor = abs(cast(Any, least))
         usable: Scalar = guard_pivot(floor, value, partial(self._add_singular_pivot, result=name))
         return usable
@@ -256,7 +256,7 @@ class DirectChain:
         joint, alone = "", True
         if k:
             row = self._rows[k - 1]
-            joint, alone = row.name, (row.outermost, row.carrier) == (k, row.parent)
+            joint, alone = row.name, (row.joint_body, row.joint_parent) == (k, row.parent)
         self.shortfalls.append(SingularPivot(joint, value, negative, rows, result, alone))
 
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:

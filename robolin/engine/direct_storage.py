@@ -117,26 +117,26 @@ class DirectGroups:
     def __bool__(self) -> bool:
         return self._any
 
-    def outermost(self, k: int) -> int:
-        return self._rows[k - 1].outermost
+    def joint_body(self, k: int) -> int:
+        return self._rows[k - 1].joint_body
 
-    def carrier(self, k: int) -> int:
-        return self._rows[k - 1].carrier
+    def joint_parent(self, k: int) -> int:
+        return self._rows[k - 1].joint_parent
 
     def same_joint_outboard(self, k: int) -> Iterable[int]:
-        return range(k - 1, self.outermost(k) - 1, -1)
+        return range(k - 1, self.joint_body(k) - 1, -1)
 
     def with_partners(self) -> Iterable[int]:
-        return (k for k in range(1, len(self._rows) + 1) if self.outermost(k) != k)
+        return (k for k in range(1, len(self._rows) + 1) if self.joint_body(k) != k)
 
-    def apart(self, i: int, k: int) -> bool:
-        return self.outermost(i) != self.outermost(k)
+    def in_different_joints(self, i: int, k: int) -> bool:
+        return self.joint_body(i) != self.joint_body(k)
 
     def direction(self, k: int) -> Vector:
         return tuple(self._number(x) for x in self._rows[k - 1].direction)
 
-    def rests(self, k: int) -> bool:
-        return self._rows[k - 1].rests
+    def origin_fixed(self, k: int) -> bool:
+        return self._rows[k - 1].origin_fixed
 
 
 def generic_chain(joints: int) -> Parameters:
@@ -145,7 +145,7 @@ def generic_chain(joints: int) -> Parameters:
         LinkRow(
             name=f"joint{joints - k + 1}",
             parent=k + 1,
-            turns=True,
+            is_revolute=True,
             rotation=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
             offset=(0.1, 0.2, 0.3),
             mass=1.0,
@@ -156,10 +156,10 @@ def generic_chain(joints: int) -> Parameters:
             friction=0.0,
             coordinate=k,
             ratio=1.0,
-            shift=0.0,
-            follows=False,
-            outermost=k,
-            carrier=k + 1,
+            mimic_offset=0.0,
+            is_mimic=False,
+            joint_body=k,
+            joint_parent=k + 1,
         )
         for k in range(1, joints + 1)
     )

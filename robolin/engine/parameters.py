@@ -25,7 +25,7 @@ class LinkRow:
 
     name: str
     parent: int
-    turns: bool
+    is_revolute: bool
     rotation: Matrix3
     offset: Vector3
     mass: float
@@ -36,15 +36,15 @@ class LinkRow:
     friction: float
     coordinate: int
     ratio: float
-    shift: float
-    follows: bool
+    mimic_offset: float
+    is_mimic: bool
     # of a multi-DoF joint: its body, its parent link, and this axis in the axes of the body
-    outermost: int
-    carrier: int
+    joint_body: int
+    joint_parent: int
     direction: Vector3 = (0.0, 0.0, 1.0)
-    rests: bool = True
+    origin_fixed: bool = True
     # whether the inertial frame moves along with long travel
-    travels: bool = False
+    frame_travels: bool = False
     stiffness: float = 0.0
     rest: float = 0.0
     friction_bias: float = 0.0
@@ -130,7 +130,7 @@ class Parameters:
 
     @property
     def grouped(self) -> bool:
-        return any(row.outermost != k for k, row in enumerate(self.links, start=1))
+        return any(row.joint_body != k for k, row in enumerate(self.links, start=1))
 
     @property
     def springs(self) -> bool:
@@ -140,7 +140,7 @@ class Parameters:
     def group_translations(self) -> tuple[LinkRow, ...]:
         """Links of the translations of multi-DoF joints."""
         rows = enumerate(self.links, start=1)
-        return tuple(row for k, row in rows if row.outermost != k and not row.turns)
+        return tuple(row for k, row in rows if row.joint_body != k and not row.is_revolute)
 
     @property
     def group_rotors(self) -> bool:
@@ -156,12 +156,14 @@ class Parameters:
 
     @property
     def travelling(self) -> bool:
-        return any(row.travels for row in self.links)
+        return any(row.frame_travels for row in self.links)
 
 
 def at_rest(parameters: Parameters) -> Parameters:
     """The same parameters with a fixed inertial frame, as in the papers."""
-    rows = tuple(replace(row, rests=row.turns, travels=False) for row in parameters.links)
+    rows = tuple(
+        replace(row, origin_fixed=row.is_revolute, frame_travels=False) for row in parameters.links
+    )
     return replace(parameters, links=rows, roaming=None)
 
 
@@ -214,11 +216,11 @@ def _link_rows(
             offset = _minus(offset, origin)
         inward, body = transpose(axes[link.parent]), transpose(axes[k])
         friction, bias = _friction(joint) if arm.friction_velocity is not None else (0.0, 0.0)
-        inmost, outermost = (joined[k].links[0], joined[k].body) if k in joined else (k, k)
+        inmost, outmost = (joined[k].links[0], joined[k].body) if k in joined else (k, k)
         yield LinkRow(
             name=joint.name,
             parent=link.parent,
-            turns=joint.turns,
+            is_revolute=joint.turns,
             rotation=matmul(inward, matmul(joint.pose.rotation, axes[k])),
             offset=rotate_point(inward, offset),
             mass=link.inertia.mass,
@@ -229,13 +231,13 @@ def _link_rows(
             friction=friction,
             coordinate=number[arm.coordinates[k - 1]],
             ratio=mimic.ratio if mimic else 1.0,
-            shift=mimic.offset if mimic else 0.0,
-            follows=mimic is not None,
-            outermost=outermost,
-            carrier=arm.link(inmost).parent,
-            direction=rotate_point(transpose(axes[outermost]), joint.axis),
-            rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
-            travels=k in along,
+            mimic_offset=mimic.offset if mimic else 0.0,
+            is_mimic=mimic is not None,
+            joint_body=outmost,
+            joint_parent=arm.link(inmost).parent,
+            direction=rotate_point(transpose(axes[outmost]), joint.axis),
+            origin_fixed=joint.turns or (roaming is not None and inmost == arm.base - 1),
+            frame_travels=k in along,
             stiffness=joint.stiffness if arm.springs else 0.0,
             rest=joint.rest if arm.springs else 0.0,
             friction_bias=bias,

@@ -204,10 +204,10 @@ class CountingChain(DirectChain):
         inputs = {name: [unknown() for _ in parameters.order] for name in names}
         super().__init__(parameters, inputs, number=lambda value: unknown(), shapes=shapes)
 
-    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         return value
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         return value
 
     def armature(self, k: int) -> Scalar:

@@ -68,18 +68,18 @@ class UnrolledChain(DirectChain):
         super().__init__(parameters, given, shapes=shapes)
         self.guards: list[Guard] = []
 
-    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         if not isinstance(value, GraphNumber):
-            return super().positive(k, value, size)
+            return super().guard_inertia(k, value, size)
         uncancelled: Any = size()
         largest: Any = if_less(uncancelled, 0.0, -uncancelled, uncancelled)
         joint = self._parameters.order[self._rows[k - 1].coordinate - 1]
         self.guards.append(Guard(value, largest * NEGLIGIBLE_D, joint))
         return value
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         if not isinstance(value, GraphNumber):
-            return super().regular(name, value, least)
+            return super().guard_rank(name, value, least)
         floor: Any = least
         self.guards.append(Guard(value, floor, result=name))
         return value

@@ -121,11 +121,11 @@ class Foundation:
 
 
 def _not_with_mimic(parameters: Parameters, arm: Arm | None) -> RobolinError:
-    follower = next(row for row in parameters.links if row.follows)
+    follower = next(row for row in parameters.links if row.is_mimic)
     leader = next(
         row.name
         for row in parameters.links
-        if row.coordinate == follower.coordinate and not row.follows
+        if row.coordinate == follower.coordinate and not row.is_mimic
     )
     return RobolinError(
         f"spatial operators need independent joints, but '{follower.name}' follows '{leader}'",

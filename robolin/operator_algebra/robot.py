@@ -99,7 +99,7 @@ class Operators(PoseOperators):
     @cached_property
     def Phat(self) -> Block:
         """P̂ = E_ψ P̂ E_φ* + M̂: M̂ accumulated through free hinges, as P."""
-        Phat, handed = self._chain.slots(18), self._chain.sums(18)
+        Phat, handed = self._chain.slots(18), self._chain.child_sums(18)
         for k in self._numbered():
             Phat[k] = add(handed[k], half_of(self.Mhat.values[k]))
             along = times_half(self._links.H[k], Phat[k])
@@ -165,7 +165,7 @@ class Operators(PoseOperators):
 
     def _given(self, name: str) -> Scalars:
         try:
-            found: Scalars = self._chain.given(name)
+            found: Scalars = self._chain.input(name)
         except KeyError:
             call = "operators(arm, q, qd)" if name == "qd" else "operators(arm, q, qd, qdd)"
             raise RobolinError(f"this operator needs {name}", hint=f"robolin.{call}") from None

@@ -30,11 +30,11 @@ NAME, MODULE = "inverse-by-mass-matrix", "robolin.dynamics.inverse.inverse_by_ma
 def inverse_by_mass_matrix(chain: Chain, factor: float = 1.0) -> None:
     """τ = 𝓜 q̈ + τ(q, q̇, q̈ = 0)."""
     links, mass, bias = forward_kinematics(chain), chain.table(), chain.column()
-    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
+    torques(chain, links, chain.input("qd"), chain.zeros(), bias)
     composite_bodies(chain, links, mass)
-    qdd, tau = to_coordinates(chain, chain.given("qdd")), chain.result("tau")
+    qdd, tau = to_coordinates(chain, chain.input("qdd")), chain.result("tau")
     for r in chain.coordinates():
-        entry = chain.cell((bias[r],))
+        entry = chain.accumulator((bias[r],))
         for c in chain.coordinates():
             entry.value = (entry.value[0] + mass[r, c] * qdd[c] * factor,)
         tau[r] = entry.value[0]

@@ -153,11 +153,11 @@ def test_algorithm_6_1_gives_the_rate_of_d(arm: Arm) -> None:
 
 def _rates_of_d(chain: Chain) -> None:
     links = forward_kinematics(chain)
-    rate = articulated_rates(chain, links, articulated_bodies(chain, links), chain.given("qd"))
+    rate = articulated_rates(chain, links, articulated_bodies(chain, links), chain.input("qd"))
     for k in chain.tip_to_base():
         H = links.H[k]
         # a different value for every state, even if the rate is the same for all
-        chain.out("Ddot", (k,), dot(H, articulated_times(rate[k], H)) + 0.0 * chain.given("qd")[k])
+        chain.out("Ddot", (k,), dot(H, articulated_times(rate[k], H)) + 0.0 * chain.input("qd")[k])
 
 
 # motion in time, at a step at which RK4 errs by about 1e-9

@@ -137,7 +137,7 @@ def test_counts_are_listed_with_published_formulas() -> None:
 def hand_made(chain: Any) -> None:
     """Per joint: x² + 3x is two products and a sum; the rest costs nothing or is not needed."""
     for k in chain.tip_to_base():
-        x = chain.given("q")[k]
+        x = chain.input("q")[k]
         never_read = x * x * x / x
         assert never_read is not None
         square = x * x
@@ -153,7 +153,7 @@ def placed(s: Any, c: Any, x: Any) -> Any:
 
 def dear(chain: Any) -> None:
     for k in chain.tip_to_base():
-        x = chain.given("q")[k]
+        x = chain.input("q")[k]
         s, c = sin_cos(x)
         chain.out("y", (k,), sqrt(placed(s, c, x)) / (tanh(x) - 1.0))
 

@@ -99,7 +99,7 @@ def test_division_by_zero_affects_one_state_of_a_batch(count: int) -> None:
     """For any number of states, only those with a zero divisor are infinite."""
 
     def quotient(chain: Chain) -> None:
-        chain.out("tau", (1,), 1.0 / chain.given("q")[1])
+        chain.out("tau", (1,), 1.0 / chain.input("q")[1])
 
     q = np.arange(float(count))[:, None]
     found = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
@@ -110,7 +110,7 @@ def test_dividing_by_zero_spoils_a_state_by_itself() -> None:
     """One state that cannot be divided is infinite, too, and not an error of Python's."""
 
     def quotient(chain: Chain) -> None:
-        chain.out("tau", (1,), 1.0 / chain.given("q")[1])
+        chain.out("tau", (1,), 1.0 / chain.input("q")[1])
 
     q = np.zeros(1)
     found = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
@@ -122,7 +122,7 @@ def test_a_singular_pivot_names_its_states(count: int) -> None:
     """For any number of states, one message names those without a result."""
 
     def checked(chain: Chain) -> None:
-        chain.out("tau", (1,), chain.regular("tau", chain.given("q")[1], 0.0))
+        chain.out("tau", (1,), chain.guard_rank("tau", chain.input("q")[1], 0.0))
 
     q = np.where(np.arange(count) > 0, -1.0, 1.0)[:, None]
     found = run_on(parameters_of(random_arm(1, 1)), checked, {"tau": ("joint",)}, {"q": q})
@@ -188,7 +188,7 @@ def test_sums_collect_the_values_of_children() -> None:
     """A sum holds the values that a link's children added, and nothing else."""
     arm = random_arm(5, 8, tree=True)
     chain = DirectChain(parameters_of(arm), {})
-    count = chain.sums(1)
+    count = chain.child_sums(1)
     for k in chain.tip_to_base():
         count.add_to_parent(k, (count[k][0] + 1.0,))
 

@@ -33,7 +33,7 @@ KEY = "0" * 64
 
 def _doubled(chain: Any) -> None:
     for k in chain.tip_to_base():
-        chain.out("y", (k,), chain.given("q")[k] + chain.given("q")[k])
+        chain.out("y", (k,), chain.input("q")[k] + chain.input("q")[k])
 
 
 DOUBLED = Algorithm(_doubled, ("q",), {"y": VECTOR}, "twice the joint")

@@ -115,7 +115,7 @@ def test_D_lemma_3_1(at: Subject) -> None:
 
 def _rates(op) -> list:
     """θ̇ of operators at a state of any numbers."""
-    given = op._chain.given("qd")
+    given = op._chain.input("qd")
     rates = [0.0] * op.n
     for k in range(1, op.n + 1):
         rates[op.paper_order[k - 1]] = given[k]

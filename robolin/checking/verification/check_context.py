@@ -376,7 +376,7 @@ def distance_factor(arm: Arm, q: Floats) -> Floats:
     """
     slides, rows = slides_of(arm, q), parameters_of(arm).links
     near = {k: np.where(slide <= FAR_SLID, slide, 0.0) for k, slide in slides.items()}
-    along = {k for k in slides if rows[k - 1].travels or rows[k - 1].rests}
+    along = {k for k in slides if rows[k - 1].frame_travels or rows[k - 1].origin_fixed}
     felt = {k: near[k] if k in along else slide for k, slide in slides.items()}
     here, at_home = (lever_scaled_mass(arm, reaches(arm, q, each), 2) for each in (felt, near))
     factor: Floats = np.where(at_home > 0.0, here / np.where(at_home > 0.0, at_home, 1.0), 1.0)

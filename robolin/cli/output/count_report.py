@@ -86,7 +86,7 @@ def count_document(
 def _comparable(parameters: Parameters) -> bool:
     """True for serial chains of revolute joints without rotors or dissipation, as in the papers."""
     plain = all(
-        row.turns and not (row.armature or row.damping or row.friction or row.stiffness)
+        row.is_revolute and not (row.armature or row.damping or row.friction or row.stiffness)
         for row in parameters.links
     )
     return plain and parameters.serial and not parameters.mimics and not parameters.loads

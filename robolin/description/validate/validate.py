@@ -152,9 +152,8 @@ def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
         if value < 0.0:
             location = joint.locations.get(part, joint.at("dynamics"))
             message = f"joint '{joint.name}': {part} {repr_number(value)} is below zero"
-            yield finding(
-                f"negative-{part}", location, message, f"did you mean {repr_number(-value)}?"
-            )
+            hint = f"did you mean {repr_number(-value)}?"
+            yield finding(f"negative-{part}", location, message, hint)
 
 
 def link_sizes(arm: Arm) -> Mapping[str, float]:
@@ -292,9 +291,8 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
 def _mass_findings(name: str, body: Inertia, location: SourceLocation) -> Iterator[Finding]:
     if body.mass < 0.0:
         message = f"link '{name}': the mass {repr_number(body.mass)} kg is below zero"
-        yield finding(
-            "negative-mass", location, message, f"did you mean {repr_number(-body.mass)}?"
-        )
+        hint = f"did you mean {repr_number(-body.mass)}?"
+        yield finding("negative-mass", location, message, hint)
     elif body.mass == 0.0 and any(body.rotary):
         message = f"link '{name}' has a moment of inertia but no mass"
         hint = "give its mass, or set the inertia to zero if it is only a frame"

@@ -7,11 +7,11 @@ ground.
 
 The engine provides all storage, so that a compiler can trace a loop body once:
 
-    slots     one vector per link, indexed by the link's number; `scalars` and `zeros`, one number
-    sums      one vector per link: the sum of the contributions of the links outboard of it
-    cell      one vector, for the value that an inner loop carries between iterations
-    column    one number per independent coordinate
-    table     one number per pair of independent coordinates
+    slots        one vector per link, indexed by its number; `scalars` and `zeros`, one number
+    child_sums   one vector per link: the sum of the contributions of the links outboard of it
+    accumulator  one vector, for the value that an inner loop carries between iterations
+    column       one number per independent coordinate
+    table        one number per pair of independent coordinates
 
 Where joints mimic others, several links share a coordinate.  A column, a table and a result are
 indexed by coordinate with `[]`, and by link with `put` and `add`, which map a link to its
@@ -113,16 +113,16 @@ class FramePlace(Protocol):
 class Groups(Protocol):
     """Multi-DoF joints, each modelled as a group of single-DoF links.
 
-    For a single-DoF joint, `outermost` is k itself and `carrier` is the link inboard of it.
+    For a single-DoF joint, `joint_body` is k itself and `joint_parent` is the link inboard of it.
     """
 
     def __bool__(self) -> bool:
         """True if the arm has a multi-DoF joint."""
 
-    def outermost(self, k: LinkNumber) -> LinkNumber:
+    def joint_body(self, k: LinkNumber) -> LinkNumber:
         """The body that the joint of k carries: the outermost link of its group."""
 
-    def carrier(self, k: LinkNumber) -> LinkNumber:
+    def joint_parent(self, k: LinkNumber) -> LinkNumber:
         """The link, or the base, that the joint of k is mounted on."""
 
     def same_joint_outboard(self, k: LinkNumber) -> Iterable[LinkNumber]:
@@ -131,7 +131,7 @@ class Groups(Protocol):
     def with_partners(self) -> Iterable[LinkNumber]:
         """Every link with links of the same joint outboard of it."""
 
-    def apart(self, i: LinkNumber, k: LinkNumber) -> Any:
+    def in_different_joints(self, i: LinkNumber, k: LinkNumber) -> Any:
         """True if links i and k belong to different joints; a condition for `where`."""
 
     def direction(self, k: LinkNumber) -> Vector:
@@ -141,7 +141,7 @@ class Groups(Protocol):
     def translate(self) -> bool:
         """True if any multi-DoF joint has translations."""
 
-    def rests(self, k: LinkNumber) -> Any:
+    def origin_fixed(self, k: LinkNumber) -> Any:
         """True if link k does not translate: revolute, or the inertial frame moves along."""
 
 
@@ -198,7 +198,7 @@ class Chain(Protocol):
         """
 
     @property
-    def far(self) -> float | None:
+    def far_threshold(self) -> float | None:
         """Travel in metres beyond which the inertial frame moves along; None if it is fixed."""
 
     @property
@@ -237,10 +237,10 @@ class Chain(Protocol):
         """Every link inboard of k and outboard of j, nearest to k first."""
 
     # the constants of link k and of the joint inboard of it
-    def turns(self, k: LinkNumber) -> Any:
+    def is_revolute(self, k: LinkNumber) -> Any:
         """True if the joint is revolute; a condition for `where`."""
 
-    def travels(self, k: LinkNumber) -> Any:
+    def frame_travels(self, k: LinkNumber) -> Any:
         """True if the inertial frame moves along with k; a condition for `where`."""
 
     def placement(self, k: LinkNumber) -> tuple[Vector, Vector]:
@@ -262,7 +262,7 @@ class Chain(Protocol):
         """Half the difference of friction for q̇ > 0 and q̇ < 0; only if it is one-sided."""
 
     # the state
-    def given(self, name: str) -> Scalars:
+    def input(self, name: str) -> Scalars:
         """Input values for the joint of each link: q, qd, qdd, tau, dq, …"""
 
     # storage
@@ -271,8 +271,8 @@ class Chain(Protocol):
     def zeros(self) -> Scalars:
         """One number per link, all of them 0."""
 
-    def sums(self, size: int) -> Sums: ...
-    def cell(self, values: Vector) -> Cell: ...
+    def child_sums(self, size: int) -> Sums: ...
+    def accumulator(self, values: Vector) -> Cell: ...
     def column(self) -> Column: ...
     def table(self) -> Table: ...
 
@@ -298,10 +298,10 @@ class Chain(Protocol):
         """The link whose own joint is coordinate j; mimic joints follow it."""
 
     # results
-    def positive(self, k: LinkNumber, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+    def guard_inertia(self, k: LinkNumber, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         """Return the value if it is not negligible relative to `size()`; else flag joint k."""
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         """Return the value if it is above `least`; else flag result `name` as singular."""
 
     def out(self, name: str, index: Index, value: Scalar) -> None:

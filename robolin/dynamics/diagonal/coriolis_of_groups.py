@@ -32,7 +32,7 @@ def coriolis_of_groups(
     moving = velocities(chain, links, qd)
     rate = rates_in_bodies(chain, links, art, moving.V)
     rotors = carried_rotors(chain, links, qd)
-    felt, z_plus = CoriolisOfGroups(chain.scalars(), chain.scalars()), chain.sums(6)
+    felt, z_plus = CoriolisOfGroups(chain.scalars(), chain.scalars()), chain.child_sums(6)
     for k in chain.tip_to_base():
         V, H = moving.V[k], links.H[k]
 

@@ -15,7 +15,7 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
 
     λ̇(k) = τ̄(k-1) λ̇(k-1) τ̄*(k-1) + X(k) + X*(k)           X(k) = S[H* q̇] P(k)
     """
-    rate, handed = chain.slots(21), chain.sums(21)
+    rate, handed = chain.slots(21), chain.child_sums(21)
     for k in chain.tip_to_base():
         # hinge k moves its own body and, through free hinges, all bodies outboard of it
         turn = scale(links.H[k], qd[k])
@@ -31,10 +31,10 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
 
     λ̇(k) = λ̇⁺(k-1)        λ̇⁺(k) = τ̄ λ̇(k) τ̄* + Y + Y*        Y = S[W(k) - W(k+1)] P⁺(k)
     """
-    rate, handed, W = chain.slots(21), chain.sums(21), chain.slots(6)
+    rate, handed, W = chain.slots(21), chain.child_sums(21), chain.slots(6)
     W[chain.base] = V[chain.base]
     for k in chain.base_to_tip():
-        W[k] = V[chain.groups.outermost(k)]
+        W[k] = V[chain.groups.joint_body(k)]
     for k in chain.tip_to_base():
         rate[k] = handed[k]
         G, P = art.G[k], art.P[k]
@@ -48,7 +48,7 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
 
 def own_rate(chain: Chain, art: Articulated, V: Slots, k: LinkNumber) -> Scalar:
     """D G* (W x V(k+1)): rate term of hinge k's gain from its body's motion relative to k+1."""
-    body = V[chain.groups.outermost(k)]
+    body = V[chain.groups.joint_body(k)]
     return art.D[k] * dot(art.G[k], motion_cross(body, V[chain.inboard(k)]))
 
 

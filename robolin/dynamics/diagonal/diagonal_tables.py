@@ -50,7 +50,7 @@ def effort_to_epsilon(
 ) -> None:
     """Table 2, forward: κ(k) = τ(k) - H z⁺(k-1);   z⁺(k) = z⁺(k-1) + G κ(k)."""
     # each torque minus the contribution of the hinges outboard
-    z_plus = chain.sums(6)
+    z_plus = chain.child_sums(6)
     for k in chain.tip_to_base():
         kappa = effort[k] - dot(links.H[k], z_plus[k])
         z_plus.add_to_parent(k, add(z_plus[k], scale(art.G[k], kappa)))
@@ -62,7 +62,7 @@ def epsilon_to_effort(
 ) -> Scalars:
     """Table 2, inverse: τ(k) = κ(k) + H z⁺(k-1)."""
     # the same recursion, solved for the torque
-    z_plus, effort = chain.sums(6), chain.scalars()
+    z_plus, effort = chain.child_sums(6), chain.scalars()
     for k in chain.tip_to_base():
         kappa = epsilon[k] * root[k] if root else epsilon[k]
         effort[k] = kappa + dot(links.H[k], z_plus[k])
@@ -72,7 +72,7 @@ def epsilon_to_effort(
 
 def net_effort(chain: Chain, links: Links) -> Scalars:
     """Net torque that accelerates the arm: τ minus gravity, loads and friction."""
-    qd, tau, standing = chain.given("qd"), chain.given("tau"), gravity_effort(chain, links)
+    qd, tau, standing = chain.input("qd"), chain.input("tau"), gravity_effort(chain, links)
     effort = chain.scalars()
     for k in chain.tip_to_base():
         effort[k] = tau[k] - standing[k] - friction_loss(chain, k, qd[k])

@@ -22,7 +22,7 @@ def diagonalize(chain: Chain) -> None:
     # the factors of 𝓜
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
-    qd, root = chain.given("qd"), root_of_D(chain, art)
+    qd, root = chain.input("qd"), root_of_D(chain, art)
 
     # velocities, forces and Coriolis forces in the new coordinates
     xi = velocity_to_nu(chain, links, art, root, qd, "nu")
@@ -63,7 +63,7 @@ def coriolis_of_nu(
     # link velocities and rates of articulated inertias
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
-    y_plus = chain.sums(6)
+    y_plus = chain.child_sums(6)
     for k in chain.tip_to_base():
         H, G, P, M = links.H[k], art.G[k], art.P[k], links.M[k]
         inboard, turn = V[chain.inboard(k)], scale(H, qd[k])

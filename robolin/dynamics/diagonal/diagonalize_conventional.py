@@ -35,7 +35,7 @@ def diagonalize_unnormalized_conventional(chain: Chain) -> None:
 
 
 def _diagonalize(chain: Chain, names: tuple[str, str, str], *, normalized: bool) -> None:
-    links, qd = forward_kinematics(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.input("qd")
     L = factored_mass_matrix(chain, links).L
     root = roots(chain, L) if normalized else None
 
@@ -57,12 +57,12 @@ def _diagonalize(chain: Chain, names: tuple[str, str, str], *, normalized: bool)
 
 def undiagonalize_conventional(chain: Chain) -> None:
     """q̇ and τ from q, ν and ε."""
-    _back(chain, chain.given("nu"), chain.given("epsilon"), normalized=True)
+    _back(chain, chain.input("nu"), chain.input("epsilon"), normalized=True)
 
 
 def undiagonalize_unnormalized_conventional(chain: Chain) -> None:
     """q̇ and τ from q, ξ and κ."""
-    _back(chain, chain.given("xi"), chain.given("kappa"), normalized=False)
+    _back(chain, chain.input("xi"), chain.input("kappa"), normalized=False)
 
 
 def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> None:

@@ -18,7 +18,7 @@ def diagonalize_unnormalized(chain: Chain) -> None:
     # the factors of 𝓜
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
-    qd = chain.given("qd")
+    qd = chain.input("qd")
 
     # velocities, forces and Coriolis forces in the new coordinates
     xi = velocity_to_nu(chain, links, art, None, qd, "xi")
@@ -46,7 +46,7 @@ def coriolis_of_xi(chain: Chain, links: Links, art: Articulated, xi: Scalars, qd
     # link velocities and rates of articulated inertias
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
-    y_plus = chain.sums(6)
+    y_plus = chain.child_sums(6)
     for k in chain.tip_to_base():
         H, G, Vk = links.H[k], art.G[k], V[k]
 

@@ -22,7 +22,7 @@ def roots(chain: Chain, L: Table) -> Column:
 
 def free_torque(chain: Chain, links: Links, qd: Scalars) -> Column:
     """Net torque that accelerates the arm: τ minus gravity, loads and friction."""
-    tau, standing = to_coordinates(chain, chain.given("tau")), gravity_effort(chain, links)
+    tau, standing = to_coordinates(chain, chain.input("tau")), gravity_effort(chain, links)
     lost = losses(chain, qd)
     for j in chain.coordinates():
         tau[j] = tau[j] - standing[j] - lost[j]
@@ -50,7 +50,7 @@ def coriolis_forces(
     coriolis_entries(chain, links, qd, C)
     rate = of_leaders(chain, qd)
     for r in chain.coordinates():
-        torque = chain.cell((0.0,))
+        torque = chain.accumulator((0.0,))
         for s in chain.coordinates():
             torque.value = (torque.value[0] + C[r, s] * rate[s],)
             W[r, s] = C[r, s] + C[s, r]
@@ -62,7 +62,7 @@ def coriolis_forces(
     # L⁻¹ c - D L̇* q̇, and minus half of Ḋ ξ in the normalized form
     found, half = solved(chain, L, c), 0.5 if normalized else 0.0
     for j in chain.coordinates():
-        felt = chain.cell((found[j] - W[j, j] * half * xi[j],))
+        felt = chain.accumulator((found[j] - W[j, j] * half * xi[j],))
         for r in chain.coordinates(after=j):
             felt.value = (felt.value[0] - W[r, j] * xi[r],)
         found[j] = felt.value[0]

@@ -25,7 +25,7 @@ def forward_diagonalized(chain: Chain) -> None:
     """
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
-    nu, root, xi = chain.given("nu"), root_of_D(chain, art), chain.scalars()
+    nu, root, xi = chain.input("nu"), root_of_D(chain, art), chain.scalars()
     for k in chain.tip_to_base():
         xi[k] = nu[k] / root[k]
     push, Dd = _pushes(chain, links, art, xi)
@@ -37,7 +37,7 @@ def forward_diagonalized_unnormalized(chain: Chain) -> None:
     """q̇ and ξ̇ from q, ξ and τ."""
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
-    push, _ = _pushes(chain, links, art, chain.given("xi"))
+    push, _ = _pushes(chain, links, art, chain.input("xi"))
     for k in chain.tip_to_base():
         chain.out("xid", (k,), art.Dinv[k] * push[k])
 
@@ -54,10 +54,10 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
     does no work on V(k+1), and V(k+1) - H* G* V(k+1) = V - H* ξ.
     """
     qd = nu_to_velocity(chain, links, art, None, xi)
-    tau, moving, a0 = chain.given("tau"), velocities(chain, links, qd), base_acceleration(chain)
+    tau, moving, a0 = chain.input("tau"), velocities(chain, links, qd), base_acceleration(chain)
     rate = _rates(chain, links, art, moving, qd)
     f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
-    push, Dd, z_plus = chain.scalars(), chain.scalars(), chain.sums(6)
+    push, Dd, z_plus = chain.scalars(), chain.scalars(), chain.child_sums(6)
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
 

@@ -38,7 +38,7 @@ def _forward(chain: Chain, input_name: str, output_name: str, *, normalized: boo
     """q̇ = L⁻* ξ,   ξ̇ = D⁻¹ (L⁻¹ (τ - weight - loads - friction) - C(q, ξ))."""
     links = forward_kinematics(chain)
     factors = factored_mass_matrix(chain, links)
-    L, xi = factors.L, of_leaders(chain, chain.given(input_name))
+    L, xi = factors.L, of_leaders(chain, chain.input(input_name))
     root = roots(chain, L) if normalized else None
     if root is not None:
         for j in chain.coordinates():
@@ -62,11 +62,11 @@ def rate_control_conventional(chain: Chain) -> None:
 
     ν = m* q̇        ε = -c ν        τ = m ε + gravity + loads + friction
     """
-    links, qd = forward_kinematics(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.input("qd")
     L = factored_mass_matrix(chain, links).L
 
     # damp each diagonalizing velocity separately
-    root, gain = roots(chain, L), of_leaders(chain, chain.given("gain"))
+    root, gain = roots(chain, L), of_leaders(chain, chain.input("gain"))
     xi, kappa = times_transposed(chain, L, of_leaders(chain, qd)), chain.column()
     for j in chain.coordinates():
         nu = xi[j] * root[j]

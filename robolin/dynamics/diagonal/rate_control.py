@@ -24,7 +24,7 @@ def rate_control(chain: Chain) -> None:
     art = articulated_bodies(chain, links)
 
     # damp each diagonalizing velocity separately
-    root, qd, gain = root_of_D(chain, art), chain.given("qd"), chain.given("gain")
+    root, qd, gain = root_of_D(chain, art), chain.input("qd"), chain.input("gain")
     xi, epsilon = velocity_to_nu(chain, links, art, root, qd, "nu"), chain.scalars()
     for k in chain.tip_to_base():
         epsilon[k] = gain[k] * (xi[k] * root[k]) * -1.0
@@ -43,9 +43,9 @@ def inverse_from_rest(chain: Chain) -> None:
 
     With q̈ = -c q̇ and one c for all joints this is control law 8.1, for m m* = 𝓜.
     """
-    links, qd, tau = forward_kinematics(chain), chain.given("qd"), chain.result("tau")
+    links, qd, tau = forward_kinematics(chain), chain.input("qd"), chain.result("tau")
 
     # inverse dynamics with q̇ = 0, then add the friction at the actual q̇
-    torques(chain, links, chain.zeros(), chain.given("qdd"), tau)
+    torques(chain, links, chain.zeros(), chain.input("qdd"), tau)
     for k in chain.tip_to_base():
         tau.add((k,), friction_loss(chain, k, qd[k]))

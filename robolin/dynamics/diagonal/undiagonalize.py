@@ -16,12 +16,12 @@ from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 def undiagonalize(chain: Chain) -> None:
     """q̇ and τ from q, ν and ε."""
-    _back(chain, chain.given("nu"), chain.given("epsilon"), normalized=True)
+    _back(chain, chain.input("nu"), chain.input("epsilon"), normalized=True)
 
 
 def undiagonalize_unnormalized(chain: Chain) -> None:
     """q̇ and τ from q, ξ and κ."""
-    _back(chain, chain.given("xi"), chain.given("kappa"), normalized=False)
+    _back(chain, chain.input("xi"), chain.input("kappa"), normalized=False)
 
 
 def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> None:

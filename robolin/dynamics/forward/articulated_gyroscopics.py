@@ -39,7 +39,7 @@ def articulated_gyroscopics(
     """
     Ghat, YA, YB = chain.slots(3), chain.slots(6), chain.slots(6)
     Hd2, Pd2 = doubled(chain, one)
-    Phat_plus = chain.sums(18)
+    Phat_plus = chain.child_sums(18)
 
     for k in chain.tip_to_base():
         H, P = links.H[k], art.P[k]

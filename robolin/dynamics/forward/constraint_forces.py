@@ -22,6 +22,6 @@ def transmitted(chain: Chain, links: Links, k: LinkNumber) -> tuple[Vector, ...]
     turn, push = z + ZERO3, cross(p, z) + z
 
     # one is the drive, the other a constraint force, depending on the joint type
-    drive = where(chain.turns(k), turn, push)
-    along = where(chain.turns(k), push, turn)
+    drive = where(chain.is_revolute(k), turn, push)
+    along = where(chain.is_revolute(k), push, turn)
     return drive, x + ZERO3, y + ZERO3, cross(p, x) + x, cross(p, y) + y, along

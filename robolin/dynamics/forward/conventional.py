@@ -36,8 +36,8 @@ def nominal_conventional(chain: Chain) -> tuple[Links, Column, EliminationFactor
 def accelerations_conventional(chain: Chain, links: Links) -> tuple[Column, EliminationFactors]:
     """q̈ = 𝓜⁻¹ (τ - τ(q, q̇, q̈ = 0)) of the independent coordinates, and the factors of 𝓜."""
     # applied torques, and bias torques for q̈ = 0
-    tau, bias = to_coordinates(chain, chain.given("tau")), chain.column()
-    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
+    tau, bias = to_coordinates(chain, chain.input("tau")), chain.column()
+    torques(chain, links, chain.input("qd"), chain.zeros(), bias)
 
     # the difference accelerates
     factors = factored_mass_matrix(chain, links)
@@ -71,7 +71,7 @@ def factors_conventional(chain: Chain) -> None:
         x = chain.column()
         x[c] = 1.0
         for r in chain.coordinates(after=c):
-            entry = chain.cell((0.0,))
+            entry = chain.accumulator((0.0,))
             for j in chain.coordinates(start=c, before=r):
                 entry.value = (entry.value[0] - L[r, j] * x[j],)
             x[r] = entry.value[0]

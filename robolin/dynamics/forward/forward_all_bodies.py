@@ -56,7 +56,7 @@ class EliminatedBodies(NamedTuple):
 def forward_all_bodies(chain: Chain) -> None:
     """q̈ from q, q̇ and τ."""
     links = forward_kinematics(chain)
-    done = eliminated_bodies(chain, links, velocities(chain, links, chain.given("qd")))
+    done = eliminated_bodies(chain, links, velocities(chain, links, chain.input("qd")))
 
     a = chain.slots(6)
     a[chain.base] = base_acceleration(chain)
@@ -79,9 +79,9 @@ def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> Elimina
     Y = S⁻¹ X_T*       β₀ = -S⁻¹ T* A⁻¹ r
     F = E W X* + X_T Y                    g = F c + drive τ - E W E* A⁻¹ r + X_T β₀
     """
-    qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
+    qd, tau, f0 = chain.input("qd"), chain.input("tau"), external_forces(chain, links)
     done = EliminatedBodies(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
-    F, g, needed = chain.sums(21), chain.sums(6), conserving_torques(chain, links, qd)
+    F, g, needed = chain.child_sums(21), chain.child_sums(6), conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
         # the body, and the forces that its joint transmits
         M, V, E = links.M[k], moving.V[k], transmitted(chain, links, k)
@@ -150,7 +150,7 @@ def _left_of_forces(E: BodyColumns, W: Vector, X: BodyColumns, a: Vector, beta: 
 
 def _factored(chain: Chain, k: LinkNumber, rows: list[Vector]) -> SystemFactors:
     """Factor the rows; a pivot that is numerically zero flags joint k."""
-    return factored(rows, lambda i, pivot: chain.positive(k, pivot, lambda: rows[i][i]))
+    return factored(rows, lambda i, pivot: chain.guard_inertia(k, pivot, lambda: rows[i][i]))
 
 
 def _joined(parts: BodyColumns) -> Vector:

@@ -27,7 +27,7 @@ def forward_bias_free_links(chain: Chain) -> None:
 
     The base is fixed, so these accelerations are relative to it; gravity is in λ.
     """
-    links, qd = forward_kinematics(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.input("qd")
     lam = bias_free(chain, links)
 
     # link accelerations for q̈ = 0
@@ -48,7 +48,7 @@ def bias_free(chain: Chain, links: Links) -> Slots:
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
     """
     # subtract the bias torques
-    tau, free = chain.given("tau"), chain.scalars()
+    tau, free = chain.input("tau"), chain.scalars()
     bias = _bias_torques(chain, links)
     for k in chain.tip_to_base():
         free[k] = tau[k] - bias[k]
@@ -63,5 +63,5 @@ def bias_free(chain: Chain, links: Links) -> Slots:
 def _bias_torques(chain: Chain, links: Links) -> Column:
     """Torques for q̈ = 0: Coriolis forces, gravity, loads and friction."""
     bias = chain.column()
-    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
+    torques(chain, links, chain.input("qd"), chain.zeros(), bias)
     return bias

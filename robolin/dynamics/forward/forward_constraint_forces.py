@@ -56,7 +56,7 @@ def forward_constraint_forces(chain: Chain) -> None:
     """
     bodies = _bodies(chain, forward_kinematics(chain))
     x, Y, own, give = chain.slots(6), chain.slots(36), chain.slots(6), chain.slots(36)
-    pull, passed = chain.sums(6), chain.sums(36)
+    pull, passed = chain.child_sums(6), chain.child_sums(36)
     for k in chain.tip_to_base():
         E, N, row = (
             matrix_rows(bodies.E[k], 6),
@@ -119,7 +119,7 @@ def block_row(
     """W E* (a(k) - a(k+1) - c) + e₀ (φ₀ - τ) = 0 with W = diag(rotor, 1, …, 1), in terms of φ."""
     up, E = chain.inboard(k), matrix_rows(bodies.E[k], 6)
     here, there = matrix_rows(bodies.N[k], 6), matrix_rows(bodies.N[up], 6)
-    tau, qd = chain.given("tau"), chain.given("qd")
+    tau, qd = chain.input("tau"), chain.input("qd")
     effort = tau[k] - resisting_torque(chain, bodies.needed, k, qd[k])
     D = _weighed(chain, k, matrix_times(E, matrix_times(plus(here, there), transposed(E))))
     D[0] = (D[0][0] + 1.0, *D[0][1:])
@@ -144,7 +144,7 @@ def _weighed(chain: Chain, k: LinkNumber, rows: Matrix) -> list[Vector]:
 
 
 def _bodies(chain: Chain, links: Links) -> Bodies:
-    qd, f0 = chain.given("qd"), external_forces(chain, links)
+    qd, f0 = chain.input("qd"), external_forces(chain, links)
     moving = velocities(chain, links, qd)
     needed = conserving_torques(chain, links, qd)
     bodies = Bodies(chain.slots(36), chain.slots(6), chain.slots(36), chain.slots(6), needed)
@@ -165,6 +165,6 @@ def _inverse(chain: Chain, k: LinkNumber, M: Vector) -> list[Vector]:
     rows = [tuple(M[place] for place in row) for row in ENTRY_INDEX]
 
     def positive(i: int, pivot: Scalar) -> Scalar:
-        return chain.positive(k, pivot, lambda: rows[i][i])
+        return chain.guard_inertia(k, pivot, lambda: rows[i][i])
 
     return divided(rows, UNIT, positive)

@@ -21,7 +21,7 @@ def forward_delayed(chain: Chain) -> None:
 
     This function computes the old V, which a simulation would store.
     """
-    links, qd, change = forward_kinematics(chain), chain.given("qd"), chain.given("dqd")
+    links, qd, change = forward_kinematics(chain), chain.input("qd"), chain.input("dqd")
     before = chain.scalars()
     for k in chain.tip_to_base():
         before[k] = qd[k] - change[k]
@@ -37,13 +37,13 @@ def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slot
     base to tip   V(k) = V(k+1) + H* q̇                  for the next step
                   q̈(k) = ε/D - G* (λ(k+1) + c)          λ(k) = λ(k+1) + H* q̈ + c
     """
-    qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
-    epsilon, c, z_plus = chain.scalars(), chain.slots(6), chain.sums(6)
+    qd, tau, f0 = chain.input("qd"), chain.input("tau"), external_forces(chain, links)
+    epsilon, c, z_plus = chain.scalars(), chain.slots(6), chain.child_sums(6)
     needed = conserving_torques(chain, links, qd)
 
     # innovations: the torque minus the contribution of everything outboard
     for k in chain.tip_to_base():
-        H, body = links.H[k], chain.groups.outermost(k) if chain.groups else k
+        H, body = links.H[k], chain.groups.joint_body(k) if chain.groups else k
         c[k] = scale(motion_cross(old[body], H), qd[k])
         gyro = force_cross(old[k], rigid_times(links.M[k], old[k]))
         z = add(z_plus[k], plus_external(f0, k, gyro))

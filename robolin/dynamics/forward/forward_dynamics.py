@@ -34,13 +34,13 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
                   z⁺(k) = z + P c + G (ε - H P c)      with c = Ḣ* q̇
     base to tip   q̈(k) = ε/D - G* (λ(k+1) + c)         λ(k) = λ(k+1) + H* q̈ + c
     """
-    qd, tau = chain.given("qd"), chain.given("tau")
+    qd, tau = chain.input("qd"), chain.input("tau")
     moving = velocities(chain, links, qd)
     f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
     epsilon, qdd, c = chain.scalars(), chain.scalars(), chain.slots(6)
 
     # innovations: the torque minus the contribution of everything outboard
-    z_plus = chain.sums(6)
+    z_plus = chain.child_sums(6)
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
         c[k] = scale(moving.Hd[k], qd[k])

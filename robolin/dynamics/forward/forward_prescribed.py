@@ -36,8 +36,8 @@ class DrivenMotion(NamedTuple):
 
 
 def _nominal(chain: Chain) -> DrivenMotion:
-    links, driven = forward_kinematics(chain), chain.given("prescribed")
-    qd, tau, set_qdd = (chain.given(name) for name in ("qd", "tau", "qdd"))
+    links, driven = forward_kinematics(chain), chain.input("prescribed")
+    qd, tau, set_qdd = (chain.input(name) for name in ("qd", "tau", "qdd"))
 
     # torques for the prescribed motion, with q̈ = 0 for the free joints
     bias, rigid, push = chain.column(), chain.scalars(), chain.scalars()
@@ -74,7 +74,7 @@ def linearize_forward_prescribed(chain: Chain) -> None:
     one = nominal_terms(chain, links, qdd)
     inverse_model(chain, links, one, InverseModel(mass, AD, BD))
 
-    driven = chain.given("prescribed")
+    driven = chain.input("prescribed")
     for c in chain.tip_to_base():
         # a unit torque at joint c, which has no effect on a driven joint
         push = chain.zeros()

@@ -42,9 +42,9 @@ class DrivenElimination(NamedTuple):
 
 
 def _nominal(chain: Chain) -> DrivenElimination:
-    links, qd = forward_kinematics(chain), chain.given("qd")
-    driven, set_qdd = (of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
-    tau, bias = to_coordinates(chain, chain.given("tau")), chain.column()
+    links, qd = forward_kinematics(chain), chain.input("qd")
+    driven, set_qdd = (of_leaders(chain, chain.input(name)) for name in ("prescribed", "qdd"))
+    tau, bias = to_coordinates(chain, chain.input("tau")), chain.column()
     rigid, free = chain.column(), chain.column()
 
     # torques for the prescribed motion, with q̈ = 0 for the free joints

@@ -16,7 +16,7 @@ from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 def forward_three_sweeps(chain: Chain) -> None:
     """C: q̈ from q, q̇ and τ."""
     links = forward_kinematics(chain)
-    three_sweeps(chain, links, motion(chain, links, chain.given("qd"), chain.zeros()))
+    three_sweeps(chain, links, motion(chain, links, chain.input("qd"), chain.zeros()))
 
 
 def forward_three_sweeps_links(chain: Chain) -> None:
@@ -27,7 +27,7 @@ def forward_three_sweeps_links(chain: Chain) -> None:
     The base is fixed, so these accelerations are relative to it; gravity is in ζ.
     """
     links = forward_kinematics(chain)
-    moving = motion(chain, links, chain.given("qd"), chain.zeros())
+    moving = motion(chain, links, chain.input("qd"), chain.zeros())
     lam, weight = three_sweeps(chain, links, moving), base_acceleration(chain)
 
     # link accelerations for q̈ = 0, without the base acceleration that represents gravity
@@ -49,8 +49,8 @@ def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
     """
     art = articulated_bodies(chain, links)
-    qd, tau, zeta = chain.given("qd"), chain.given("tau"), bias_forces(chain, links, moving)
-    epsilon, z, lam = chain.scalars(), chain.sums(6), chain.slots(6)
+    qd, tau, zeta = chain.input("qd"), chain.input("tau"), bias_forces(chain, links, moving)
+    epsilon, z, lam = chain.scalars(), chain.child_sums(6), chain.slots(6)
     needed = conserving_torques(chain, links, qd)
 
     # innovations: the torque minus the contribution of everything outboard

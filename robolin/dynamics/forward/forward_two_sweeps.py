@@ -37,7 +37,7 @@ def forward_two_sweeps(chain: Chain) -> None:
     base to tip            V(k) = V(k+1) + H* q̇
                            q̈(k) = ε/D - G* (λ(k+1) + c)         λ(k) = λ(k+1) + H* q̈ + c
     """
-    links, qd = forward_kinematics(chain), chain.given("qd")
+    links, qd = forward_kinematics(chain), chain.input("qd")
     art = articulated_bodies(chain, links)
     left = left_over(chain, links, art)
 
@@ -57,8 +57,8 @@ def forward_two_sweeps(chain: Chain) -> None:
 
 def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
     """Innovation ε of every link as a polynomial in its velocity."""
-    qd, tau, f0 = chain.given("qd"), chain.given("tau"), external_forces(chain, links)
-    left, handed = chain.slots(COUNT), chain.sums(6 * COUNT)
+    qd, tau, f0 = chain.input("qd"), chain.input("tau"), external_forces(chain, links)
+    left, handed = chain.slots(COUNT), chain.child_sums(6 * COUNT)
     needed = conserving_torques(chain, links, qd)
     for k in chain.tip_to_base():
         H = links.H[k]
@@ -92,7 +92,7 @@ def _through(
 def _drift(chain: Chain, links: Links, k: LinkNumber) -> PolynomialColumns:
     """c = V x H* q̇ in powers of V; e(i) x H* takes no multiplication."""
     h, u = links.H[k][:3], links.H[k][3:]
-    qd = chain.given("qd")[k]
+    qd = chain.input("qd")[k]
     turned = [unit_cross(i, h) + unit_cross(i, u) for i in range(3)]
     moved = [(0.0,) * 3 + unit_cross(i, h) for i in range(3)]
     beyond = motion_cross(_beyond(chain, links, k), links.H[k]) if chain.groups else ZERO6
@@ -101,8 +101,8 @@ def _drift(chain: Chain, links: Links, k: LinkNumber) -> PolynomialColumns:
 
 def _beyond(chain: Chain, links: Links, k: LinkNumber) -> Vector:
     """Velocity of the body of a multi-DoF joint relative to its virtual link k."""
-    twist = chain.cell(ZERO6)
+    twist = chain.accumulator(ZERO6)
     if chain.groups:
         for c in chain.groups.same_joint_outboard(k):
-            twist.value = add(twist.value, scale(links.H[c], chain.given("qd")[c]))
+            twist.value = add(twist.value, scale(links.H[c], chain.input("qd")[c]))
     return twist.value

@@ -60,7 +60,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         chain.out("dqdd_dq", (k, k), -with_stiffness(chain, k, dot(U, gyros.YB[k]), L))
 
         # links outboard of k push back through their own hinges
-        X = chain.cell(U)
+        X = chain.accumulator(U)
         for j in chain.outboard_of(k):
             entry = -dot(X.value, art.G[j])
             X.value = add(X.value, scale(links.H[j], entry))
@@ -75,7 +75,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         q_row = sub(gyros.Ghat[k], times_half(G, J[up]))
         J[k] = add(J[up], outer_half(H, q_row))
         Q = twice(q_row)
-        W = chain.cell(G)
+        W = chain.accumulator(G)
         for j in chain.inboard_of(k):
             A = dot(W.value, EA[j]) + dot(Q, angular(links.H[j]))
             chain.out("dqdd_dqd", (k, j), -(A + Minv[k, j] * slopes[j]))

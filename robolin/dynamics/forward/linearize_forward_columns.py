@@ -40,7 +40,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
     """𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q column by column: δτ = 1, δq̇ = 1, δq = 1 at one hinge at a time."""
     one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
-    qd = chain.given("qd")
+    qd = chain.input("qd")
 
     for c in chain.tip_to_base():
         # one perturbation of each kind
@@ -88,7 +88,7 @@ def response(
     # hinge c, and the hinges inboard that it acts on
     epsilon = unit.torque - dot(links.H[c], unit.force)
     nu[c] = art.Dinv[c] * epsilon
-    z = chain.cell(add(unit.force, scale(art.G[c], epsilon)))
+    z = chain.accumulator(add(unit.force, scale(art.G[c], epsilon)))
     for k in chain.inboard_of(c):
         epsilon = -dot(links.H[k], z.value)
         nu[k] = art.Dinv[k] * epsilon

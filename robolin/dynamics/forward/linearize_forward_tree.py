@@ -50,7 +50,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
         _respond(chain, links, art, k, gyros, slopes)
 
         # links that carry hinge k along
-        Q, W = twice(effects.row[k]), chain.cell(art.G[k])
+        Q, W = twice(effects.row[k]), chain.accumulator(art.G[k])
         for j in chain.inboard_of(k):
             A = dot(W.value, effects.FA[j]) + dot(Q, angular(links.H[j]))
             B = dot(W.value, effects.FB[j]) + dot(Q, angular(one.Pd[j]))
@@ -96,7 +96,7 @@ def _respond(
     """
     nu, lam = chain.zeros(), chain.slots(6)
     nu[k] = art.Dinv[k]
-    z = chain.cell(art.G[k])
+    z = chain.accumulator(art.G[k])
     for j in chain.inboard_of(k):
         epsilon = -dot(links.H[j], z.value)
         nu[j] = art.Dinv[j] * epsilon

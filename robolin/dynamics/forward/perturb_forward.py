@@ -28,8 +28,8 @@ def perturb_forward(chain: Chain) -> None:
     """
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
-    one = nominal_terms(chain, links, chain.given("qdd"))
-    qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
+    one = nominal_terms(chain, links, chain.input("qdd"))
+    qd, dq, dqd, dtau = (chain.input(name) for name in ("qd", "dq", "dqd", "dtau"))
 
     # perturbed velocities, and the accelerations that come with them
     v, c = chain.slots(6), chain.slots(6)
@@ -42,7 +42,7 @@ def perturb_forward(chain: Chain) -> None:
     needed = conserving_changes(chain, links, qd, dq, dqd)
 
     # innovations
-    epsilon, z_plus = chain.scalars(), chain.sums(6)
+    epsilon, z_plus = chain.scalars(), chain.child_sums(6)
     for k in chain.tip_to_base():
         H = links.H[k]
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))

@@ -24,15 +24,15 @@ def perturb_forward_articulated(chain: Chain) -> None:
     """
     links = forward_kinematics(chain)
     art = articulated_bodies(chain, links)
-    one = nominal_terms(chain, links, chain.given("qdd"))
+    one = nominal_terms(chain, links, chain.input("qdd"))
     gyros = articulated_gyroscopics(chain, links, one, art)
-    qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
+    qd, dq, dqd, dtau = (chain.input(name) for name in ("qd", "dq", "dqd", "dtau"))
 
     excess, own = excess_turns(chain, links, dq), same_joint_terms(chain, links, one.f, dq)
     needed = conserving_changes(chain, links, qd, dq, dqd)
 
     # innovations
-    epsilon, z_plus = chain.scalars(), chain.sums(6)
+    epsilon, z_plus = chain.scalars(), chain.child_sums(6)
     for k in chain.tip_to_base():
         z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
         z = apply_nonfollower_correction(excess, k, z)

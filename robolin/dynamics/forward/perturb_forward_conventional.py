@@ -13,7 +13,7 @@ def perturb_forward_conventional(chain: Chain) -> None:
     """δq̈ = 𝓜⁻¹ (δτ - (A_D δq̇ + B_D δq))."""
     # the applied δτ, and the δτ for δq̈ = 0
     links = forward_kinematics(chain)
-    applied, needed = to_coordinates(chain, chain.given("dtau")), chain.column()
+    applied, needed = to_coordinates(chain, chain.input("dtau")), chain.column()
     perturbed_torques(chain, links, chain.zeros(), needed)
 
     # the difference accelerates

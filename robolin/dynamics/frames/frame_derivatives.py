@@ -76,7 +76,7 @@ def link_changes(
     ∂V/∂q = Ṗ* - V x H*      ∂a/∂q̇ = Ḣ* + Ṗ* - V x H*      ∂a/∂q = P̈* - V x Ṗ* - a x H*
     Ṗ* = V(p) x H*           P̈* = a(p) x H* + V(p) x Ṗ*
     """
-    H, p = links.H[k], chain.groups.carrier(k)
+    H, p = links.H[k], chain.groups.joint_parent(k)
     V, a = moving.V[tip.link], moving.alpha[tip.link]
     Pd = motion_cross(moving.V[p], H)
     Pdd = add(motion_cross(moving.alpha[p], H), motion_cross(moving.V[p], Pd))

@@ -64,7 +64,7 @@ def motion_at_tip(moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
 
 def motion_without_gravity(chain: Chain, links: Links) -> Motion:
     """V, Ḣ* and a of every link with a fixed base: a(k) = a(k+1) + H* q̈ + Ḣ* q̇."""
-    qd, qdd = chain.given("qd"), chain.given("qdd")
+    qd, qdd = chain.input("qd"), chain.input("qdd")
     moving, a = velocities(chain, links, qd), chain.slots(6)
     a[chain.base] = ZERO6
     for k in chain.base_to_tip():

@@ -16,11 +16,11 @@ def jacobian(chain: Chain) -> None:
     [w; v] = J q̇
     J̇ q̇   = [ẇ; a_lin + ẇ x r + w x v],   [ẇ; a_lin] = Σ Ḣ* q̇
     """
-    links, qd = forward_kinematics(chain, weighed=False), chain.given("qd")
+    links, qd = forward_kinematics(chain, weighed=False), chain.input("qd")
     moving, tip = velocities(chain, links, qd), tip_frame(chain, links)
 
     # a column for every hinge that moves the frame, and the sum of their drift Ḣ* q̇
-    bias = chain.cell(ZERO6)
+    bias = chain.accumulator(ZERO6)
     for k in chain.path_of(tip.link):
         column = at_point(links.H[k], tip.r)
         for i in range(6):

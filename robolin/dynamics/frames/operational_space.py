@@ -55,7 +55,7 @@ def out_inertia(chain: Chain, inverse: Vector, free: Vector) -> None:
 
 def _least_share(chain: Chain) -> Scalar:
     """The fraction that a pivot must keep; with fewer than six joints Λ⁻¹ is singular."""
-    joints = chain.cell((0.0,))
+    joints = chain.accumulator((0.0,))
     for _ in chain.path_of(chain.tip.link):
         joints.value = (joints.value[0] + 1.0,)
     return if_less(joints.value[0], 6.0, MORE_THAN_ALL, LOST_RANK)
@@ -106,8 +106,8 @@ def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
 
 def free_acceleration(chain: Chain, links: Links, qdd: Scalars, tip: TipFrame) -> Vector:
     """J q̈ + J̇ q̇ with the q̈ caused by the given torques and loads."""
-    qd = chain.given("qd")
-    moving, a = velocities(chain, links, qd), chain.cell(ZERO6)
+    qd = chain.input("qd")
+    moving, a = velocities(chain, links, qd), chain.accumulator(ZERO6)
 
     # contribution of every hinge that moves the frame
     for k in chain.path_of(tip.link):
@@ -126,7 +126,7 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vect
         own = ENTRY_INDEX[k][k]
 
         # a pivot that has lost nearly all of its size is a singular direction
-        pivot = 1.0 / chain.regular(name, a[own], A[own] * least)
+        pivot = 1.0 / chain.guard_rank(name, a[own], A[own] * least)
         column = [a[ENTRY_INDEX[i][k]] for i in range(6)]
         others = [i for i in range(6) if i != k]
 

@@ -34,7 +34,7 @@ def _inverse(chain: Chain) -> tuple[Vector, Vector]:
     _solve(chain, factors, Y)
 
     # Y* D⁻¹ Y, coordinate by coordinate
-    total = chain.cell((0.0,) * 21)
+    total = chain.accumulator((0.0,) * 21)
     for j in chain.coordinates():
         y, weighed = Y[j], scale(Y[j], factors.Dinv[j])
         share = tuple(y[a] * weighed[b] for a in range(6) for b in range(a, 6))
@@ -64,7 +64,7 @@ def _transposed_jacobian(chain: Chain, links: Links, tip: TipFrame) -> Slots:
 def _solve(chain: Chain, factors: EliminationFactors, Y: Slots) -> None:
     """Overwrite Y with L⁻¹ Y."""
     for r in chain.coordinates():
-        row = chain.cell(Y[r])
+        row = chain.accumulator(Y[r])
         for j in chain.coordinates(before=r):
             row.value = sub(row.value, scale(Y[j], factors.L[r, j]))
         Y[r] = row.value

@@ -43,7 +43,7 @@ def geometry_derivative(chain: Chain) -> None:
         ∂τ(j) = H(j) [R(k) T̈ + 2 R̂(k) Ṫ + S[T] f(k)]        hinges j inboard of the placement
         ∂τ(j) = [R(j) H*(j)]* T̈ + [2 R̂(j)* H*(j)]* Ṫ         hinges j outboard, which it moves
     """
-    links, qd, qdd = forward_kinematics(chain), chain.given("qd"), chain.given("qdd")
+    links, qd, qdd = forward_kinematics(chain), chain.input("qd"), chain.input("qdd")
     moving = motion(chain, links, qd, qdd)
     bodies = _composite_terms(chain, links, moving)
 
@@ -75,7 +75,7 @@ class CompositeTerms(NamedTuple):
 def _composite_terms(chain: Chain, links: Links, moving: Motion) -> CompositeTerms:
     """Inertias of composite bodies and transmitted forces, from the tip inward."""
     bodies = CompositeTerms(*(chain.slots(size) for size in (10, 12, 6, 6, 3)))
-    R, Rhat, f = chain.sums(10), chain.sums(12), chain.sums(6)
+    R, Rhat, f = chain.child_sums(10), chain.child_sums(12), chain.child_sums(6)
     f0 = external_forces(chain, links)
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]

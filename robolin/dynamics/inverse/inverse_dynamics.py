@@ -16,7 +16,7 @@ from robolin.dynamics.links.loads import external_forces, plus_external
 
 def inverse_dynamics(chain: Chain) -> None:
     """τ from q, q̇ and q̈; body forces are computed in body axes, without forming M(k)."""
-    links, qd, qdd = forward_kinematics(chain, weighed=False), chain.given("qd"), chain.given("qdd")
+    links, qd, qdd = forward_kinematics(chain, weighed=False), chain.input("qd"), chain.input("qdd")
     moving = motion(chain, links, qd, qdd)
 
     def inertial(k: LinkNumber) -> Vector:
@@ -50,7 +50,7 @@ def _sum_up(
     τ(k) = H(k) f(k) + armature q̈(k) + friction + spring
     """
     f0, needed = external_forces(chain, links), conserving_torques(chain, links, qd)
-    f = chain.sums(6)
+    f = chain.child_sums(6)
 
     for k in chain.tip_to_base():
         # force for link k itself and everything outboard of it

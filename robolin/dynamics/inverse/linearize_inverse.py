@@ -24,7 +24,7 @@ def linearize_inverse(chain: Chain) -> None:
     """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
     links = forward_kinematics(chain)
     model = InverseModel(*map(chain.result, ("mass_matrix", "dtau_dqd", "dtau_dq")))
-    inverse_model(chain, links, nominal_terms(chain, links, chain.given("qdd")), model)
+    inverse_model(chain, links, nominal_terms(chain, links, chain.input("qdd")), model)
 
 
 class InverseModel(NamedTuple):
@@ -45,10 +45,10 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseM
     𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
                          A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
     """
-    qd, (mass, AD, BD) = chain.given("qd"), model
+    qd, (mass, AD, BD) = chain.input("qd"), model
     Hd2, Pd2 = doubled(chain, one)
 
-    R, Rhat = chain.sums(10), chain.sums(12)
+    R, Rhat = chain.child_sums(10), chain.child_sums(12)
     X, Xhat, XA, XB = (chain.slots(size) for size in (6, 3, 6, 6))
     for k in chain.tip_to_base():
         H, Hdd = links.H[k], one.Hdd[k]

@@ -15,7 +15,7 @@ from robolin.dynamics.links.nominal_terms import nominal_terms
 
 def perturb_inverse(chain: Chain) -> None:
     """δτ from q, q̇, q̈ and their perturbations."""
-    perturbed_torques(chain, forward_kinematics(chain), chain.given("dqdd"), chain.result("dtau"))
+    perturbed_torques(chain, forward_kinematics(chain), chain.input("dqdd"), chain.result("dtau"))
 
 
 def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> None:
@@ -24,8 +24,8 @@ def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> 
     base to tip   z(k) = z(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq       v(k) = v(k+1) + H* δq̇ + Ḣ* δq
     tip to base   e(k) = e(k-1) + M z + 2 M̂ v + S[H*] f δq        δτ(k) = H e
     """
-    one = nominal_terms(chain, links, chain.given("qdd"))
-    qd, dq, dqd = (chain.given(name) for name in ("qd", "dq", "dqd"))
+    one = nominal_terms(chain, links, chain.input("qdd"))
+    qd, dq, dqd = (chain.input(name) for name in ("qd", "dq", "dqd"))
 
     # perturbed accelerations and velocities
     z, v = chain.slots(6), chain.slots(6)
@@ -37,7 +37,7 @@ def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> 
         v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
 
     # perturbed forces
-    e, excess = chain.sums(6), excess_turns(chain, links, dq)
+    e, excess = chain.child_sums(6), excess_turns(chain, links, dq)
     own = same_joint_terms(chain, links, one.f, dq)
     needed = conserving_changes(chain, links, qd, dq, dqd)
     for k in chain.tip_to_base():

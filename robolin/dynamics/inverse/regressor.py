@@ -28,7 +28,7 @@ def regressor(chain: Chain) -> None:
         J   e* J α + (e x w)* J w
     """
     links = forward_kinematics(chain)
-    qd, qdd = chain.given("qd"), chain.given("qdd")
+    qd, qdd = chain.input("qd"), chain.input("qdd")
     moving = motion(chain, links, qd, qdd)
 
     for k in chain.tip_to_base():
@@ -58,7 +58,7 @@ def regressor(chain: Chain) -> None:
 
 def spring_regressor(chain: Chain) -> None:
     """Two columns for the spring of every joint: k (q - rest) is linear in k and in k · rest."""
-    q = chain.given("q")
+    q = chain.input("q")
     for k in chain.tip_to_base():
         chain.out("spring_regressor", (k, k, 0), q[k])
         chain.out("spring_regressor", (k, k, 1), -1.0)
@@ -68,7 +68,7 @@ def _turning_rotors(chain: Chain, links: Links, qd: Scalars) -> None:
     """Torque (H*(j) x X)* F q̇ of a translation's armature on other axes of its joint."""
     X = relative_twists(chain, links, qd)
     for k in chain.groups.with_partners():
-        twist = X[chain.groups.outermost(k)]
+        twist = X[chain.groups.joint_body(k)]
         for c in chain.groups.same_joint_outboard(k):
             for j, moved in ((c, k), (k, c)):
                 turned = dot(motion_cross(links.H[j], twist), unit_force(chain, links, moved))

@@ -17,9 +17,9 @@ def energy(chain: Chain) -> None:
     kinetic    ½ Σ V* M V + ½ Σ armature q̇²
     potential  - Σ m g·c + ½ Σ k (q - rest)²
     """
-    links, q, qd = forward_kinematics(chain), chain.given("q"), chain.given("qd")
+    links, q, qd = forward_kinematics(chain), chain.input("q"), chain.input("qd")
     V = velocities(chain, links, qd).V
-    sums = chain.cell((0.0, 0.0))
+    sums = chain.accumulator((0.0, 0.0))
 
     # twice the kinetic energy and the work of gravity, link by link
     for k in chain.tip_to_base():
@@ -44,10 +44,10 @@ def power(chain: Chain) -> None:
 
     Σ q̇ (τ - loss(q̇)) - Σ V* f0
     """
-    qd, tau = chain.given("qd"), chain.given("tau")
+    qd, tau = chain.input("qd"), chain.input("tau")
 
     # power of the joints
-    fed = chain.cell((0.0,))
+    fed = chain.accumulator((0.0,))
     for k in chain.tip_to_base():
         fed.value = (fed.value[0] + qd[k] * (tau[k] - friction_loss(chain, k, qd[k])),)
 

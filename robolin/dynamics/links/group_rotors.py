@@ -39,7 +39,7 @@ def carried_rotors(chain: Chain, links: Links, qd: Scalars) -> CarriedRotors | N
     for k in chain.tip_to_base():
         rotors.L[k] = ZERO6
     for k in chain.tip_to_base():
-        body = chain.groups.outermost(k)
+        body = chain.groups.joint_body(k)
         momentum = scale(unit_force(chain, links, k), chain.armature(k) * qd[k])
         rotors.L[body] = add(rotors.L[body], momentum)
     return rotors
@@ -51,7 +51,7 @@ def relative_twists(chain: Chain, links: Links, qd: Scalars) -> Slots:
     for k in chain.tip_to_base():
         X[k] = ZERO6
     for k in chain.tip_to_base():
-        body = chain.groups.outermost(k)
+        body = chain.groups.joint_body(k)
         X[body] = add(X[body], scale(links.H[k], qd[k]))
     return X
 
@@ -59,12 +59,12 @@ def relative_twists(chain: Chain, links: Links, qd: Scalars) -> Slots:
 def unit_force(chain: Chain, links: Links, k: LinkNumber) -> Vector:
     """F(k): H(j) F(k) is 1 for j = k and 0 for the other axes; zero if k is a rotation."""
     h = links.H[k][3:]
-    return where(chain.turns(k), ZERO6, cross(links.p[chain.groups.outermost(k)], h) + h)
+    return where(chain.is_revolute(k), ZERO6, cross(links.p[chain.groups.joint_body(k)], h) + h)
 
 
 def gyroscopic_torque(chain: Chain, links: Links, rotors: CarriedRotors, k: LinkNumber) -> Scalar:
     """b(k)."""
-    body = chain.groups.outermost(k)
+    body = chain.groups.joint_body(k)
     return dot(motion_cross(links.H[k], rotors.X[body]), rotors.L[body])
 
 
@@ -72,7 +72,7 @@ def gyroscopic_change(
     chain: Chain, links: Links, at: CarriedRotors, change: CarriedRotors, k: LinkNumber
 ) -> Scalar:
     """δb(k) for perturbed velocities; `change` holds X and L of the perturbation alone."""
-    body, H = chain.groups.outermost(k), links.H[k]
+    body, H = chain.groups.joint_body(k), links.H[k]
     turned = dot(motion_cross(H, change.X[body]), at.L[body])
     return turned + dot(motion_cross(H, at.X[body]), change.L[body])
 
@@ -81,7 +81,7 @@ def gyroscopic_slope(
     chain: Chain, links: Links, rotors: CarriedRotors, k: LinkNumber, c: LinkNumber
 ) -> Scalar:
     """∂b(k)/∂q̇(c) for axes k and c of one joint."""
-    body, H = chain.groups.outermost(k), links.H[k]
+    body, H = chain.groups.joint_body(k), links.H[k]
     turned = dot(motion_cross(H, links.H[c]), rotors.L[body])
     carried = dot(motion_cross(H, rotors.X[body]), unit_force(chain, links, c))
     return turned + chain.armature(c) * carried
@@ -89,7 +89,7 @@ def gyroscopic_slope(
 
 def add_rotor_slopes(chain: Chain, links: Links, AD: Sink) -> None:
     """A_D(k,c) += ∂b(k)/∂q̇(c)."""
-    rotors = carried_rotors(chain, links, chain.given("qd"))
+    rotors = carried_rotors(chain, links, chain.input("qd"))
     if rotors is not None:
         for k in chain.groups.with_partners():
             for c in chain.groups.same_joint_outboard(k):
@@ -102,7 +102,7 @@ def add_rotor_coriolis(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None
     rotors = carried_rotors(chain, links, qd)
     if rotors is not None:
         for k in chain.groups.with_partners():
-            L = rotors.L[chain.groups.outermost(k)]
+            L = rotors.L[chain.groups.joint_body(k)]
             for c in chain.groups.same_joint_outboard(k):
                 entry = dot(motion_cross(links.H[k], links.H[c]), L)
                 C.add((k, c), entry)
@@ -111,7 +111,7 @@ def add_rotor_coriolis(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None
 
 def correct_for_rotors(chain: Chain, links: Links, art: Articulated) -> None:
     """∂q̈/∂q̇(·,c) -= 𝓜⁻¹ [∂b(k)/∂q̇(c)] over the axes k of the joint of c."""
-    rotors = carried_rotors(chain, links, chain.given("qd"))
+    rotors = carried_rotors(chain, links, chain.input("qd"))
     if rotors is None:
         return
     dqdd_dqd = chain.result("dqdd_dqd")
@@ -120,7 +120,7 @@ def correct_for_rotors(chain: Chain, links: Links, art: Articulated) -> None:
         push = chain.scalars()
         for k in chain.tip_to_base():
             slope = gyroscopic_slope(chain, links, rotors, k, c)
-            push[k] = where(chain.groups.apart(k, c), (0.0,), (slope,))[0]
+            push[k] = where(chain.groups.in_different_joints(k, c), (0.0,), (slope,))[0]
 
         # accelerates the arm the other way
         response = apply_inverse_mass(chain, links, art, push)

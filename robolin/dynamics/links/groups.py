@@ -28,7 +28,7 @@ def body_rates(chain: Chain, links: Links, V: Slots) -> Slots:
     """Ḣ* of every link."""
     Hd = chain.slots(6)
     for k in chain.base_to_tip():
-        Hd[k] = motion_cross(V[chain.groups.outermost(k)], links.H[k])
+        Hd[k] = motion_cross(V[chain.groups.joint_body(k)], links.H[k])
     return Hd
 
 
@@ -44,7 +44,7 @@ def carried_rates(chain: Chain, links: Links, V: Slots, Hd: Slots, alpha: Slots)
     """Rates that the linearizations use in place of Ḣ* and Ḧ*."""
     mean, Pd, Pdd = chain.slots(6), chain.slots(6), chain.slots(6)
     for k in chain.base_to_tip():
-        p, H = chain.groups.carrier(k), links.H[k]
+        p, H = chain.groups.joint_parent(k), links.H[k]
         Pd[k] = motion_cross(V[p], H)
         mean[k] = scale(add(Hd[k], Pd[k]), 0.5)
         Pdd[k] = add(motion_cross(alpha[p], H), motion_cross(V[p], Pd[k]))
@@ -58,7 +58,7 @@ def same_joint_terms(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scala
     own = chain.scalars()
     for k in chain.tip_to_base():
         # rotation of the body by the other axes, and its spurious torque at hinge k
-        twist = chain.cell(ZERO6)
+        twist = chain.accumulator(ZERO6)
         for c in chain.groups.same_joint_outboard(k):
             twist.value = add(twist.value, scale(links.H[c], dq[c]))
         own[k] = dot(links.H[k], force_cross(twist.value, f[k]))

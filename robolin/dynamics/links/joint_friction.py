@@ -43,7 +43,7 @@ def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
 
 def friction_slopes(chain: Chain) -> Scalars:
     """The friction slope of every joint, for algorithms that use each more than once."""
-    qd, slopes = chain.given("qd"), chain.scalars()
+    qd, slopes = chain.input("qd"), chain.scalars()
     for k in chain.tip_to_base():
         slopes[k] = friction_slope(chain, k, qd[k])
     return slopes

@@ -24,7 +24,7 @@ def conserving_torques(chain: Chain, links: Links, qd: Scalars) -> Scalars | Non
     rotors = carried_rotors(chain, links, qd)
     if rotors is None and not chain.springs:
         return None
-    q, needed = chain.given("q"), chain.zeros()
+    q, needed = chain.input("q"), chain.zeros()
     for k in chain.tip_to_base():
         if chain.springs:
             needed[k] = chain.stiffness(k) * (q[k] - chain.rest(k))

@@ -44,7 +44,7 @@ def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
     The axes of a multi-DoF joint are those of the body that it carries.
     Inertias are computed only if `weighed` is true.
     """
-    q = chain.given("q")
+    q = chain.input("q")
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
 
@@ -59,7 +59,7 @@ def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
         p[chain.base] = sub(ZERO3, away)
 
     for k in chain.base_to_tip():
-        up, turns = chain.inboard(k), chain.turns(k)
+        up, turns = chain.inboard(k), chain.is_revolute(k)
         E, t = chain.placement(k)
 
         # the joint on the link inboard
@@ -69,7 +69,7 @@ def forward_kinematics(chain: Chain, weighed: bool = True) -> Links:
 
         # the link, rotated about the joint's axis or translated along it
         R[k] = where(turns, _turned(still, turn[k]), still)
-        p[k] = where(chain.groups.rests(k), hinge, add(hinge, scale(h, q[k])))
+        p[k] = where(chain.groups.origin_fixed(k), hinge, add(hinge, scale(h, q[k])))
 
         # hinge map of the joint, and inertia of link k
         if not chain.groups:
@@ -90,37 +90,38 @@ def frame_shift(chain: Chain, turn: Slots) -> Vector | None:
     """
     if chain.seat is not None:
         return seat_position(chain, turn, chain.seat)
-    return None if chain.far is None else prismatic_shift(chain, turn, chain.far)
+    far = chain.far_threshold
+    return None if far is None else prismatic_shift(chain, turn, far)
 
 
 def seat_position(chain: Chain, turn: Slots, seat: LinkNumber) -> Vector:
     """Position of a link, by the recursion for p(k) in `forward_kinematics`."""
-    q, R, p = chain.given("q"), chain.slots(9), chain.slots(3)
+    q, R, p = chain.input("q"), chain.slots(9), chain.slots(3)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
     for k in chain.base_to_tip():
         up = chain.inboard(k)
         E, t = chain.placement(k)
         still = rotate_rotation(R[up], E)
         hinge = add(p[up], rotate(R[up], t))
-        R[k] = where(chain.turns(k), _turned(still, turn[k]), still)
-        p[k] = where(chain.groups.rests(k), hinge, add(hinge, scale(still[2::3], q[k])))
+        R[k] = where(chain.is_revolute(k), _turned(still, turn[k]), still)
+        p[k] = where(chain.groups.origin_fixed(k), hinge, add(hinge, scale(still[2::3], q[k])))
     return p[seat]
 
 
 def prismatic_shift(chain: Chain, turn: Slots, far: float) -> Vector:
     """Σ h q over the links that travel, where |q| > far."""
-    q, R, away = chain.given("q"), chain.slots(9), chain.cell(ZERO3)
+    q, R, away = chain.input("q"), chain.slots(9), chain.accumulator(ZERO3)
     R[chain.base] = IDENTITY
     for k in chain.base_to_tip():
         # the axes, as they are placed below
         E, _ = chain.placement(k)
         still = rotate_rotation(R[chain.inboard(k)], E)
-        R[k] = where(chain.turns(k), _turned(still, turn[k]), still)
+        R[k] = where(chain.is_revolute(k), _turned(still, turn[k]), still)
 
         # at home nothing moves, down to the last bit
         slid = if_less(q[k] * q[k], far * far, 0.0, q[k])
         gone = add(away.value, scale(still[2::3], slid))
-        away.value = where(chain.travels(k), gone, away.value)
+        away.value = where(chain.frame_travels(k), gone, away.value)
     return away.value
 
 
@@ -132,9 +133,9 @@ def frame_origin(chain: Chain, links: Links) -> Vector:
 def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
     """H*(k) = [h; p x h] revolute, [0; h] prismatic; h = R d(k), R and p of the joint's body."""
     for k in chain.base_to_tip():
-        body = chain.groups.outermost(k)
+        body = chain.groups.joint_body(k)
         h = rotate(R[body], chain.groups.direction(k))
-        H[k] = where(chain.turns(k), h + cross(p[body], h), ZERO3 + h)
+        H[k] = where(chain.is_revolute(k), h + cross(p[body], h), ZERO3 + h)
 
 
 def _turned(still: Vector, turn: Vector) -> Vector:

@@ -43,7 +43,7 @@ def momentum(chain: Chain) -> None:
     _out(chain, "momentum_matrix_rate_qd", total.rate)
 
     # momentum of everything outboard of each hinge for a unit rate of the hinge
-    R = chain.sums(10)
+    R = chain.child_sums(10)
     for k in chain.tip_to_base():
         carried = add(R[k], links.M[k])
         R.add_to_parent(k, carried)
@@ -56,8 +56,9 @@ def momentum(chain: Chain) -> None:
 
 def _arm_momentum(chain: Chain, links: Links) -> ArmMomentum:
     """Sums over all links."""
-    moving = bias_motion(chain, links, chain.given("qd"))
-    first, h, rate = chain.cell((0.0,) * 4), chain.cell(ZERO6), chain.cell(ZERO6)
+    moving = bias_motion(chain, links, chain.input("qd"))
+    first = chain.accumulator((0.0,) * 4)
+    h, rate = chain.accumulator(ZERO6), chain.accumulator(ZERO6)
     for k in chain.tip_to_base():
         M, V = links.M[k], moving.V[k]
         MV = rigid_times(M, V)

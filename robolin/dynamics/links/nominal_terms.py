@@ -33,9 +33,9 @@ def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
     Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
     f(k)  = f(k-1) + M(k) a(k) + M̂(k) V(k) + f0(k)
     """
-    moving = motion(chain, links, chain.given("qd"), qdd)
+    moving = motion(chain, links, chain.input("qd"), qdd)
     Hdd, Mhat, f = chain.slots(6), chain.slots(12), chain.slots(6)
-    f0, handed = external_forces(chain, links), chain.sums(6)
+    f0, handed = external_forces(chain, links), chain.child_sums(6)
 
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]

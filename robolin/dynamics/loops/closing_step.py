@@ -21,7 +21,7 @@ from robolin.dynamics.loops.independent_rows import independent_rows, least_solu
 def closing_step(chain: Chain) -> None:
     """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇; subtracting them closes the loops."""
     # constraint violation and its rate
-    links, qd, count = forward_kinematics(chain, weighed=False), chain.given("qd"), row_count(chain)
+    links, qd, count = forward_kinematics(chain, weighed=False), chain.input("qd"), row_count(chain)
     ends, moving = closure_ends(chain, links), bias_motion(chain, links, qd)
     out_gaps(chain, ends)
 

@@ -32,7 +32,7 @@ def closures(chain: Chain) -> None:
     L̇ q̇   = [r̈₁ - r̈₂; ẇ₁ - ẇ₂]    for q̈ = 0
     """
     # constraint violation in this state
-    links, qd = forward_kinematics(chain, weighed=False), chain.given("qd")
+    links, qd = forward_kinematics(chain, weighed=False), chain.input("qd")
     ends = closure_ends(chain, links)
     out_gaps(chain, ends)
 

@@ -51,7 +51,7 @@ def forward_closed(chain: Chain) -> None:
     q̈     = x₀ + P A⁻¹ P (τ - C - 𝓜 x₀)                A = P 𝓜 P + tr(𝓜) Q* Q
     λ     from (L* λ) · q(s) = (𝓜 q̈ + C - τ) · q(s)
     """
-    links, qd, count = forward_kinematics(chain), chain.given("qd"), row_count(chain)
+    links, qd, count = forward_kinematics(chain), chain.input("qd"), row_count(chain)
     ends, moving = closure_ends(chain, links), bias_motion(chain, links, qd)
     out_gaps(chain, ends)
     out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
@@ -80,8 +80,8 @@ def forward_closed(chain: Chain) -> None:
 
 def _driving(chain: Chain, links: Links) -> tuple[Scalars, Table]:
     """τ - C of every coordinate, and 𝓜."""
-    tau, bias, mass = to_coordinates(chain, chain.given("tau")), chain.column(), chain.table()
-    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
+    tau, bias, mass = to_coordinates(chain, chain.input("tau")), chain.column(), chain.table()
+    torques(chain, links, chain.input("qd"), chain.zeros(), bias)
     composite_bodies(chain, links, mass)
     top = chain.scalars()
     for j in chain.coordinates():
@@ -130,7 +130,7 @@ def _accelerations(
     for j in chain.coordinates():
         x[j] = (top[j] - dot(free.U[j], y),)
     project_to_nullspace(chain, Q, x, len(y))
-    factors = eliminate_with(chain, free.A, lambda j, D: chain.regular("qdd", D, least))
+    factors = eliminate_with(chain, free.A, lambda j, D: chain.guard_rank("qdd", D, least))
     solve(chain, factors, x)
     project_to_nullspace(chain, Q, x, len(y))
     for j in chain.coordinates():
@@ -155,7 +155,7 @@ def check_consistency(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: S
     allowed = AGREE_FOR_SURE_WITHIN**2 * (size + added_up(_squares(c))) + ROUNDING_OF_TORQUES**2 * (
         1.0 + driven
     )
-    chain.regular("qdd", allowed - added_up(_squares(sub(moved, c))), 0.0)
+    chain.guard_rank("qdd", allowed - added_up(_squares(sub(moved, c))), 0.0)
 
 
 def _squares(values: Vector) -> Vector:

@@ -46,7 +46,7 @@ def forward_closed_recursive(chain: Chain) -> None:
     q̈     = q̈₀ + Σ u(s) μ(s)                           λ from (L* λ) · q(s) = μ(s)
     """
     links, count = forward_kinematics(chain), row_count(chain)
-    ends, moving = closure_ends(chain, links), bias_motion(chain, links, chain.given("qd"))
+    ends, moving = closure_ends(chain, links), bias_motion(chain, links, chain.input("qd"))
     c = tuple(-x for x in closure_acceleration(chain, ends, moving))
     L = by_coordinates(chain, closure_columns(chain, links, ends), count)
     basis = independent_rows(chain, L, count)
@@ -61,7 +61,7 @@ def forward_closed_recursive(chain: Chain) -> None:
     gap = tuple(a - b for a, b in zip(least_solution(basis, c), along, strict=True))
     S = _compliance(chain, basis, responses)
     least = added_up(tuple(S[s][s] for s in range(count))) * SMALL_COMPLIANCE
-    mu = solved_symmetric(factored(S, lambda _, pivot: chain.regular("qdd", pivot, least)), gap)
+    mu = solved_symmetric(factored(S, lambda _, pivot: chain.guard_rank("qdd", pivot, least)), gap)
     qdd, out = chain.scalars(), chain.result("qdd")
     for j in chain.coordinates():
         qdd[j] = free[j] + dot(tuple(response[j] for response in responses), mu)

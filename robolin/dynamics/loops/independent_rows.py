@@ -89,7 +89,7 @@ def _picked(chain: Chain, sizes: Vector, basis: Basis, largest: Scalar) -> Vecto
     found = if_less(DEPENDENT_WITHIN**2 * largest, longest, 1.0, 0.0)
     low, high = (edge * edge * largest for edge in DOUBTFUL)
     doubtful = if_less(low, longest, if_less(longest, high, 1.0, 0.0), 0.0)
-    chain.regular("closure_basis", 0.5 - doubtful, 0.0)
+    chain.guard_rank("closure_basis", 0.5 - doubtful, 0.0)
     away = ((index - i) * (index - i) for i in range(len(sizes)))
     return tuple(if_less(each, 0.5, found, 0.0) for each in away)
 
@@ -131,7 +131,7 @@ def _pivot(pick: Vector, R: Vector) -> Scalar:
 
 def summed(chain: Chain, size: int, term: Callable[[LinkNumber], Vector]) -> Vector:
     """Sum a vector per coordinate over all coordinates."""
-    so_far = chain.cell((0.0,) * size)
+    so_far = chain.accumulator((0.0,) * size)
     for j in chain.coordinates():
         so_far.value = add(so_far.value, term(j))
     return so_far.value

@@ -20,7 +20,7 @@ def response(chain: Chain, links: Links, art: Articulated, push: Scalars) -> tup
     base to tip   y(k) = ε/D - G* λ(k+1)            λ(k) = λ(k+1) + H* y
     """
     epsilon, y = chain.scalars(), chain.scalars()
-    z_plus, lam = chain.sums(6), chain.slots(6)
+    z_plus, lam = chain.child_sums(6), chain.slots(6)
 
     # innovations: (I - HψK) x
     for k in chain.tip_to_base():

@@ -34,7 +34,7 @@ def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None
     """
     P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
     D, Dinv = chain.scalars(), chain.scalars()
-    P_plus, R = chain.sums(21), chain.sums(10)
+    P_plus, R = chain.child_sums(21), chain.child_sums(10)
 
     for k in chain.tip_to_base():
         # inertia transmitted through free hinges outboard, plus the link itself
@@ -49,7 +49,7 @@ def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None
         if driven is not None:
             # prescribed motion needs no inertia
             about_hinge = about_hinge + driven[k] * driven[k]
-        D[k] = chain.positive(k, about_hinge, partial(pivot_scale, frozen, H))
+        D[k] = chain.guard_inertia(k, about_hinge, partial(pivot_scale, frozen, H))
 
         # free the hinge: inertia along its axis is not transmitted inboard
         Dinv[k] = 1.0 / D[k] if driven is None else (1.0 - driven[k]) / D[k]

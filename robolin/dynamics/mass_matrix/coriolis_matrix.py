@@ -22,7 +22,7 @@ from robolin.dynamics.links.link_poses import Links, forward_kinematics
 
 def coriolis_matrix(chain: Chain) -> None:
     """C from q and q̇."""
-    qd, C = chain.given("qd"), chain.result("coriolis_matrix")
+    qd, C = chain.input("qd"), chain.result("coriolis_matrix")
     coriolis_entries(chain, forward_kinematics(chain), qd, C)
 
 
@@ -33,7 +33,7 @@ def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
     C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)
     """
     moving = velocities(chain, links, qd)
-    R, Rhat = chain.sums(10), chain.sums(12)
+    R, Rhat = chain.child_sums(10), chain.child_sums(12)
     for k in chain.tip_to_base():
         # everything outboard of hinge k as one body, and its gyroscopic matrix
         H = links.H[k]

@@ -37,7 +37,7 @@ def eliminate(chain: Chain, links: Links, mass: Table) -> EliminationFactors:
     sizes = _sizes(chain, links)
 
     def positive(j: LinkNumber, D: Scalar) -> Scalar:
-        return chain.positive(chain.leader(j), D, partial(sizes.__getitem__, j))
+        return chain.guard_inertia(chain.leader(j), D, partial(sizes.__getitem__, j))
 
     return eliminate_with(chain, mass, positive)
 
@@ -65,7 +65,7 @@ def eliminate_with(
 
 def _sizes(chain: Chain, links: Links) -> Column:
     """Magnitude of the diagonal of 𝓜 without cancellation, the scale of its rounding error."""
-    sizes, R = chain.column(), chain.sums(10)
+    sizes, R = chain.column(), chain.child_sums(10)
     for k in chain.tip_to_base():
         frozen = add(R[k], links.M[k])
         R.add_to_parent(k, frozen)
@@ -78,13 +78,13 @@ def solve(chain: Chain, factors: EliminationFactors, x: Slots) -> None:
     L, Dinv = factors
     # x = L⁻¹ x
     for r in chain.coordinates():
-        row = chain.cell(x[r])
+        row = chain.accumulator(x[r])
         for j in chain.coordinates(before=r):
             row.value = sub(row.value, scale(x[j], L[r, j]))
         x[r] = row.value
     # x = L⁻* D⁻¹ x
     for j in chain.coordinates(step=-1):
-        row = chain.cell(scale(x[j], Dinv[j]))
+        row = chain.accumulator(scale(x[j], Dinv[j]))
         for r in chain.coordinates(after=j):
             row.value = sub(row.value, scale(x[r], L[r, j]))
         x[j] = row.value
@@ -148,7 +148,7 @@ def _inverse_column(chain: Chain, factors: EliminationFactors, c: LinkNumber) ->
             x[r] = x[r] - L[r, j] * x[j]
     # x = L⁻* D⁻¹ x, no further than row c
     for j in chain.coordinates(start=c, step=-1):
-        entry = chain.cell((x[j] * Dinv[j],))
+        entry = chain.accumulator((x[j] * Dinv[j],))
         for r in chain.coordinates(after=j):
             entry.value = (entry.value[0] - L[r, j] * x[r],)
         x[j] = entry.value[0]

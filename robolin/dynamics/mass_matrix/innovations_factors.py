@@ -24,7 +24,7 @@ def innovations_factors(chain: Chain) -> None:
         chain.out("factor_inverse", (j, j), 1.0)
 
         # effect of hinge j on hinges inboard: locked in the factor, free in its inverse
-        x = chain.cell(art.G[j])
+        x = chain.accumulator(art.G[j])
         for k in chain.inboard_of(j):
             chain.out("factor", (k, j), dot(links.H[k], art.G[j]))
             entry = -dot(links.H[k], x.value)

@@ -62,7 +62,7 @@ def inverse_mass_matrix(chain: Chain) -> None:
         chain.out("mass_matrix_inverse", (k, k), here.L)
 
         # links outboard of k push back through their own hinges
-        X = chain.cell(here.U)
+        X = chain.accumulator(here.U)
         for j in chain.outboard_of(k):
             entry = -dot(X.value, art.G[j])
             X.value = add(X.value, scale(links.H[j], entry))

@@ -20,7 +20,7 @@ def composite_bodies(chain: Chain, links: Links, mass: Sink) -> None:
     x(k)   = R(k) H*(k)
     𝓜(j,k) = H(j) x(k)                     for j = k and every hinge inboard of k
     """
-    R = chain.sums(10)
+    R = chain.child_sums(10)
 
     for k in chain.tip_to_base():
         # freeze the hinges outboard of k: their links move as one rigid body

@@ -20,7 +20,7 @@ def mass_matrix_derivative(chain: Chain) -> None:
     H*(i) x H*(j) = 0 for two axes of one joint.
     """
     links = forward_kinematics(chain)
-    R, handed = chain.slots(10), chain.sums(10)
+    R, handed = chain.slots(10), chain.child_sums(10)
     for k in chain.tip_to_base():
         R[k] = add(handed[k], links.M[k])
         handed.add_to_parent(k, R[k])
@@ -47,7 +47,7 @@ def mass_matrix_derivative(chain: Chain) -> None:
 def _turned(chain: Chain, links: Links, i: LinkNumber, j: LinkNumber) -> Vector:
     """H*(i) x H*(j), 0 where both are axes of one joint."""
     turned = motion_cross(links.H[i], links.H[j])
-    return where(chain.groups.apart(i, j), turned, ZERO6) if chain.groups else turned
+    return where(chain.groups.in_different_joints(i, j), turned, ZERO6) if chain.groups else turned
 
 
 def _out_both(chain: Chain, j: LinkNumber, k: LinkNumber, i: LinkNumber, value: Scalar) -> None:

@@ -28,7 +28,7 @@ def mass_matrix_second_derivative(chain: Chain) -> None:
     joint is the mean of both orders, which differ.
     """
     links = forward_kinematics(chain)
-    R, handed = chain.slots(10), chain.sums(10)
+    R, handed = chain.slots(10), chain.child_sums(10)
     for k in chain.tip_to_base():
         R[k] = add(handed[k], links.M[k])
         handed.add_to_parent(k, R[k])
@@ -99,7 +99,7 @@ def _none_moves_a_part(chain: Chain, links: Links, R: Slots, k: LinkNumber) -> N
 def _once(chain: Chain, H: Slots, j: LinkNumber, i: LinkNumber) -> Vector:
     """j,i, 0 where both are axes of one joint."""
     change = tuple(-x for x in motion_cross(H[i], H[j]))
-    return where(chain.groups.apart(i, j), change, ZERO6) if chain.groups else change
+    return where(chain.groups.in_different_joints(i, j), change, ZERO6) if chain.groups else change
 
 
 def _twice(chain: Chain, H: Slots, j: LinkNumber, i: LinkNumber, o: LinkNumber) -> Vector:
@@ -108,8 +108,8 @@ def _twice(chain: Chain, H: Slots, j: LinkNumber, i: LinkNumber, o: LinkNumber) 
     if not chain.groups:
         return change
     both = scale(add(change, motion_cross(H[i], motion_cross(H[o], H[j]))), 0.5)
-    change = where(chain.groups.apart(i, o), change, both)
-    return where(chain.groups.apart(i, j), change, ZERO6)
+    change = where(chain.groups.in_different_joints(i, o), change, both)
+    return where(chain.groups.in_different_joints(i, j), change, ZERO6)
 
 
 def _same(k: LinkNumber) -> Pairs:

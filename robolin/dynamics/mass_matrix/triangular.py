@@ -20,7 +20,7 @@ def times_transposed(chain: Chain, L: Table, x: Column) -> Column:
     """L* x."""
     found = chain.column()
     for j in chain.coordinates():
-        entry = chain.cell((x[j],))
+        entry = chain.accumulator((x[j],))
         for r in chain.coordinates(after=j):
             entry.value = (entry.value[0] + L[r, j] * x[r],)
         found[j] = entry.value[0]
@@ -31,7 +31,7 @@ def times(chain: Chain, L: Table, x: Column) -> Column:
     """L x."""
     found = chain.column()
     for r in chain.coordinates():
-        entry = chain.cell((x[r],))
+        entry = chain.accumulator((x[r],))
         for j in chain.coordinates(before=r):
             entry.value = (entry.value[0] + L[r, j] * x[j],)
         found[r] = entry.value[0]
@@ -43,7 +43,7 @@ def solved(chain: Chain, L: Table, x: Column) -> Column:
     found = chain.column()
     # forward substitution from the first coordinate
     for r in chain.coordinates():
-        entry = chain.cell((x[r],))
+        entry = chain.accumulator((x[r],))
         for j in chain.coordinates(before=r):
             entry.value = (entry.value[0] - L[r, j] * found[j],)
         found[r] = entry.value[0]
@@ -55,7 +55,7 @@ def solved_transposed(chain: Chain, L: Table, x: Column) -> Column:
     found = chain.column()
     # back substitution from the last coordinate
     for j in chain.coordinates(step=-1):
-        entry = chain.cell((x[j],))
+        entry = chain.accumulator((x[j],))
         for r in chain.coordinates(after=j):
             entry.value = (entry.value[0] - L[r, j] * found[r],)
         found[j] = entry.value[0]

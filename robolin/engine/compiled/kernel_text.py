@@ -82,7 +82,7 @@ def _gather(chain: KernelChain, row: Value) -> None:
         stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
         starts[name] = [asm.address(data, asm.int_op("mul", r, stride)) for r in inside]
 
-    nothing = chain.cell((0.0,))
+    nothing = chain.accumulator((0.0,))
     for k in chain.tip_to_base():
         doubts = []
         for name in chain.inputs:
@@ -125,7 +125,7 @@ def _clear(chain: KernelChain) -> None:
 def _scatter(chain: KernelChain, row: Value) -> None:
     """Write the staged results and the status of the rows of this block."""
     asm = chain.asm
-    nothing = chain.cell((0.0,))
+    nothing = chain.accumulator((0.0,))
     end = asm.int_op("add", row, asm.width)
     full_block = asm.emit(f"icmp sle i64 {end}, %last")
     for number, name in enumerate(chain.staging.gives):

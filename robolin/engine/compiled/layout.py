@@ -61,7 +61,7 @@ class Variant:
 def variant_of(parameters: Parameters) -> Variant:
     return Variant(
         serial=parameters.serial,
-        all_turn=all(row.turns for row in parameters.links),
+        all_turn=all(row.is_revolute for row in parameters.links),
         mimics=parameters.mimics,
         smooth_friction=parameters.friction_velocity is not None,
         load_models=tuple(load.model for load in parameters.loads),
@@ -101,7 +101,7 @@ def float_table(parameters: Parameters) -> np.ndarray:
             row.damping,
             row.friction,
             row.ratio,
-            row.shift or -0.0,
+            row.mimic_offset or -0.0,
             *row.direction,
         )
     ]
@@ -133,14 +133,14 @@ def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
     n, m = parameters.n, len(parameters.order)
     tables = np.zeros((LINK_TABLES, n + 2), dtype=np.int64)
     for k, row in enumerate(parameters.links, start=1):
-        order = (row.parent, first[k], row.turns, row.coordinate, row.follows)
-        tables[:PLACE, k] = (*order, row.outermost, row.carrier, row.rests)
-        tables[TRAVELS, k] = row.travels
+        order = (row.parent, first[k], row.is_revolute, row.coordinate, row.is_mimic)
+        tables[:PLACE, k] = (*order, row.joint_body, row.joint_parent, row.origin_fixed)
+        tables[TRAVELS, k] = row.frame_travels
     tables[PLACE, 1 : m + 1] = parameters.order
     for k, row in enumerate(parameters.links, start=1):
-        if not row.follows:
+        if not row.is_mimic:
             tables[LEADER, row.coordinate] = k
-    partnered = [k for k, row in enumerate(parameters.links, start=1) if row.outermost != k]
+    partnered = [k for k, row in enumerate(parameters.links, start=1) if row.joint_body != k]
     tables[PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
     loads = [load.link for load in parameters.loads]
     links = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]

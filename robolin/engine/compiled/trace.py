@@ -47,7 +47,7 @@ class TracedChain:
         self.asm, self.variant, self.inputs = asm, variant, list(inputs)
         self.arm = TracedArm(asm, variant)
         self.base, self.groups = self.arm.base, TracedGroups(self.arm)
-        self.far = FAR_SLID if variant.travels else None
+        self.far_threshold = FAR_SLID if variant.travels else None
         self.seat = Value(str(variant.seat)) if variant.seat else None
         self.springs, self.group_rotors = variant.springs, variant.group_rotors
         self.one_sided_friction = variant.one_sided_friction
@@ -115,10 +115,10 @@ class TracedChain:
 
     # the constants of link k
 
-    def turns(self, k: Value) -> Any:
-        return self.arm.turns(k)
+    def is_revolute(self, k: Value) -> Any:
+        return self.arm.is_revolute(k)
 
-    def travels(self, k: Value) -> Any:
+    def frame_travels(self, k: Value) -> Any:
         return self.arm.fact(layout.TRAVELS, k)
 
     def placement(self, k: Value) -> tuple[Vector, Vector]:
@@ -200,7 +200,7 @@ class TracedChain:
 
     # the state
 
-    def given(self, name: str) -> TracedScalars:
+    def input(self, name: str) -> TracedScalars:
         return self.arrays[name]
 
     def apply_mimic(self, name: str, k: Value, value: Lane) -> Lane:
@@ -226,10 +226,10 @@ class TracedChain:
             zeros[k] = 0.0
         return zeros
 
-    def sums(self, size: int) -> SerialSums | TreeSums:
+    def child_sums(self, size: int) -> SerialSums | TreeSums:
         return SerialSums(self, size) if self.variant.serial else TreeSums(self, size)
 
-    def cell(self, values: Vector) -> TracedCell:
+    def accumulator(self, values: Vector) -> TracedCell:
         return TracedCell(self.asm, values)
 
     def column(self) -> TracedColumn:
@@ -292,11 +292,11 @@ class TracedChain:
 
     # results
 
-    def positive(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+    def guard_inertia(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         uncancelled = Lane(self.asm, as_value(self.asm, size()))
         return self._above(k, value, uncancelled.size() * NEGLIGIBLE_D)
 
-    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         # any nonzero status will do: the row is run again to find out what does not exist
         return self._above(Value("1"), value, least)
 

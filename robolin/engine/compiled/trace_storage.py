@@ -27,7 +27,7 @@ class TracedLinks(Protocol):
     def inboard(self, k: Value) -> Value: ...
     def slots(self, size: int) -> TracedSlots: ...
     def scalars(self) -> TracedScalars: ...
-    def cell(self, values: Vector) -> TracedCell: ...
+    def accumulator(self, values: Vector) -> TracedCell: ...
 
 
 class TracedSlots:
@@ -145,7 +145,7 @@ class SerialSums:
     """Sums on a serial chain, where each link has one child only: the previous value."""
 
     def __init__(self, chain: TracedLinks, size: int) -> None:
-        self._cell = chain.cell((-0.0,) * size)
+        self._cell = chain.accumulator((-0.0,) * size)
 
     def __getitem__(self, k: Value) -> Vector:
         return self._cell.value
@@ -274,7 +274,7 @@ class TracedArm:
             return self.asm.int_op("add", k, 1)
         return self.int_entry(layout.PARENT, k)
 
-    def turns(self, k: Value) -> Any:
+    def is_revolute(self, k: Value) -> Any:
         return True if self.variant.all_turn else self.fact(layout.TURNS, k)
 
     def reduced(
@@ -365,14 +365,14 @@ class TracedGroups:
     def __bool__(self) -> bool:
         return self._any
 
-    def outermost(self, k: Value) -> Value:
+    def joint_body(self, k: Value) -> Value:
         return self._arm.int_entry(layout.OUTERMOST, k) if self._any else k
 
-    def carrier(self, k: Value) -> Value:
+    def joint_parent(self, k: Value) -> Value:
         return self._arm.int_entry(layout.CARRIER, k) if self._any else self._arm.inboard(k)
 
     def same_joint_outboard(self, k: Value) -> Iterable[Value]:
-        beyond = self._asm.int_op("sub", self.outermost(k), 1)
+        beyond = self._asm.int_op("sub", self.joint_body(k), 1)
         return self._asm.loop(self._asm.int_op("sub", k, 1), beyond, -1)
 
     def with_partners(self) -> Iterable[Value]:
@@ -380,12 +380,13 @@ class TracedGroups:
         for i in self._asm.loop(1, self._asm.int_op("add", count, 1), 1):
             yield self._arm.int_entry(layout.PARTNERED, i)
 
-    def apart(self, i: Value, k: Value) -> UniformBool:
-        between = self._asm.int_op("sub", self.outermost(i), self.outermost(k))
+    def in_different_joints(self, i: Value, k: Value) -> UniformBool:
+        between = self._asm.int_op("sub", self.joint_body(i), self.joint_body(k))
         return UniformBool(self._asm, self._asm.not_zero(between))
 
     def direction(self, k: Value) -> Vector:
         return self._arm.constants(k, layout.DIRECTION, 3)
 
-    def rests(self, k: Value) -> Any:
-        return self._arm.fact(layout.RESTS, k) if self._arm.variant.roams else self._arm.turns(k)
+    def origin_fixed(self, k: Value) -> Any:
+        arm = self._arm
+        return arm.fact(layout.RESTS, k) if arm.variant.roams else arm.is_revolute(k)

@@ -150,7 +150,7 @@ def test_tanh_is_within_three_units_of_the_last_place() -> None:
 def _sines(chain: Any) -> None:
     """Sine and cosine of every joint; the reciprocal distinguishes zeros of either sign."""
     for k in chain.tip_to_base():
-        s, c = sin_cos(chain.given("q")[k])
+        s, c = sin_cos(chain.input("q")[k])
         chain.out("s", (k,), s)
         chain.out("c", (k,), c)
         chain.out("reciprocal", (k,), 1.0 / s)
@@ -158,7 +158,7 @@ def _sines(chain: Any) -> None:
 
 def _tanhs(chain: Any) -> None:
     for k in chain.tip_to_base():
-        chain.out("t", (k,), tanh(chain.given("q")[k]))
+        chain.out("t", (k,), tanh(chain.input("q")[k]))
 
 
 SINES = Algorithm(
