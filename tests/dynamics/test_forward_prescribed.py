@@ -155,7 +155,7 @@ REFUSED = [
     ({"qdd": 1.0}, "no effect without prescribe", "prescribe="),
     ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "leave it out"),
     ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed", "leave it out"),
-    ({"prescribe": "elbow", "method": "a"}, "together with prescribe", "the arm decides"),
+    ({"prescribe": "elbow", "method": "a"}, "cannot be used with prescribe", "the arm decides"),
 ]
 
 
