@@ -1,8 +1,8 @@
 """Kill processes at random times while they write, and check the files they leave.
 
 Two command lines in turn write one target with different contents. After each kill the target is
-absent or complete, as written by one of the two. The next write removes partial files. python -m
-tests.fuzz --kills 1000 is the long run.
+absent or complete, as written by one of the two, or a new companion of an old table, which is
+refused. The next write removes partial files. python -m tests.fuzz --kills 1000 is the long run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robolin.cli.main import main
+from robolin.errors import RobolinError
 from robolin.io.stored import read_result
 
 ROWS = 4000
@@ -97,7 +98,10 @@ def _one_kill(what: str, line: str, truths: list[Contents], delay: float, found:
     try:
         there = _contents(WRITERS[what][0])
     except Exception as error:
-        found.broken.append(f"{what}: {type(error).__name__}: {error}")
+        if isinstance(error, RobolinError) and "belongs to another CSV" in error.message:
+            found.ended["a new companion of an old table, refused"] += 1
+        else:
+            found.broken.append(f"{what}: {type(error).__name__}: {error}")
         return
     names = {name for truth in truths for name in truth}
     for name in there:
@@ -139,7 +143,7 @@ def _ended(process: int) -> bool:
 
 
 def _parts() -> list[str]:
-    return [str(path) for path in Path().rglob(".robolin-*.part")]
+    return [str(path) for path in Path().rglob(".robolin-*")]
 
 
 def _contents(out: str) -> Contents:
