@@ -1,4 +1,4 @@
-"""Objects in S3, Google Cloud and Azure stores, accessed with obstore as polars does.
+"""Objects in S3, Google Cloud, Azure and Hugging Face stores, with obstore as polars does.
 
 Credentials, region and endpoint come from the usual environment variables, such as
 AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME.
@@ -38,8 +38,6 @@ _ACCOUNTS = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH")
 def stat(url: str) -> ObjectVersion | None:
     """The current version of the object, None if it does not exist."""
     if parts_of(url)[0] == "hf":
-        from robolin.io.stores.hub import stat_in_hub
-
         return stat_in_hub(url)
     store, key = _store_and_key(url)
     with store_errors(url):
@@ -62,8 +60,6 @@ def require_exists(url: str) -> ObjectVersion:
 def list_objects(url: str) -> list[str]:
     """All objects with this prefix, sorted by name."""
     if parts_of(url)[0] == "hf":
-        from robolin.io.stores.hub import list_in_hub
-
         return list_in_hub(url)
     store, key = _store_and_key(url)
     scheme, bucket, _ = parts_of(url)
@@ -141,8 +137,6 @@ class _Pieces(io.RawIOBase):
 def bytes_between(url: str, version: ObjectVersion, start: int, stop: int) -> bytes:
     """Read a range of bytes of this version of an object; another version is rejected."""
     if parts_of(url)[0] == "hf":
-        from robolin.io.stores.hub import read_in_hub
-
         return read_in_hub(url, start, stop)
     store, key = _store_and_key(url)
     options: dict[str, Any] = {"range": (start, stop), "if_match": version.etag}
@@ -160,8 +154,6 @@ def is_read_by_polars(url: str) -> bool:
     """Return whether polars can read the object directly."""
     if parts_of(url)[0] != "hf":
         return True
-    from robolin.io.stores.hub import is_another_hub
-
     return not is_another_hub()
 
 
@@ -327,3 +319,58 @@ def parts_of(url: str) -> tuple[str, str, str]:
     scheme, _, rest = url.partition("://")
     bucket, _, key = rest.partition("/")
     return scheme, bucket, key
+
+
+# files of Hugging Face repositories, hf://datasets/owner/name/file
+_HUB_PREFIX = "hf://"
+_HUB = "https://huggingface.co"
+
+
+def stat_in_hub(url: str) -> ObjectVersion | None:
+    """The current version of the file, None if it does not exist."""
+    with store_errors(url):
+        try:
+            # only the full listing has the hash of the content
+            info = _hub_files(url).info(_hub_name(url), refresh=True, expand_info=True)
+        except FileNotFoundError:
+            return None
+    return ObjectVersion(info["size"], info["blob_id"]) if info["type"] == "file" else None
+
+
+def list_in_hub(url: str) -> list[str]:
+    """All files with this prefix, sorted by name."""
+    name = _hub_name(url)
+    with store_errors(url):
+        try:
+            names = _hub_files(url).find(name.rpartition("/")[0], refresh=True)
+        except FileNotFoundError:
+            names = []
+    return [f"{_HUB_PREFIX}{each}" for each in sorted(names) if each.startswith(name)]
+
+
+def read_in_hub(url: str, start: int, stop: int) -> bytes:
+    """Read a range of bytes of a file."""
+    with store_errors(url):
+        return bytes(_hub_files(url).cat_file(_hub_name(url), start=start, end=stop))
+
+
+def _hub_name(url: str) -> str:
+    return url.removeprefix(_HUB_PREFIX)
+
+
+def is_another_hub() -> bool:
+    """Return whether HF_ENDPOINT names another hub, which polars cannot read."""
+    return _hub_endpoint() not in (None, _HUB)
+
+
+def _hub_endpoint() -> str | None:
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
+
+
+def _hub_files(url: str) -> Any:
+    try:
+        from huggingface_hub import HfFileSystem
+    except ImportError as error:
+        hint = "pip install 'robolin[stores]'"
+        raise UsageError("needs the package huggingface_hub", where=url, hint=hint) from error
+    return HfFileSystem(endpoint=_hub_endpoint())

@@ -7,8 +7,7 @@ import pytest
 
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.column_rules import ReadOptions
-from robolin.io.trajectories.differentiate import with_derivatives
-from robolin.io.trajectories.read import read_trajectory
+from robolin.io.trajectories.read import read_trajectory, with_derivatives
 from robolin.io.trajectories.trajectory import from_first_row, increasing_seconds
 
 EVEN = np.arange(60) * 0.01
