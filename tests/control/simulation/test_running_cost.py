@@ -64,6 +64,11 @@ STEPS = {
 }
 
 
+@cache
+def cost_of_plain_motion(integral: tuple[str, ...] = ()) -> float:
+    return independent_cost(regulator(integral=integral).feedback())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("integral", [(), ("elbow/position",)], ids=["plain", "integral"])
 @pytest.mark.parametrize("steps", STEPS)
@@ -71,7 +76,7 @@ def test_the_cost_is_that_of_another_integration(steps: str, integral: tuple[str
     """For any stored rows, the cost agrees with an integration of tolerance 1e-12."""
     chosen = regulator(integral=integral)
     motion = simulated(chosen.feedback(), **STEPS[steps])
-    expected = independent_cost(chosen.feedback())
+    expected = cost_of_plain_motion(integral)
     # rk4 by 1 ms: (6 1/s · 1 ms)⁴ and smaller; the others keep 1e-9 per step
     assert motion.cost.spent == pytest.approx(expected, rel=1e-7)
     assert chosen.motion_cost(motion) is motion.cost
@@ -160,22 +165,23 @@ def _scheduled(times: np.ndarray) -> robolin.FeedbackControl:
     return replace(law, time=times, **stretched)
 
 
+@cache
+def cost_after(duration: float) -> robolin.FeedbackCost:
+    law = regulator().feedback()
+    return simulated(law, duration=duration, dt=1e-3, every=None).cost
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", ["every step", "every 500", "ends only", "dop853"])
 def test_only_times_of_the_gains_count(steps: str) -> None:
     """For gains with times, the cost covers their first to their last row."""
     law = _scheduled(np.array([0.1, 0.25, 0.6]))
     motion = simulated(law, **STEPS[steps])
-    full, first, last = (
-        robolin.simulate(
-            ARM, POSE + OFFSET, duration=t, dt=1e-3, every=None, control=regulator().feedback()
-        )
-        for t in (1.0, 0.1, 0.6)
-    )
-    assert motion.cost.spent == pytest.approx(last.cost.spent - first.cost.spent, rel=1e-7)
-    assert motion.cost.predicted == pytest.approx(first.cost.left, rel=1e-7)
-    assert motion.cost.left == pytest.approx(last.cost.left, rel=1e-7)
-    assert full.cost.spent > last.cost.spent
+    full, first, last = map(cost_after, (1.0, 0.1, 0.6))
+    assert motion.cost.spent == pytest.approx(last.spent - first.spent, rel=1e-7)
+    assert motion.cost.predicted == pytest.approx(first.left, rel=1e-7)
+    assert motion.cost.left == pytest.approx(last.left, rel=1e-7)
+    assert full.spent > last.spent
 
 
 def test_motions_under_other_controllers_need_close_rows() -> None:
@@ -228,6 +234,12 @@ def test_the_note_does_not_depend_on_rows(gains: Path) -> None:
     assert all(note == notes[0] for note in notes)
 
 
+@cache
+def total_cost() -> float:
+    law = robolin.lqr(robolin.state_space(ARM, POSE), {"q": 100.0}).feedback()
+    return independent_cost(law) + float(simulated(law, rtol=1e-12, rows=2).cost.left)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
@@ -244,11 +256,7 @@ def test_the_note_does_not_depend_on_rows(gains: Path) -> None:
 )
 def test_every_digit_of_the_note_is_right(gains: Path, flags: tuple[str, ...]) -> None:
     """The cost is printed with the digits that an accurate integration confirms, and some."""
-    model = robolin.state_space(ARM, POSE)
-    chosen = robolin.lqr(model, {"q": 100.0})
-    law = chosen.feedback()
-    left = simulated(law, rtol=1e-12, rows=2).cost.left
-    true = independent_cost(law) + float(left)
+    true = total_cost()
     printed = Decimal(_note(gains, *flags)[0].rstrip(","))
     digits = len(printed.as_tuple().digits)
     unit = 10.0 ** int(printed.as_tuple().exponent)
