@@ -110,7 +110,7 @@ def evaluate_rows(
         return _run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     overlapped = partial(overlap, arrays, batch) if overlap else lambda: None
-    rows: tuple[Arrays, AnyArray] = cache.plan(name).many(
+    rows: tuple[Arrays, AnyArray] = cache.plan(name).call_batch(
         inputs, batch, options.get("jobs"), overlap=overlapped
     )
     return rows
@@ -136,7 +136,7 @@ def _one_state(
     call = cache.fast_call(name)
     results = call(*state)
     if results is None:
-        explained: tuple[Arrays, AnyArray] = cache.plans[name].one(state)
+        explained: tuple[Arrays, AnyArray] = cache.plans[name].call_single(state)
         return explained
     if method == "auto":
         # `quick_calls.fast_call` finds it there from now on

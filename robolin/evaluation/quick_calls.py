@@ -25,7 +25,7 @@ def quick_call_of(plan: Plan) -> QuickCall:
     """The quick call of a kernel; `no_fast_call` if the interpreter is not supported."""
     from robolin.engine.calls.call_table import CallTable, is_supported
 
-    kernel = plan.single_call()
+    kernel = plan.kernel_call()
     if not is_supported(kernel):
         return no_fast_call
     return CallTable(kernel, no_fast_call, "The results of one state, or None.").call

@@ -43,7 +43,7 @@ class PythonCall:
         plan = arm_cache(arm).single_state_plan(self._name)
         needs = ALGORITHMS[self._name].needs
         self.needs: tuple[str, ...] = needs if fixed is None else needs[:-1]
-        self.kernel, self._into = plan.single_call(), plan.into
+        self.kernel, self._into = plan.kernel_call(), plan.call_into
         names = tuple(self.kernel.shapes)
         self.result_type = result_type(verb, names) if len(names) > 1 else None
 

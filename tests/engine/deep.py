@@ -26,7 +26,7 @@ def _same_everywhere(width: int) -> bool:
         # each map is a frame of C, and leaves the stack 16 bytes off where it was not before
         if depth:
             return next(map(at, [depth - 1]))
-        ways = (plan.many(given, (ROWS,), 1, chunk)[0] for chunk in (None, 7))
+        ways = (plan.call_batch(given, (ROWS,), 1, chunk)[0] for chunk in (None, 7))
         return [values.tobytes() for results in ways for values in results.values()]
 
     found = [at(depth) for depth in range(DEPTHS)]

@@ -41,4 +41,4 @@ def on_lanes(
     """Results and status of every row of `given`, arrays (rows, n)."""
     inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
     plan = plan_for(arm, name, algorithm, width, optimized)
-    return plan.many(inputs, inputs[0].shape[:-1], jobs, chunk)
+    return plan.call_batch(inputs, inputs[0].shape[:-1], jobs, chunk)

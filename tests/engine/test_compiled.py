@@ -89,8 +89,8 @@ def test_one_state_runs_as_a_batch_of_one_does(arm: Arm) -> None:
     algorithm = ALGORITHMS["linearize-inverse"]
     given = motions(arm, 1)
     plan = plan_for(arm, "linearize-inverse", algorithm)
-    one, status = plan.one(np.concatenate([given[name] for name in algorithm.needs]))
-    many, _ = plan.many([given[name] for name in algorithm.needs], (1,))
+    one, status = plan.call_single(np.concatenate([given[name] for name in algorithm.needs]))
+    many, _ = plan.call_batch([given[name] for name in algorithm.needs], (1,))
     assert not status.any()
     for name, values in many.items():
         assert one[name].shape == values.shape[1:]
@@ -101,9 +101,9 @@ def test_kernels_can_be_called_again() -> None:
     """The scratch memory of one call does not affect the next."""
     plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
     given, other = list(motions(TREE, 9).values()), list(motions(TREE, 11).values())
-    first, _ = plan.many(given, (9,))
-    plan.many([3.0 * values for values in other], (11,))
-    again, _ = plan.many(given, (9,))
+    first, _ = plan.call_batch(given, (9,))
+    plan.call_batch([3.0 * values for values in other], (11,))
+    again, _ = plan.call_batch(given, (9,))
     for name, values in first.items():
         assert values.tobytes() == again[name].tobytes(), name
 
@@ -355,11 +355,11 @@ def test_results_of_nontemporal_stores_are_the_same(
     arm = random_arm(63, joints, prismatic=False)
     given = list(motions(arm, rows).values())
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"], width)
-    expected = {name: a.copy() for name, a in plan.many(given, (rows,), jobs=1)[0].items()}
-    plan.many([values + 0.5 for values in given], (rows,), jobs=1)
+    expected = {name: a.copy() for name, a in plan.call_batch(given, (rows,), jobs=1)[0].items()}
+    plan.call_batch([values + 0.5 for values in given], (rows,), jobs=1)
     monkeypatch.setattr("robolin.engine.compiled.plan.NONTEMPORAL_MIN", 0)
     for jobs, chunk in ((1, None), (2, 8)):
-        found, complaints = plan.many(given, (rows,), jobs, chunk)
+        found, complaints = plan.call_batch(given, (rows,), jobs, chunk)
         assert not complaints.any()
         for name, values in expected.items():
             assert found[name].tobytes() == values.tobytes(), name
@@ -374,9 +374,11 @@ def test_threads_may_share_a_kernel() -> None:
 
     given = list(motions(TREE, 500).values())
     plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
-    expected, _ = plan.many(given, (500,), jobs=1)
+    expected, _ = plan.call_batch(given, (500,), jobs=1)
 
     with ThreadPoolExecutor(4) as pool:
-        for found, _ in pool.map(lambda chunk: plan.many(given, (500,), 4, chunk), [3, 50] * 10):
+        for found, _ in pool.map(
+            lambda chunk: plan.call_batch(given, (500,), 4, chunk), [3, 50] * 10
+        ):
             for name, values in expected.items():
                 assert found[name].tobytes() == values.tobytes(), name

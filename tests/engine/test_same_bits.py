@@ -265,14 +265,14 @@ def _require_the_same_bits(arm: Arm, case: Case) -> None:
         # the first as users have it
         made = case.optimized and place == 0
         plan = plan_for(arm, case.name, algorithm, width, made)
-        found, complaints = plan.many(inputs, (STATES,), 1)
+        found, complaints = plan.call_batch(inputs, (STATES,), 1)
         assert bits(found) == true, f"{arm.name}, width {width}"
         assert not complaints.any()
 
         # every number of threads and every chunk, and in three cases all pairs of them
         for i, jobs in enumerate(JOBS if place == 0 else ()):
             chunk = CHUNKS[(case.turn + i) % len(CHUNKS)]
-            found, _ = plan.many(inputs, (STATES,), jobs, chunk)
+            found, _ = plan.call_batch(inputs, (STATES,), jobs, chunk)
             assert bits(found) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
 
 
@@ -305,7 +305,7 @@ def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> 
     expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
     # old content of the memory must not pass for a result
     plan = plan_for(arm, name, algorithm)
-    plan.many([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)
-    found, complaints = plan.many([*given.values()], (13,), jobs=1)
+    plan.call_batch([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)
+    found, complaints = plan.call_batch([*given.values()], (13,), jobs=1)
     assert bits(found) == bits(expected)
     assert not complaints.any()

@@ -102,10 +102,10 @@ def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.Mo
     states = random_states(ARM, 31)
     given = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
-    expected, _ = plan.many(given, (31,), jobs=1)
+    expected, _ = plan.call_batch(given, (31,), jobs=1)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     monkeypatch.setattr(thread_pool, "_idle", [])
-    found, _ = plan.many(given, (31,), 4, 3)
+    found, _ = plan.call_batch(given, (31,), 4, 3)
     assert found["tau"].tobytes() == expected["tau"].tobytes()
 
 
@@ -202,7 +202,7 @@ def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPa
     states = random_states(ARM, 31)
     given = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
-    found, complaints = plan.many(given, (31,), 4, 3)
+    found, complaints = plan.call_batch(given, (31,), 4, 3)
     assert [task.worker for task in late] == [1, 2, 3]
     assert all(task.keep_alive is None for task in late)
     found["tau"][:] = complaints[:] = 7.0
@@ -248,10 +248,10 @@ def test_every_row_is_computed_for_any_division(rows: int, workers: int, piece: 
     states = random_states(ARM, 31)
     given = [values[:rows] for values in (states.q, states.qd, states.qdd)]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
-    expected, _ = plan.many([states.q, states.qd, states.qdd], (31,), jobs=1)
+    expected, _ = plan.call_batch([states.q, states.qd, states.qdd], (31,), jobs=1)
     # old content of the memory must not pass for a result
-    plan.many([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
-    found, complaints = plan.many(given, (rows,), workers, piece)
+    plan.call_batch([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
+    found, complaints = plan.call_batch(given, (rows,), workers, piece)
     assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
     assert not complaints.any()
 
@@ -262,8 +262,8 @@ def test_rows_with_many_results_are_divided_too() -> None:
     states = random_states(arm, 20)
     given = [states.q, states.qd, states.qdd]
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"])
-    expected, _ = plan.many(given, (20,), jobs=1)
-    found, _ = plan.many(given, (20,), jobs=2)
+    expected, _ = plan.call_batch(given, (20,), jobs=1)
+    found, _ = plan.call_batch(given, (20,), jobs=2)
     for name, values in expected.items():
         assert found[name].tobytes() == values.tobytes(), name
 

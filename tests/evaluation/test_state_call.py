@@ -381,7 +381,7 @@ def test_repeated_calls_get_a_kernel() -> None:
 
 def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that does not fit the table is called by the plain path."""
-    kernel = arm_cache(CHAIN).plan("inverse").single_call()
+    kernel = arm_cache(CHAIN).plan("inverse").kernel_call()
     shapes = {f"r{i}": (3,) for i in range(call_text.MOST_RESULTS + 1)}
     assert is_supported(kernel) == (not call_table.fallback_reason())
     assert not is_supported(replace(kernel, shapes=shapes))

@@ -188,7 +188,7 @@ def same_bits(on: CheckContext, names: Sequence[str], family: str, title: str) -
             yield not_run(family, title, f"{error.name or 'the compiler'} is not installed")
             return
         inputs = [np.ascontiguousarray(x) for x in on.inputs(name).values()]
-        arrays, _ = plan.many(inputs, (len(on.q),), 1)
+        arrays, _ = plan.call_batch(inputs, (len(on.q),), 1)
         for array, compiled in arrays.items():
             # results contain no negative zero
             wrong = compiled != on.result(name, array) + 0.0

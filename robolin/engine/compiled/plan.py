@@ -134,7 +134,9 @@ class Plan:
         self._local = threading.local()
         self._pool = BufferPool()
 
-    def one(self, values: Sequence[AnyArray | float]) -> tuple[dict[str, AnyArray], AnyArray]:
+    def call_single(
+        self, values: Sequence[AnyArray | float]
+    ) -> tuple[dict[str, AnyArray], AnyArray]:
         """Results and status of one state; values are floats for all joints, or arrays (m,)."""
         state = self._one_state()
         for row, value in zip(state.block, values, strict=True):
@@ -148,7 +150,7 @@ class Plan:
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
 
-    def into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
+    def call_into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
         """Compute one state into the output arrays; return its status: a joint number, or 0.
 
         All arrays are contiguous float64; inputs have shape (m,).
@@ -160,7 +162,7 @@ class Plan:
         self._kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, 1)
         return float(status[0])
 
-    def single_call(self) -> KernelCall:
+    def kernel_call(self) -> KernelCall:
         """Arguments with which a native function calls the kernel directly."""
         memory, own = self._new_memory()
         address = ctypes.cast(self._kernel.call, ctypes.c_void_p).value or 0
@@ -180,7 +182,7 @@ class Plan:
             self._local.one_state = buffers
         return buffers
 
-    def many(
+    def call_batch(
         self,
         inputs: Sequence[AnyArray],
         batch: tuple[int, ...],
