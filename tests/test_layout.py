@@ -212,7 +212,7 @@ def test_dispatch_tables_use_the_packages_they_are_listed_with() -> None:
 
 
 def test_plain_packages_need_no_numpy() -> None:
-    """Descriptions are plain numbers, and algorithms know nothing of arrays."""
+    """Descriptions are plain numbers, and algorithms do not use arrays."""
     plain = [module for module in MODULES if _name(module).startswith(NO_NUMPY)]
     assert [each for module in plain for each in _numpy(module)] == []
 

@@ -220,7 +220,7 @@ def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
-def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> None:
+def test_a_result_is_stored_with_its_question(tmp_path: Path, form: str) -> None:
     """A result of `robolin.answer` is compared, updated, and recomputed by `check`."""
     source, file = bundled_path("two-link"), tmp_path / "arm.yaml"
     assert source is not None

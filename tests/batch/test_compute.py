@@ -19,7 +19,7 @@ from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
 from robolin.queries.request import Settings
-from tests.batch.some_recordings import ROWS, SIZES, all_recordings, make_plan, write_recordings
+from tests.batch.sample_recordings import ROWS, SIZES, all_recordings, make_plan, write_recordings
 from tests.cli.command import robolin
 
 QUIET = Settings()
@@ -179,7 +179,7 @@ def test_incomplete_parts_are_not_merged(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_plan_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_another_plan_is_rejected(folder: Path, tmp_path: Path) -> None:
     """Parts of two plans are never in one folder."""
     compute_parts(*make_plan(folder), tmp_path / "out")
     before = _bytes(tmp_path / "out")
@@ -253,7 +253,7 @@ def test_what_others_left_is_removed(folder: Path, tmp_path: Path) -> None:
     assert not list(out.glob(".robolin-*"))
 
 
-def test_a_part_that_leads_to_a_recording_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_part_that_links_to_a_recording_is_rejected(folder: Path, tmp_path: Path) -> None:
     """A link in the folder of parts does not let a recording be overwritten."""
     out = tmp_path / "out"
     out.mkdir()
@@ -270,7 +270,7 @@ INPUTS = {
 
 @pytest.mark.parametrize("link", ["symbolic", "hard"])
 @pytest.mark.parametrize("name", INPUTS.values(), ids=INPUTS)
-def test_a_part_that_leads_to_another_input_is_refused(
+def test_a_part_that_links_to_another_input_is_rejected(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, link: str
 ) -> None:
     """A link in the folder of parts overwrites neither provenance nor the arm's file."""
@@ -299,7 +299,7 @@ def test_a_part_that_leads_to_another_input_is_refused(
         ("1/0", "there are none of 0"),
     ],
 )
-def test_what_is_no_shard_is_refused(text: str, words: str) -> None:
+def test_invalid_shards_are_rejected(text: str, words: str) -> None:
     """A shard is NUMBER/COUNT."""
     with pytest.raises(RobolinError, match=words) as refused:
         shard(text)

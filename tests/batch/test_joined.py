@@ -40,7 +40,7 @@ def joined_contract(contracts: list[tuple[int, dict[str, Any]]]) -> dict[str, An
     return dict(stream.ending(rows).contract)
 
 
-def test_a_line_is_common_only_if_all_recordings_have_it_alike() -> None:
+def test_a_line_is_common_only_if_equal_in_all_recordings() -> None:
     """Equal in all: once.  Different in one, or missing in one: by recording."""
     common, other = {"gravity": "down", "notes": ["odd"]}, {"torque": "given"}
     lines = [

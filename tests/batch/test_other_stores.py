@@ -22,8 +22,8 @@ import pytest
 from robolin.errors import FileError
 from robolin.io.locations import StorePath, content
 from robolin.io.stores import objects
-from tests.batch.a_hub import REPOSITORY, running_hub
-from tests.batch.some_recordings import write_recordings
+from tests.batch.hub_server import REPOSITORY, running_hub
+from tests.batch.sample_recordings import write_recordings
 from tests.batch.test_stores import _as_parquet
 from tests.cli.command import robolin
 

@@ -15,7 +15,7 @@ from robolin.batch.part_job import part_jobs
 from robolin.batch.plan_file import read_plan, require_same_plan, write_plan
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.request import DEFAULT_SETTINGS
-from tests.batch.some_recordings import (
+from tests.batch.sample_recordings import (
     ROWS,
     SIZES,
     all_recordings,
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_parts_have_every_row_once(folder: Path) -> None:
-    """All rows of all recordings stand in the parts, in order, none of them twice."""
+    """The parts contain all rows of all recordings, in order and once."""
     plan, _, _ = make_plan(folder)
     rows: dict[int, list[int]] = {}
     for part in plan.parts:
@@ -124,7 +124,7 @@ def test_jobs_can_be_sent(folder: Path) -> None:
         assert len(job.source.marks) <= 2
 
 
-def test_what_answers_for_all_rows_is_not_divided(folder: Path) -> None:
+def test_results_over_all_rows_are_not_divided(folder: Path) -> None:
     """A gain along a whole motion has no parts."""
     from robolin.queries.request import request_from_options
 
@@ -135,7 +135,7 @@ def test_what_answers_for_all_rows_is_not_divided(folder: Path) -> None:
         planned_parts(request, request.source.arm(), found, Division(10))
 
 
-def test_names_that_would_meet_are_refused(folder: Path) -> None:
+def test_colliding_names_are_rejected(folder: Path) -> None:
     """Two recordings do not become one file."""
     shutil.copy(folder / "c.npz", folder / "run_1" / "a.npz")
     found = all_recordings(folder)
@@ -155,12 +155,12 @@ def test_every_recording_that_cannot_be_read_is_named(folder: Path) -> None:
 
 
 def test_all_rows_are_counted(folder: Path) -> None:
-    """A plan knows how many rows there are."""
+    """A plan has the total number of rows."""
     plan, _, _ = make_plan(folder)
     assert sum(each.rows or 0 for each in plan.sources) == ROWS
 
 
-def test_a_recording_without_time_is_refused_beside_others(folder: Path) -> None:
+def test_a_recording_without_time_is_rejected_among_others(folder: Path) -> None:
     """Parts with and without times would never make one table."""
     path = folder / "run_2/a.csv"
     lines = [line.partition(",")[2] for line in path.read_text().splitlines()]

@@ -25,7 +25,7 @@ from robolin.errors import RobolinError
 from robolin.io.provenance_writer import with_checksum
 from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import open_trajectory
-from tests.batch.some_recordings import all_recordings, make_plan, make_request, write_recordings
+from tests.batch.sample_recordings import all_recordings, make_plan, make_request, write_recordings
 from tests.cli.command import robolin
 from tests.io.file_damage import mutated
 
@@ -53,7 +53,7 @@ def out(made: Path) -> Iterator[Path]:
 
 
 def leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where every value stands, lists and mappings included; of long lists the first entries."""
+    """The path of every value, lists and mappings included; of long lists the first entries."""
     yield place
     keys = list(value) if isinstance(value, dict) else []
     if isinstance(value, list):
@@ -156,7 +156,7 @@ def test_a_plan_that_names_files_elsewhere_is_rejected(out: Path) -> None:
 
 
 def test_a_plan_of_another_format_is_named(out: Path) -> None:
-    """The format is in the message, and the hint says how to go on."""
+    """The message has the format, and the hint says how to continue."""
     document = json.loads((out / PLAN).read_text())
     written(out / PLAN, {**document, "format": 2})
     with pytest.raises(RobolinError, match="a plan of format 2") as caught:

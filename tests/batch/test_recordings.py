@@ -10,7 +10,7 @@ from robolin.batch.compute import compute_parts
 from robolin.batch.parts_folder import recordings_for
 from robolin.batch.recordings import names_several, recordings, require_outside
 from robolin.errors import FileError, UsageError
-from tests.batch.some_recordings import SIZES, all_recordings, make_plan, write_recordings
+from tests.batch.sample_recordings import SIZES, all_recordings, make_plan, write_recordings
 
 
 @pytest.fixture
@@ -31,8 +31,7 @@ def test_patterns_and_folders_come_in_the_order_of_names(folder: Path) -> None:
     assert [each.name for each in found] == ["run_1/a.csv", "run_1/b.csv", "run_2/a.csv"]
 
 
-def test_a_file_is_itself_whatever_its_name(folder: Path) -> None:
-    """A file whose name looks like a pattern is that file."""
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder: Path) -> None:
     odd = folder / "a[1].csv"
     odd.write_text("x")
     assert not names_several(str(odd))
@@ -73,8 +72,8 @@ def test_standard_input_is_the_only_recording(folder: Path) -> None:
         recordings(["-", str(folder / "c.npz")])
 
 
-def test_results_among_recordings_are_refused(folder: Path) -> None:
-    """A folder of results that the next run would read is refused."""
+def test_results_among_recordings_are_rejected(folder: Path) -> None:
+    """A folder of results that the next run would read is rejected."""
     with pytest.raises(UsageError, match="run_1"):
         require_outside(str(folder / "run_1"), all_recordings(folder))
     require_outside(str(folder / "run"), all_recordings(folder))

@@ -21,7 +21,7 @@ from robolin.io.locations import StorePath, content
 from robolin.io.stored import read_result
 from robolin.io.stores import objects
 from robolin.io.stores.objects import store_error
-from tests.batch.some_recordings import SIZES, write_recordings
+from tests.batch.sample_recordings import SIZES, write_recordings
 from tests.cli.command import robolin
 
 pytest.importorskip("obstore")

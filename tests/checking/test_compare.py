@@ -163,7 +163,7 @@ def test_the_last_bit_counts(tmp_path: Path) -> None:
     assert found.beyond[0].values == ("0.10000000000000001", "0.10000000000000002")
 
 
-def test_differences_are_ordered_by_what_they_mean_in_their_array(tmp_path: Path) -> None:
+def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
     """A large change of a large number comes before a relatively larger one of a tiny number."""
     found = beside(tmp_path, torques([[100.0, 1e-14]]), torques([[101.0, 3e-14]]))
     assert [d.entry for d in found.beyond] == ["shoulder/effort", "elbow/effort"]
@@ -308,7 +308,7 @@ def lines_of(comparison: Comparison) -> dict[str, str]:
     return {"pytest": lines, "github": github([outcome]), "junit": junit([outcome])}
 
 
-def test_rounding_is_not_listed_beside_a_real_difference(tmp_path: Path) -> None:
+def test_rounding_is_not_listed_with_real_differences(tmp_path: Path) -> None:
     """-1.7053e-12 → -1.7089e-12 N·m is counted where another torque of 30 N·m changed."""
     old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.1])
     found = beside(tmp_path, old, now)
@@ -334,7 +334,7 @@ def test_rounding_alone_is_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("gap", "listed"), [(30.0 * 60e-16, False), (1e-12, True)])
-def test_small_real_differences_stay_listed(tmp_path: Path, gap: float, listed: bool) -> None:
+def test_small_real_differences_are_listed(tmp_path: Path, gap: float, listed: bool) -> None:
     """A difference beyond 64 roundings of the largest torque is listed, however small it is."""
     old, now = torques([0.01, 30.0]), torques([0.01 + gap, 30.1])
     names = [entry.entry for entry in beside(tmp_path, old, now).worth_listing]

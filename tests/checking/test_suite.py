@@ -46,7 +46,7 @@ def read(folder: Path, text: str, name: str = "robolin.toml"):
 
 
 def test_cases_are_questions(tmp_path: Path) -> None:
-    """State, options and trajectory are what flags would say; paths start at the suite."""
+    """State, options and trajectory correspond to flags; paths are relative to the suite."""
     (tmp_path / "arm.urdf").touch()
     first, second, third = read(tmp_path, GOOD)
     assert first.question.options == {
@@ -79,7 +79,7 @@ def test_tolerances_come_from_the_nearest_place(tmp_path: Path) -> None:
 
 
 def test_a_pyproject_has_the_same_suite(tmp_path: Path) -> None:
-    """[tool.robolin] in a pyproject.toml is read like a file of its own."""
+    """[tool.robolin] in a pyproject.toml is read like robolin.toml."""
     text = GOOD.replace("[[case]]", "[[tool.robolin.case]]").replace(
         "[case.", "[tool.robolin.case."
     )
@@ -194,7 +194,7 @@ def test_unexpected_toml_is_rejected(tmp_path: Path, what: str) -> None:
     "tool", ["tool = 1", "tool = []", 'tool = "robolin"', "[[tool]]", "tool ="]
 )
 def test_a_project_file_above_may_hold_anything(tmp_path: Path, tool: str) -> None:
-    """A pyproject.toml in which `tool` is something else is none with a suite."""
+    """A pyproject.toml without a valid `tool` table has no suite."""
     (tmp_path / "pyproject.toml").write_text(tool)
     with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
         find_suite(tmp_path)
@@ -207,7 +207,7 @@ def test_a_project_file_nested_too_deep(tmp_path: Path) -> None:
         find_suite(tmp_path)
 
 
-def test_two_cases_with_a_link_to_one_file_are_refused(tmp_path: Path) -> None:
+def test_two_cases_with_a_link_to_one_file_are_rejected(tmp_path: Path) -> None:
     """A symbolic link is another name of the stored file, and not another file."""
     (tmp_path / "a.npz").write_bytes(b"")
     (tmp_path / "b.npz").symlink_to("a.npz")
@@ -216,7 +216,7 @@ def test_two_cases_with_a_link_to_one_file_are_refused(tmp_path: Path) -> None:
 
 
 def test_cases_with_files_of_the_same_name_in_two_folders_are_two(tmp_path: Path) -> None:
-    """Stored files are compared by their place; cases need names of their own."""
+    """Stored files are compared by their path; names of cases must differ."""
     text = "".join(
         f'{CASE.replace("a.npz", f"{folder}/a.npz")}name = "{folder}"\n' for folder in ("x", "y")
     )

@@ -77,7 +77,7 @@ WAYS = {
 
 
 def _in_other_order():
-    """Half of the messages name the joints the other way round."""
+    """Half of the messages name the joints in reverse order."""
     turned = replace(
         MOTION, q=MOTION.q[:, ::-1], qd=MOTION.qd[:, ::-1], joints=("elbow", "shoulder")
     )
@@ -199,7 +199,7 @@ def test_damaged_bags_are_rejected():
 
 
 @ros
-def test_a_folder_opens_nothing_beside_it():
+def test_only_files_of_the_bag_folder_are_read():
     """Files that metadata.yaml names elsewhere are not looked for there."""
     bag2("m", ".mcap")
     bag2("other", ".mcap")

@@ -20,8 +20,8 @@ def test_every_measured_verb_is_a_function() -> None:
 
 
 @pytest.mark.slow
-def test_every_one_of_them_has_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No verb is left out on an arm that all of them can answer."""
+def test_every_measured_verb_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No verb is omitted on an arm that supports all of them."""
     monkeypatch.setattr(bench_verb, "ENOUGH_SECONDS", 0.0)
     found = json.loads(run_ok("bench", "two-link", "--rows", "4", "--format", "json").out)
     assert list(found["verbs"]) == MEASURED_VERBS

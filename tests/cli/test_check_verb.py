@@ -150,7 +150,7 @@ def test_a_changed_comment_is_not_a_difference() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_all_shows_what_agrees() -> None:
+def test_all_lists_equal_entries_too() -> None:
     """--all has a line for every entry."""
     ran = run_ok("check", record(), "--all")
     (line,) = (line for line in ran.out.splitlines() if line.startswith("shoulder/effort"))
@@ -186,7 +186,7 @@ def test_inputs_elsewhere() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_result_is_not_its_own_recording() -> None:
+def test_a_result_is_not_taken_for_its_recording() -> None:
     """A result that is called as its recording, which is elsewhere, is not read in its place."""
     Path("in").mkdir()
     Path("in/m.csv").write_text("time,shoulder/position,elbow/position\n0,0,0\n1,0.1,0.2\n")
@@ -199,8 +199,8 @@ def test_a_result_is_not_its_own_recording() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_an_arm_of_the_same_name_does_not_stand_in(monkeypatch) -> None:
-    """Recorded paths start at the stored file or at --root; the working folder has no say."""
+def test_another_arm_with_the_same_name_is_not_used(monkeypatch) -> None:
+    """Recorded paths are relative to the stored file or --root, not to the working folder."""
     path = Path(record()).resolve()
     Path("else/stored").mkdir(parents=True)
     Path("here").mkdir()
@@ -214,7 +214,7 @@ def test_an_arm_of_the_same_name_does_not_stand_in(monkeypatch) -> None:
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("question", [STATE, ("--trajectory", "motion.csv")])
 def test_a_number_edited_in_the_stored_file_is_damage(question: tuple[str, ...]) -> None:
-    """A stored number that is not the one that was stored is refused, not called a difference."""
+    """A stored number that is not the one that was stored is rejected, not called a difference."""
     run_ok("record", "inverse", "arm.yaml", *question, "-o", "a.csv")
     lines = Path("a.csv").read_text().splitlines()
     lines[-1] = f"1{lines[-1].lstrip('-')}"
@@ -256,7 +256,7 @@ def test_an_arm_from_standard_input_needs_model() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_damage_is_exit_code_3() -> None:
-    """A damaged file is refused with 3, and the others are checked all the same."""
+    """A damaged file is rejected with 3, and the others are checked all the same."""
     good, bad = record(), record("stored/b.npz")
     Path(bad).write_bytes(Path(bad).read_bytes()[:-9])
     ran = robolin("check", good, bad, "stored/none.npz")
@@ -294,8 +294,8 @@ def test_against_compares_two_files() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_update_stores_anew_and_never_passes() -> None:
-    """--update rewrites what differs, says what, exits with 1, and only then all is the same."""
+def test_update_replaces_results_and_never_passes() -> None:
+    """--update replaces and lists different results and exits with 1; the next check passes."""
     path = record("stored/a.csv", "--rtol", "0")
     untouched = record("stored/b.npz", "--rtol", "10")
     before = Path(untouched).read_bytes()
@@ -329,7 +329,7 @@ def _annotated(command: str) -> tuple[str, int]:
 
 
 @pytest.mark.usefixtures("project")
-def test_annotations_beside_a_file() -> None:
+def test_annotations_together_with_a_file() -> None:
     """With -o the file has the form of its extension, and the annotations are shown as well."""
     path = record()
     edited("mass: 1.2", "mass: 1.26")
@@ -407,7 +407,7 @@ def test_a_suite_is_recorded_and_checked(project: Path, monkeypatch) -> None:
     assert ran.out.endswith("2 checked: 2 same\n")
 
 
-def test_a_case_that_asks_something_else_differs(project: Path) -> None:
+def test_a_case_with_a_changed_request_differs(project: Path) -> None:
     """A suite that was edited after recording does not agree with what is stored."""
     (project / "robolin.toml").write_text(SUITE)
     run_ok("record", "--suite")
@@ -419,7 +419,7 @@ def test_a_case_that_asks_something_else_differs(project: Path) -> None:
     run_ok("check")
 
 
-def test_the_tolerances_of_the_suite_as_it_is_count(project: Path) -> None:
+def test_current_tolerances_of_the_suite_apply(project: Path) -> None:
     """A tolerance that the suite got after recording counts; one that is typed comes first."""
     (project / "robolin.toml").write_text(SUITE)
     run_ok("record", "--suite")
@@ -630,7 +630,7 @@ def test_fifty_results_over_ten_arms_take_little_work(tmp_path: Path, monkeypatc
 
 @pytest.mark.slow
 def test_the_entry_point_checks(project: Path) -> None:
-    """The command works as a process of its own."""
+    """The command works in a process of its own."""
     path = str(project / record("stored/a.npz"))
     ran = process("check", path)
     assert (ran.code, ran.err) == (0, "")

@@ -190,8 +190,8 @@ SETUP = {"zsh": "autoload -U compinit; compinit -u -D; "}
 @pytest.mark.slow
 @pytest.mark.parametrize("quote", ["", "'", '"'])
 @pytest.mark.parametrize("shell", SHELLS)
-def test_no_shell_runs_what_a_name_contains(tmp_path, shell, quote):
-    """Tab and Enter give the command the joint's own name, and run nothing that stands in it."""
+def test_no_shell_executes_the_content_of_a_name(tmp_path, shell, quote):
+    """Tab and Enter pass the name of the joint to the command, and execute no part of it."""
     if shutil.which(shell) is None:
         pytest.skip(f"needs {shell}")
     if quote and shell != "bash":
@@ -218,7 +218,7 @@ def test_no_shell_runs_what_a_name_contains(tmp_path, shell, quote):
 
 
 def in_terminal(command: list[str], typed: list[str], folder: Path) -> None:
-    """Run a shell in a terminal of its own, and type each line when it prompts for one."""
+    """Run a shell in a new terminal, and type each line when it prompts for one."""
     places = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": str(folder)}
     settings = {"TERM": "dumb", "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(sys.path)}
     child, terminal = pty.fork()

@@ -45,7 +45,7 @@ def geared(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("verb", list(COUNTED_VERBS))
 def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
-    """A verb that can answer an arm with a follower can be counted on it."""
+    """A verb that supports an arm with a mimic joint can be counted on it."""
     assert run_ok("count", verb, "panda-fingers").out
     assert json.loads(run_ok("count", verb, geared, "--format", "json").out)["algorithms"]
 
@@ -71,8 +71,8 @@ def test_sines_are_those_of_joints_that_turn(
     assert counts == {int(sines.split()[0])}
 
 
-def test_followers_are_placed_but_are_no_joints_of_their_own(geared: Path) -> None:
-    """A follower that turns needs its sine, while only its leader is a joint to the user."""
+def test_mimic_joints_need_sines_but_are_not_counted_as_joints(geared: Path) -> None:
+    """A revolute mimic joint needs its sine, while only its leader counts as a joint."""
     document = json.loads(run_ok("count", "inverse", geared, "--format", "json").out)
     assert document["joints"] == 1
     assert document["algorithms"][0]["kinematics"]["sines_and_cosines"] == 1
@@ -104,7 +104,7 @@ def test_wrong_usage_is_reported(args: list[str], message: str, hint: str) -> No
 
 
 def test_model_flags_are_those_of_every_verb(tmp_path: Path) -> None:
-    """A rotor or a load costs operations, and the answer goes to a file like any report."""
+    """A rotor or a load costs operations, and the output can go to a file."""
 
     def additions(*flags: str) -> int:
         document = json.loads(run_ok("count", "inverse", "ur5", "--format=json", *flags).out)

@@ -51,8 +51,8 @@ def test_the_contract_names_the_largest_symbol() -> None:
     assert run_ok(*command).out == run_ok(*command).out
 
 
-def test_a_flat_arm_is_an_answer(tmp_path: Path) -> None:
-    """A cart with a pole is flat; that ends with exit code 0, as any other answer does."""
+def test_a_flat_arm_is_a_valid_result(tmp_path: Path) -> None:
+    """A cart with a pole is flat; the exit code is 0, as for any other result."""
     path = tmp_path / "cart-pole.yaml"
     path.write_text(CART_POLE)
     table = run_ok("diagonalize", path, "--curvature", "--samples", "9", "--format", "table").out
@@ -78,7 +78,7 @@ def test_one_joint_is_flat() -> None:
 
 @pytest.mark.parametrize("extension", ["csv", "json", "npz", "parquet"])
 def test_files(tmp_path: Path, extension: str) -> None:
-    """Every kind of file takes the answer."""
+    """Every file format can hold the result."""
     path = tmp_path / f"curvature.{extension}"
     run_ok("diagonalize", "two-link", "--curvature", "--symbols", "--samples", "3", "-o", path)
 

@@ -164,7 +164,7 @@ MOVING = np.concatenate([Q, Q[::-1]], axis=1)
 
 
 def test_velocities_are_found():
-    """Velocities may be a list of their own, or part of the state as in OpenArm."""
+    """Velocities may be a separate list, or part of the state as in OpenArm."""
     expected = native(1, MOVING, ("position", "velocity"))
     version_3(
         values={"observation.state": Q, "observation.velocity": Q[::-1]},
@@ -229,8 +229,8 @@ def test_incomplete_datasets_are_rejected(damage, message):
     assert (ran.code in (3, 4), message in ran.err) == (True, True), ran.err
 
 
-def test_episodes_become_files_of_their_own():
-    """Episodes named one by one are recordings like others; a dataset that changes is noticed."""
+def test_each_episode_becomes_a_file():
+    """Episodes named one by one are like other recordings; a changed dataset is noticed."""
     version_3()
     line = ["inverse", "two-link", "--radians", "-o", "out/", "--format", "csv"]
     line += ["--trajectory", "set/:0", "--trajectory", "set/:1"]
@@ -244,8 +244,8 @@ def test_episodes_become_files_of_their_own():
 
 
 @pytest.mark.parametrize("ending", ["torque", "tau", "effort", "own list"])
-def test_torques_are_found_where_they_are(ending):
-    """Torques in the state, by each ending in use, or in a list of their own, drive `forward`."""
+def test_torques_are_found(ending):
+    """`forward` uses torques in the state, with each suffix in use, or in a separate list."""
     info(JOINTS, "v2.1", ("observation.state", "observation.effort"))
     Path("set/data/chunk-000").mkdir(parents=True)
     names = JOINTS

@@ -167,7 +167,7 @@ def test_one_state_imports_no_optional_writer() -> None:
     assert modules.isdisjoint({"rich", "yaml", "polars", "llvmlite", "scipy"})
 
 
-def test_the_answer_is_on_stdout_and_the_rest_on_stderr() -> None:
+def test_results_are_on_stdout_and_messages_on_stderr() -> None:
     """stdout has two lines of CSV, stderr the note."""
     ran = process("inverse", "ur5")
 
@@ -224,7 +224,7 @@ def test_a_full_disk_is_reported_once(args: list[str]) -> None:
     assert done.stderr.decode() == "error: No space left on device\n"
 
 
-def test_a_closed_stdout_is_an_error_and_not_a_lost_answer() -> None:
+def test_a_closed_stdout_is_an_error() -> None:
     """With nowhere to write to, the command does not pretend to have worked."""
     ran = python("import sys; sys.stdout = None\n" + START, "inverse", "two-link")
 

@@ -42,7 +42,7 @@ def test_rows_and_columns_have_names() -> None:
     assert ran.rows[0] == [f"mass_matrix/{row}/{column}" for row in joints for column in joints]
 
 
-def test_a_quaternion_stands_for_the_angles() -> None:
+def test_a_quaternion_replaces_the_angles() -> None:
     """--q takes roll, pitch and yaw, or the quaternion of the same rotation, up to its norm.
 
     Holding torques depend on the orientation; the mass matrix does not.
@@ -71,7 +71,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("typed", "message"), WRONG, ids=[row[0] for row in WRONG])
 def test_wrong_quaternions(typed: str, message: str) -> None:
-    """A quaternion is four numbers of length one, or it is refused."""
+    """A quaternion is four numbers of length one, or it is rejected."""
     ran = robolin("mass-matrix", "panda", "--floating-base", "--q", typed)
     assert ran.code == 2
     assert message in ran.err
@@ -95,7 +95,7 @@ def motion(rows: int = 5) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 
 def test_quaternions_in_a_trajectory(tmp_path: Path) -> None:
-    """A file may have quaternion columns in place of angles; a note says so."""
+    """A file may have quaternion columns in place of angles; a note reports it."""
     columns, q = motion()
     file = sheet(tmp_path / "motion.csv", columns)
     ran = run_ok("inverse", "two-link", "--floating-base", "--trajectory", file)
@@ -168,7 +168,7 @@ def test_a_multi_dof_joint_has_no_single_value() -> None:
     assert "its freedoms are 'base:rx', 'base:ry'" in ran.err
 
 
-def test_a_freedom_without_inertia_cannot_be_locked() -> None:
+def test_a_base_coordinate_without_inertia_is_reported() -> None:
     """Two thin rods in a row have no inertia about their axis; the hint offers what there is."""
     ran = robolin("forward", "two-link", "--floating-base")
     assert ran.code == 3
@@ -199,7 +199,7 @@ def test_curvature_along_twists() -> None:
     assert "not flat" in ran.err
 
 
-def test_inspect_tells_of_the_base() -> None:
+def test_inspect_describes_the_base() -> None:
     """The tree, the joints and the links show the floating joint once, by its own name."""
     ran = run_ok("inspect", "panda", "--floating-base", "--format", "json")
     found = json.loads(ran.out)

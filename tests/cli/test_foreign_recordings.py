@@ -360,8 +360,8 @@ def test_ambiguous_recordings_are_rejected(content, flags, code, message):
     assert (ran.code, message in ran.err) == (code, True), ran.err
 
 
-def test_rules_without_a_file_are_refused():
-    """How a file is meant says nothing about one state."""
+def test_rules_without_a_file_are_rejected():
+    """Column rules have no effect on a single state."""
     for flags in (["--degrees"], ["--time", "t"], ["--columns", "position={joint}"]):
         ran = run("--q", "0,0", *flags)
         assert (ran.code, "without --trajectory" in ran.err) == (2, True)

@@ -26,7 +26,7 @@ def command(verb: str) -> click.Command:
 
 @pytest.mark.parametrize("verb", SUMMARIES)
 def test_help_of_every_verb_has_summary_usage_and_example(verb: str) -> None:
-    """The page names the verb's usage, says what it is for, and shows a command to copy."""
+    """The page has the usage, the purpose and a command to copy."""
     page = run_ok(verb, "--help").out
 
     assert page.startswith(f"Usage: robolin {verb} ")
@@ -35,7 +35,7 @@ def test_help_of_every_verb_has_summary_usage_and_example(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", SUMMARIES)
-def test_the_list_of_verbs_says_what_each_page_says(verb: str) -> None:
+def test_the_list_of_verbs_has_the_summary_of_each_page(verb: str) -> None:
     """The summary in `robolin --help` is the first sentence of the verb's own help."""
     assert (command(verb).help or "").splitlines()[0] == SUMMARIES[verb]
 
@@ -51,7 +51,7 @@ def test_the_group_lists_every_verb() -> None:
 
 
 def test_every_flag_is_explained() -> None:
-    """No option stands in a help page without a word about it."""
+    """Every option of a help page has a description."""
     for verb in SUMMARIES:
         for param in command(verb).params:
             if isinstance(param, click.Option):
@@ -100,7 +100,7 @@ def test_version() -> None:
 
 
 def test_no_arguments_show_the_help_on_stderr() -> None:
-    """`robolin` alone is wrong usage, answered by the help page."""
+    """`robolin` alone is wrong usage and prints the help page."""
     ran = robolin()
 
     assert (ran.code, ran.out) == (2, "")
@@ -118,7 +118,7 @@ def test_no_arguments_show_the_help_on_stderr() -> None:
     ],
 )
 def test_a_mistyped_verb_is_recognized(typed: str, meant: str) -> None:
-    """A verb that does not exist is answered with the one that was probably meant."""
+    """The error for an unknown verb suggests the most similar one."""
     ran = robolin(typed, "panda")
 
     assert (ran.code, ran.out) == (2, "")

@@ -99,7 +99,7 @@ def test_reports_about_files_with_hostile_names(verb: str, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["table", "json", "github", "junit", "sarif"])
 def test_robot_files_with_hostile_names_inside(form: str) -> None:
-    """Names that cannot be shown are refused, spelt out."""
+    """Names with control characters are rejected and escaped in the message."""
     quoted = json.dumps(BAD)
     for old in ("two", "elbow", "lower", "base", "revolute", "mass", "name"):
         Path("bad.yaml").write_text(ARM.replace(f"{old}", quoted))
@@ -115,7 +115,7 @@ def test_robot_files_with_hostile_names_inside(form: str) -> None:
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 @pytest.mark.parametrize("name", ["j&#10;::error::y", "j&#x9b;2J", "j&#x2028;", "j&#x202e;"])
 def test_joints_and_links_with_hostile_names_in_xml(form: str, name: str) -> None:
-    """A name that would be a line of its own in a table is refused where it stands."""
+    """A name that would break a table line is rejected with its location."""
     for joint, link in ((name, "a"), ("a", name)):
         text = (
             f'<robot name="{name}"><link name="base"/><link name="{link}"><inertial>'
@@ -227,7 +227,7 @@ def _tables() -> Iterator[str]:
 
 
 def test_tables_with_hostile_cells() -> None:
-    """Column names and cells of a table are repeated spelt out."""
+    """Column names and cells of a table are escaped in messages."""
     for text in _tables():
         Path("bad.csv").write_text(text, newline="")
         for form in ("table", "csv", "json"):
@@ -308,7 +308,7 @@ def _key(key: str) -> str:
 
 @pytest.mark.parametrize("what", SUITES)
 def test_suites_with_hostile_texts(what: str) -> None:
-    """Suites are recorded and checked with everything odd in them spelt out."""
+    """Suites are recorded and checked with control characters escaped."""
     Path("robolin.toml").write_text(SUITES[what]().replace("\x7f", "\\u007f"), newline="")
     Path(f"{BAD}.toml").write_text(Path("robolin.toml").read_text())
     # two forms for the one name of the suite, and two for the other
@@ -324,7 +324,7 @@ def test_suites_with_hostile_texts(what: str) -> None:
 
 
 def test_settings_with_hostile_texts() -> None:
-    """Settings of validate and baselines are repeated spelt out."""
+    """Settings of validate and baselines are escaped in messages."""
     odd = json.dumps(BAD).replace("\x7f", "\\u007f")
     for text in (
         f"[validate]\nignore = [{odd}]\n",

@@ -34,7 +34,7 @@ def arm(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def motion(tmp_path: Path) -> Path:
-    """Three rows; the second turns too fast, the third needs too much torque."""
+    """Three rows; the second is too fast, the third needs too much torque."""
     path = tmp_path / "motion.csv"
     path.write_text(
         "time,shoulder/position,shoulder/velocity,shoulder/acceleration,"
@@ -72,7 +72,7 @@ def test_a_trajectory_that_exceeds_its_limits(arm: Path, motion: Path) -> None:
 
 
 def test_csv_into_a_pipe(arm: Path, motion: Path) -> None:
-    """Without a format a pipe gets CSV, and stderr says what has no limit."""
+    """Without a format a pipe gets CSV, and stderr lists quantities without a limit."""
     ran = robolin("inverse", arm, "--trajectory", motion, "--limits")
     assert ran.code == 1
     assert ran.rows[0][:4] == ["joint", "quantity", "row", "time"]

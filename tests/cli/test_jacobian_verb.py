@@ -65,7 +65,7 @@ def test_everything_at_once_is_the_librarys() -> None:
 
 
 def test_derivatives_take_accelerations() -> None:
-    """Without the operational space, --qdd says at which accelerations."""
+    """Without the operational space, --qdd sets the accelerations."""
     arm = library.load("ur5")
     found = document("jacobian", "ur5", *STATE, "--qdd", "1,0,2,0,0,1", "--derivatives", *TOOL)
 
@@ -73,8 +73,8 @@ def test_derivatives_take_accelerations() -> None:
     assert_same(found["results"], library.frame_derivatives(arm, Q, QD, qdd, frame="tool0"))
 
 
-def test_the_frames_own_axes() -> None:
-    """--reference frame is reference='frame', and the contract says so."""
+def test_jacobian_in_axes_of_the_frame() -> None:
+    """--reference frame is reference='frame', and the contract states it."""
     arm = library.load("ur5")
     flags = ["--reference", "frame", "--operational-space", *TOOL]
     found = document("jacobian", "ur5", *STATE, *TORQUE, *flags)
@@ -201,7 +201,7 @@ def test_arms_with_grippers_use_elimination() -> None:
 
 
 def test_few_joints_are_noted() -> None:
-    """Where fewer than six joints move the frame a note says what is not there."""
+    """If fewer than six joints move the frame, a note lists the missing arrays."""
     ran = run_ok("jacobian", "two-link", "--operational-space", "--format", "json")
     found = json.loads(ran.out)["results"]
 
@@ -237,7 +237,7 @@ def test_invalid_requests(args: list[str], code: int, message: str) -> None:
 # forward
 
 
-def test_forward_tells_links_and_tip() -> None:
+def test_forward_returns_accelerations_of_links_and_tip() -> None:
     """--links and --tip-acceleration add the accelerations that go with qdd."""
     arm = library.load("ur5")
     flags = ["--links", "--tip-acceleration", "tool0"]
@@ -263,8 +263,8 @@ def test_the_tip_needs_no_name() -> None:
 
 
 @pytest.mark.parametrize("way", ["a", "b", "c", "d", "bias-free", "three-sweeps"])
-def test_forward_takes_every_way(way: Any) -> None:
-    """Each way returns the bits that Python returns for it, and the contract says which it was."""
+def test_forward_supports_every_method(way: Any) -> None:
+    """Each method returns the bits of the Python function, and the contract names it."""
     found = document("forward", "ur5", *STATE, *TORQUE, "--method", way)
 
     expected = library.forward(library.load("ur5"), Q, QD, TAU, method=way)

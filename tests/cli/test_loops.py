@@ -44,7 +44,7 @@ def test_columns_carry_the_names_of_closures() -> None:
 
 @pytest.mark.parametrize("method", ["kkt", "schur", "null-space"])
 def test_methods_give_the_same(method: str) -> None:
-    """--loop-method changes how it is solved, and the contract says how."""
+    """--loop-method selects the solver, and the contract names it."""
     state = ("--q", "0.1,0,0", "--close", "least", "--tau", "1,2,3")
     args = ("linearize-forward", "four-bar", *state)
     found, true = results_of(*args, "--loop-method", method), results_of(*args)
@@ -60,7 +60,7 @@ def test_linearize_forward_holds_the_arm() -> None:
     np.testing.assert_allclose(found["lam"], 0.0, atol=1e-12)
 
 
-def test_perturbations_are_answered() -> None:
+def test_perturbations_of_closed_loops() -> None:
     """--perturb is the model times the change."""
     model = results_of("linearize-forward", "four-bar")
     found = results_of("linearize-forward", "four-bar", "--perturb", "dtau=1,0,0")
@@ -68,7 +68,7 @@ def test_perturbations_are_answered() -> None:
 
 
 def test_changes_are_closed_too() -> None:
-    """--close lets the other joints follow a change, and the answer is the model along it."""
+    """--close projects a perturbation onto the loops; the result is the model along it."""
     start = ("--q", "drive=0.5", "--qd", "drive=1", "--close", "drive", "--tau", "1,0,0")
     model = results_of("linearize-forward", "four-bar", *start)
     found = results_of("linearize-forward", "four-bar", *start, "--perturb", "dq=drive=1")
@@ -115,7 +115,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("args, code, says, hint", REFUSED, ids=lambda x: str(x)[:40])
-def test_what_is_refused(args: tuple[str, ...], code: int, says: str, hint: str) -> None:
+def test_invalid_requests_are_rejected(
+    args: tuple[str, ...], code: int, says: str, hint: str
+) -> None:
     """States off their closures and questions about trees end with what is wrong and what to do."""
     ran = robolin(*args)
     assert (ran.code, ran.out) == (code, "")
@@ -127,7 +129,7 @@ def test_what_is_refused(args: tuple[str, ...], code: int, says: str, hint: str)
 
 @pytest.mark.parametrize("verb", ["inverse", "mass-matrix", "linearize-inverse", "diagonalize"])
 def test_open_loops_make_every_verb_work(verb: str) -> None:
-    """--open-loops leaves the tree, and the contract says that it did."""
+    """--open-loops leaves the tree, and the contract states it."""
     ran = run_ok(verb, "four-bar", "--open-loops", "--format", "json")
     contract = json.loads(ran.out)["meta"]["contract"]
     assert contract["loops"] == "open (asked for): pin"
@@ -152,7 +154,7 @@ def test_inspect_lists_closures() -> None:
 
 
 def test_trajectories_are_closed_row_by_row(tmp_path: Path) -> None:
-    """Rows on the closures are answered; a row that cannot be closed is an error, or NaN."""
+    """Closed rows have results; a row that cannot be closed is an error, or NaN."""
     file = tmp_path / "rows.csv"
     file.write_text("drive/position,knee/position,pivot/position\n0,0,0\n0.5,0,0\n0.1,-3,9\n")
     args = ("forward", "four-bar", "--trajectory", str(file))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.batch.some_recordings import ROWS, SIZES, write_recordings
+from tests.batch.sample_recordings import ROWS, SIZES, write_recordings
 from tests.cli.command import START, environment, robolin, run_ok
 
 
@@ -24,7 +24,7 @@ ASK = ("inverse", "two-link", "--trajectory", "run_*", "--trajectory", "c.npz", 
 
 
 def test_a_table_has_a_column_that_counts_recordings(logs: Path) -> None:
-    """Without a file the answer is CSV whose rows say which recording they are of."""
+    """Without a file the output is CSV with a column for the number of the recording."""
     ran = run_ok(*ASK)
     assert ran.rows[0] == ["time", "source", "shoulder/effort", "elbow/effort"]
     counts = [row[1] for row in ran.rows[1:]]
@@ -80,8 +80,8 @@ def test_parts_are_resumed_and_merged(logs: Path) -> None:
         (("-o", "out/", "--part-rows", "3k"), "'3k' is not a whole number"),
     ],
 )
-def test_what_makes_no_sense_is_refused(logs: Path, args: tuple[str, ...], words: str) -> None:
-    """Wishes that would have no effect or lose something are refused by their flag."""
+def test_invalid_combinations_are_rejected(logs: Path, args: tuple[str, ...], words: str) -> None:
+    """Wishes that would have no effect or lose something are rejected by their flag."""
     before = sorted(logs.rglob("*"))
     ran = robolin(*ASK, *args)
     assert ran.code in (2, 3, 4), ran.err
@@ -167,8 +167,8 @@ def test_live_rows_before_a_bad_one_have_results(note: str, bad: bytes, message:
 
 
 @pytest.mark.slow
-def test_lines_are_answered_as_they_arrive() -> None:
-    """Each line, quoted or not, has its answer before the next is sent; the first time may be 0."""
+def test_live_lines_have_results_as_they_arrive() -> None:
+    """Each line, quoted or not, has its result before the next is sent; time may start at 0."""
     command = [sys.executable, "-c", START, "inverse", "two-link", "--trajectory", "-"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment()}
     with subprocess.Popen([*command, "--live", "-q"], bufsize=0, **pipes) as live:

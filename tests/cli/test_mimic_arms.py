@@ -42,7 +42,7 @@ RECURSIONS += [("forward", each) for each in ("operator", "a", "b", "c", "d", "t
 
 
 @pytest.mark.parametrize(("verb", "method"), RECURSIONS)
-def test_recursions_are_refused_with_what_to_ask_instead(verb: str, method: str) -> None:
+def test_recursions_are_rejected_with_an_alternative(verb: str, method: str) -> None:
     """No method is called by a name that is not its own."""
     ran = robolin(verb, ARM, *STATE, "--method", method)
     assert ran.code == 3
@@ -65,7 +65,7 @@ def test_motions_in_diagonalizing_velocities_are_those_of_the_joints(form: str) 
 
 
 @pytest.mark.parametrize("form", ["rates", "nu", "xi"])
-def test_the_contract_of_a_motion_says_by_what_it_was_found(form: str) -> None:
+def test_the_contract_of_a_simulation_names_the_method(form: str) -> None:
     """Articulated bodies had no part in it."""
     flags = ("--state", form, "--duration", "0.01", "--dt", "0.01", "--format", "json")
     found = json.loads(run_ok("simulate", ARM, *STATE, *flags).out)
@@ -73,12 +73,12 @@ def test_the_contract_of_a_motion_says_by_what_it_was_found(form: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["diagonalize", "mass-matrix", "jacobian", "forward"])
-def test_what_elimination_costs_is_counted(verb: str) -> None:
-    """`count` lists what answers on such an arm."""
+def test_operations_of_elimination_are_counted(verb: str) -> None:
+    """`count` lists the algorithm that is used on such an arm."""
     assert "elimination" in run_ok("count", verb, ARM).out
 
 
-def test_operators_are_refused_with_the_joint_to_lock() -> None:
+def test_operators_are_rejected_with_the_joint_to_lock() -> None:
     """The hint is what has to be typed."""
     with pytest.raises(library.RobolinError) as caught:
         library.operators(library.load(ARM), np.zeros(8))

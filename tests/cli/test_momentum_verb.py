@@ -42,7 +42,7 @@ def test_loops_make_no_difference() -> None:
 
 
 def test_rows_of_a_file(tmp_path: Path) -> None:
-    """A trajectory is answered row by row, and `check` finds it the same."""
+    """Every row of a trajectory has a result, and `check` reproduces it."""
     path, target = tmp_path / "motion.csv", tmp_path / "momentum.npz"
     table = np.random.default_rng(0).normal(size=(20, 4))
     np.savetxt(path, table, delimiter=",", header="q1,q2,qd1,qd2", comments="", fmt="%.17g")

@@ -27,7 +27,7 @@ def test_a_new_arm_is_valid():
     [("", 2, "no name"), ("a/b", 2, "no name"), ("1x", 2, "no name"), ("mine", 4, "already")],
 )
 def test_a_new_arm_replaces_nothing(name, code, message):
-    """A name that is none is wrong usage, and a file that is there stays as it is."""
+    """An invalid name is wrong usage, and an existing file is not changed."""
     Path("mine.yaml").write_text("precious")
     ran = robolin("new", name)
     assert (ran.code, message in ran.err) == (code, True)

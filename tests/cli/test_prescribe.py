@@ -175,7 +175,7 @@ def test_numbers_of_columns_count_every_joint(
 
 
 def test_arrays_without_names_count_every_joint(tmp_path: Path) -> None:
-    """An array has a column for each joint of the arm, and one for some of them is refused."""
+    """An array has a column for each joint of the arm, and one for some of them is rejected."""
     path = tmp_path / "a.npz"
     np.savez(path, time=[0.0, 1.0], qdd=[[1.0, 0.2], [1.0, 0.2]])
     found = json.loads(run_ok(*ELBOW, "--prescribe-from", path, "--format", "json").out)

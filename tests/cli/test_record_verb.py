@@ -49,7 +49,7 @@ def test_a_plain_result_has_no_path(folder: Path) -> None:
 
 
 def test_recording_twice_gives_the_same_bytes() -> None:
-    """A reference depends on nothing but the question and the places of its files."""
+    """A reference depends only on the question and the paths of its files."""
     for _ in range(2):
         run_ok("record", "forward", "two-link", "-o", "a.parquet")
         held = Path("a.parquet").read_bytes()
@@ -77,8 +77,8 @@ def test_wrong_usage(words: tuple[str, ...], message: str) -> None:
     assert not Path("a.npz").exists()
 
 
-def test_flags_behind_a_verb_that_has_them_are_its_own() -> None:
-    """--rtol behind `simulate` adapts its steps; before it, it says how close results must come."""
+def test_flags_after_a_verb_belong_to_the_verb() -> None:
+    """--rtol after `simulate` sets its tolerance; before it, that of the comparison."""
     question = ("simulate", "two-link", "--duration", "0.01", "--rtol", "1e-8", "--rows", "3")
     ran = run_ok("record", *question, "-o", "a.npz")
     meta = read_result("a.npz").meta
@@ -94,7 +94,7 @@ def test_flags_behind_a_verb_that_has_them_are_its_own() -> None:
 
 
 def test_the_extension_decides() -> None:
-    """A file that no reader could read back is refused before anything is computed."""
+    """A file that no reader could read back is rejected before anything is computed."""
     ran = robolin("record", "inverse", "two-link", "-o", "a.txt")
     assert ran.code == 2
     assert "use one of .csv, .json, .npz, .parquet" in ran.err

@@ -25,8 +25,8 @@ def test_matrix_is_the_librarys() -> None:
     np.testing.assert_array_equal(ran.numbers, [found.matrix.ravel()])
 
 
-def test_times_the_parameters_it_is_the_torque() -> None:
-    """Two answers of this verb multiply to the answer of `inverse`, to rounding."""
+def test_regressor_times_parameters_is_the_torque() -> None:
+    """Matrix times parameters equals the torques of `inverse`, to rounding."""
     matrix = np.reshape(run_ok("regressor", "two-link", *MOTION).numbers, (2, -1))
     parameters = run_ok("regressor", "two-link", "--parameters")
     tau = run_ok("inverse", "two-link", *MOTION).numbers[0]
@@ -36,7 +36,7 @@ def test_times_the_parameters_it_is_the_torque() -> None:
 
 
 def test_rows_of_a_file(tmp_path: Path) -> None:
-    """A trajectory is answered row by row, streamed as for any other verb."""
+    """A trajectory is processed row by row, streamed as for any other verb."""
     path, target = tmp_path / "motion.csv", tmp_path / "regressor.npz"
     rng = np.random.default_rng(0)
     table = rng.normal(size=(20, 6))

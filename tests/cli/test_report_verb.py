@@ -39,7 +39,7 @@ def test_two_stored_results_side_by_side() -> None:
     assert "shoulder/effort" in page
 
 
-def test_a_page_that_nobody_named_is_kept() -> None:
+def test_an_existing_default_page_is_kept() -> None:
     """Without -o a report.html that is there stays as it is; with -o it is replaced."""
     run_ok("inverse", "two-link", "-o", "a.npz")
     assert run_ok("report", "a.npz").err == "note: report.html: written\n"

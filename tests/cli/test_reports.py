@@ -141,8 +141,8 @@ def test_models_lists_every_bundled_arm() -> None:
 
 
 @each_file("file")
-def test_every_real_file_is_inspected_or_refused(file: Path) -> None:
-    """A real file gives JSON, or a located complaint and nothing on stdout."""
+def test_every_published_file_is_inspected_or_rejected(file: Path) -> None:
+    """A published file gives JSON, or an error with its location and nothing on stdout."""
     ran = robolin("inspect", file, "--format", "json")
 
     assert ran.code in (0, 3), ran.err

@@ -35,8 +35,8 @@ def file(tmp_path: Path, motion: Motion) -> Path:
 
 
 @pytest.mark.slow
-def test_changes_are_the_librarys(file: Path, motion: Motion, tmp_path: Path) -> None:
-    """Every kind of change goes into one answer, dq and dqd row by row, with the times."""
+def test_perturbations_are_those_of_the_library(file: Path, motion: Motion, tmp_path: Path) -> None:
+    """Every kind of perturbation adds to one result: dq and dqd row by row, with the times."""
     push = Motion(motion.time[::10], motion.q[::10], motion.qd[::10], motion.tau[::10] * 0.1)
     torques = written(tmp_path / "push.csv", push, "tau")
     ran = run_ok(
@@ -108,7 +108,7 @@ def test_a_simulated_file_is_read_back(tmp_path: Path) -> None:
 
 
 def test_gradient_of_a_cost(file: Path, motion: Motion, tmp_path: Path) -> None:
-    """Slopes of a file give the library's gradient, and a file without any is refused."""
+    """Slopes of a file give the library's gradient, and a file without any is rejected."""
     rows = (motion.time, motion.q, motion.qd, motion.tau)
     true = library.cost_gradient(library.load("two-link"), *rows, dcost_dqd=motion.qd)
     slopes, out = written(tmp_path / "slopes.csv", motion, "qd"), tmp_path / "gradient.npz"
@@ -123,8 +123,8 @@ def test_gradient_of_a_cost(file: Path, motion: Motion, tmp_path: Path) -> None:
     assert (ran.code, "none.csv: there are no slopes" in ran.err) == (3, True)
 
 
-def test_figures_of_the_geometry(file: Path, tmp_path: Path) -> None:
-    """Origins and turns are changed like masses, and turns may be in degrees."""
+def test_geometric_parameters(file: Path, tmp_path: Path) -> None:
+    """Origins and rotations are perturbed like masses, and rotations may be in degrees."""
     given = ("sensitivity", "two-link", "--trajectory", file, "--parameter")
     turned, same = (
         robolin(*given, f"elbow/turn_z={angle}", "--format", "csv") for angle in ("90deg", "pi/2")

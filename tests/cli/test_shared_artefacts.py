@@ -87,7 +87,7 @@ def words(command: str, private: Path) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_written_file_names_no_folder(private: Path, name: str) -> None:
-    """Absolute paths on the command line stand in no file that a command writes."""
+    """Absolute paths of the command line are in no file that a command writes."""
     if name == "plot.svg":
         pytest.importorskip("matplotlib")
     ran = robolin(*words(WRITTEN[name], private))
@@ -99,7 +99,7 @@ def test_a_written_file_names_no_folder(private: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_an_annotation_names_no_folder(private: Path, name: str) -> None:
-    """Nor in what services of continuous integration are sent, where base names stand instead."""
+    """Annotations for continuous integration contain base names only."""
     ran = robolin(*words(PRINTED[name], private))
     assert ran.code == 1, ran.err
     assert SECRET not in ran.out

@@ -20,7 +20,7 @@ def columns(text: str) -> dict[str, np.ndarray]:
 
 
 def test_columns_are_those_of_the_library() -> None:
-    """Every column of the answer has the bits that `robolin.simulate` gives."""
+    """Every column of the output has the bits of `robolin.simulate`."""
     found = columns(run_ok(*FALL, "--every", "20").out)
     true = library.simulate(library.load("two-link"), [1, -0.5], [0, 1], duration=0.1, every=20)
 
@@ -119,7 +119,7 @@ def test_joints_beyond_their_range_are_reported() -> None:
 
 
 def test_joints_beyond_their_velocity_limit_are_counted() -> None:
-    """panda_joint1 may turn at 2.175 rad/s: a warning counts the rows in which it is faster."""
+    """The limit of panda_joint1 is 2.175 rad/s: a warning counts the rows beyond it."""
     start = (
         "simulate",
         "panda",
@@ -153,8 +153,8 @@ def test_many_starts_at_once(tmp_path: Path) -> None:
         assert ends[name][0] == alone[name][-1]
 
 
-def test_adapted_steps_from_the_command_line() -> None:
-    """--rtol adapts the steps, --rows or --dt says which moments are written."""
+def test_adaptive_steps_from_the_command_line() -> None:
+    """--rtol adapts the steps, --rows or --dt sets the output times."""
     by_rows = columns(run_ok(*FALL, "--rtol", "1e-9", "--rows", "5").out)
     by_dt = columns(run_ok(*FALL, "--rtol", "1e-9", "--dt", "0.025").out)
 
@@ -244,7 +244,7 @@ def test_a_joint_held_at_its_limit_is_not_beyond_it() -> None:
 
 
 def test_divergence_names_time_joint_and_step() -> None:
-    """Steps too long for gains are an error that says when, which joint, and what to change."""
+    """Steps too long for the gains are an error with time, joint and a remedy."""
     pd = ("simulate", "two-link", "--control", "pd", "--kp", "1e5", "--kd", "0", "--ignore-limits")
     ran = robolin(*pd, "--goal", "0.1,0.1", "--dt", "0.1", "--duration", "5")
     assert ran.code == 3
@@ -292,7 +292,7 @@ def test_flags_that_make_no_sense(flags: str, message: str, hint: str) -> None:
     assert hint in ran.err
 
 
-def test_unknown_frame_is_refused() -> None:
+def test_unknown_frame_is_rejected() -> None:
     """A target for a frame the arm does not have is rejected input."""
     ran = robolin(
         *("simulate", "two-link", "--duration", "1", "--control", "pose"),
@@ -304,8 +304,8 @@ def test_unknown_frame_is_refused() -> None:
     assert "did you mean 'tip'?" in ran.err
 
 
-def test_a_file_without_time_is_refused(tmp_path: Path) -> None:
-    """Torques that do not say when cannot be followed."""
+def test_a_file_without_time_is_rejected(tmp_path: Path) -> None:
+    """Torques without times cannot be followed."""
     file = tmp_path / "torques.csv"
     file.write_text("shoulder/effort,elbow/effort\n1,2\n")
     ran = robolin(*FALL, "--trajectory", file)

@@ -212,7 +212,7 @@ def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str
 
 
 def test_a_joint_that_moves_nothing_is_named_with_its_row(tmp_path: Path) -> None:
-    """A row that cannot be divided by its inertia says which joint is to blame."""
+    """The error for a row without inertia names the joint."""
     arm = tmp_path / "arm.yaml"
     arm.write_text(
         "robolin: 1\nname: idle\njoints:\n"
@@ -232,8 +232,8 @@ def test_a_joint_that_moves_nothing_is_named_with_its_row(tmp_path: Path) -> Non
     assert "100 rows without an answer" in nan.err
 
 
-def test_text_is_an_error_even_where_gaps_are_not(tmp_path: Path) -> None:
-    """A cell that says something else than a number is never taken for a gap."""
+def test_text_is_an_error_even_where_nan_is_allowed(tmp_path: Path) -> None:
+    """A cell with text is never taken for a missing number."""
     file = tmp_path / "motion.csv"
     file.write_text("q1,q2\n0,1\n,nan\n1,30deg\n")
     ran = robolin("inverse", "two-link", "--trajectory", file, "--on-bad-row", "nan")
@@ -254,7 +254,7 @@ def test_text_is_an_error_even_where_gaps_are_not(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_flags_are_wrong_usage(flags: list[str], says: str) -> None:
-    """Flags that cannot be meant are refused with exit code 2."""
+    """Flags that cannot be meant are rejected with exit code 2."""
     ran = robolin("inverse", "two-link", *flags)
 
     assert (ran.code, ran.out) == (2, "")

@@ -16,8 +16,8 @@ _TURNED = "panda_joint1=45"
 
 
 @pytest.mark.parametrize("joined", [True, False])
-def test_rows_are_the_answers_to_each_value(joined: bool) -> None:
-    """Each row of a sweep has the bits of the answer to its value alone."""
+def test_each_row_is_the_result_of_one_value(joined: bool) -> None:
+    """Each row of a sweep has the bits of the result for its value alone."""
     given = ["--payload", "lower:0,1,2.5@0.1,0,0"]
     flags = ["=".join(given)] if joined else given
     swept = run_ok("sweep", "inverse", "two-link", *flags, "--q", "0.3,-0.7")
@@ -69,8 +69,8 @@ def test_other_options_can_be_swept(
         ),
     ],
 )
-def test_wrong_wishes_are_refused(args: tuple[str, ...], message: str) -> None:
-    """A sweep of nothing, of two things or of many rows is refused with what helps."""
+def test_invalid_sweeps_are_rejected(args: tuple[str, ...], message: str) -> None:
+    """A sweep of nothing, of two options or of many rows is rejected with a hint."""
     ran = robolin("sweep", *args)
     assert ran.code == library.UsageError.exit_code
     assert message in ran.err
@@ -87,7 +87,7 @@ def test_python_gives_the_same_sweep(given: object, tmp_path: Path) -> None:
     assert (tmp_path / "python.npz").read_bytes() == (tmp_path / "command.npz").read_bytes()
 
 
-def test_options_of_the_arm_stay() -> None:
+def test_options_of_the_arm_are_kept() -> None:
     """Swept values are added to the options of the arm, as `load` would."""
     arm = library.load("two-link", payload=("lower", 0.5), armature={"elbow": 0.2})
     swept = library.sweep(arm, "inverse", payload=("tip", [0.0, 2.0], (0.1, 0, 0)))
@@ -154,14 +154,14 @@ def test_messages_name_their_value() -> None:
         ({"armature": {"elbow": [0, 1]}, "lock": {"elbow": [0, 1]}}, "more than one"),
     ],
 )
-def test_python_refuses_the_same(wish: dict[str, object], message: str) -> None:
+def test_python_rejects_the_same_requests(wish: dict[str, object], message: str) -> None:
     """A request that is not a sweep is rejected in Python too."""
     with pytest.raises(library.UsageError, match=message):
         library.sweep(library.load("two-link"), "inverse", **wish)  # type: ignore[arg-type]
 
 
 def test_an_arm_without_a_file_cannot_be_swept() -> None:
-    """An arm given as text, or whose file has changed, is refused rather than guessed at."""
+    """An arm given as text, or whose file has changed, is rejected rather than guessed at."""
     text = run_ok("models", "--show", "two-link").out
     with pytest.raises(library.RobolinError, match="came from no file"):
         library.sweep(library.load(text), "inverse", payload="tip:0,1")
@@ -199,7 +199,7 @@ def test_a_sweep_is_drawn_over_its_values(tmp_path: Path) -> None:
     assert "payload [kg]" in file.read_text("utf-8")
 
 
-def test_the_contract_has_only_what_holds_for_every_value() -> None:
+def test_the_contract_has_only_lines_common_to_all_values() -> None:
     """A line that differs from value to value, such as the payload, is not in the contract."""
     arm = library.load("two-link")
     found = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload="lower:0,1,2")

@@ -38,8 +38,8 @@ def sheet(path: Path, columns: dict[str, np.ndarray], time: bool = True) -> Path
     return path
 
 
-def test_every_row_is_answered(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
-    """The rows of the answer are the library's batch, bit for bit, with the time in front."""
+def test_every_row_has_a_result(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """The rows are bit-identical to the library's batch, with the time in front."""
     file = sheet(tmp_path / "motion.csv", motion)
     ran = run_ok("inverse", "two-link", "--trajectory", file)
 
@@ -141,7 +141,7 @@ def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, n
 
 
 def test_inputs_are_recorded(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
-    """Both files stand in the provenance by base name, and the flags do not reveal folders."""
+    """The provenance has both files by base name, and the flags do not reveal folders."""
     file = sheet(tmp_path / "motion.csv", motion)
     found = json.loads(run_ok("inverse", "two-link", "--trajectory", file, "--format", "json").out)[
         "meta"

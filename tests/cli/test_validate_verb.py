@@ -27,7 +27,7 @@ ODD = """\
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three odd files, one of them in a folder of its own."""
+    """Three files with findings, one of them in a subfolder."""
     (tmp_path / "old").mkdir()
     for name in ("one", "two", "old/three"):
         (tmp_path / f"{name}.urdf").write_text(ODD.format(name=Path(name).name))
@@ -56,7 +56,7 @@ def test_many_files_and_patterns(folder: Path) -> None:
     assert "2 files: 1 without findings" in robolin("validate", "panda", "two.urdf").out
 
 
-def test_a_pattern_without_files_is_refused(folder: Path) -> None:
+def test_a_pattern_without_files_is_rejected(folder: Path) -> None:
     """A check of nothing does not pass."""
     ran = robolin("validate", "nowhere/*.urdf")
 
@@ -65,7 +65,7 @@ def test_a_pattern_without_files_is_refused(folder: Path) -> None:
 
 
 def test_ignored_ids_do_not_count(folder: Path) -> None:
-    """--ignore takes findings out of the count and the exit code, and says how many."""
+    """--ignore removes findings from the count and the exit code, and reports how many."""
     every = sorted(found("one.urdf")["one.urdf"])
     ran = robolin("validate", "one.urdf", "--ignore", ",".join(every[:-1]), "--ignore", every[-1])
 
@@ -82,7 +82,7 @@ def test_ignored_ids_do_not_count(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_ignored(folder: Path, name: str, message: str) -> None:
-    """A misspelt id and one of an error are refused instead of having no effect."""
+    """A misspelt id and one of an error are rejected instead of having no effect."""
     ran = robolin("validate", "one.urdf", "--ignore", name)
 
     assert ran.code == 2
@@ -190,7 +190,7 @@ def test_junit_counts_files(folder: Path) -> None:
     assert [case.find("failure") is not None for case in root] == [True, False]
 
 
-def test_sarif_names_rules_places_and_what_is_suppressed(folder: Path) -> None:
+def test_sarif_has_rules_locations_and_suppressions(folder: Path) -> None:
     """Every finding is a result with its rule and line; what is ignored is there, suppressed."""
     ran = robolin("validate", "one.urdf", "--format", "sarif", "--ignore", "negative-mass")
     (run,) = json.loads(ran.out)["runs"]
@@ -205,7 +205,7 @@ def test_sarif_names_rules_places_and_what_is_suppressed(folder: Path) -> None:
     assert {rule["id"] for rule in rules} == found("one.urdf")["one.urdf"]
 
 
-def test_a_file_and_standard_output_at_once(folder: Path) -> None:
+def test_a_file_and_standard_output_together(folder: Path) -> None:
     """-o picks the form of the file by its extension, --format that of standard output."""
     ran = robolin("validate", "one.urdf", "-o", "x.sarif", "--format", "github")
 

@@ -82,8 +82,8 @@ def test_model_options_apply() -> None:
 
 
 @pytest.mark.slow
-def test_against_names_what_was_accounted_for() -> None:
-    """The page says where the other model comes from and how damping came into it."""
+def test_against_names_the_source_of_the_other_model() -> None:
+    """The page names the source of the other model and the treatment of damping."""
     pytest.importorskip("pinocchio")
     out = run_ok("verify", "ur5", "--samples", "1", "--against", "pinocchio").out
     assert "against Pinocchio" in out

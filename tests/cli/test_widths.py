@@ -69,7 +69,7 @@ NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 
 
 class Terminal(TextIOWrapper):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -116,7 +116,7 @@ def terminal_output(width: int, *args: str) -> str:
 
 
 def decimals(text: str) -> Counter[str]:
-    """Every number with a point that stands between blanks."""
+    """Every number with a decimal point between blanks."""
     words = (word.strip(",;():") for word in text.split())
     return Counter(word for word in words if NUMBER.fullmatch(word))
 

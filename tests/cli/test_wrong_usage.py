@@ -83,7 +83,7 @@ TWO_LINK = [
 @pytest.mark.parametrize(
     "verb, flags, says, hints", TWO_LINK, ids=[f"{row[0]} {row[1]}" for row in TWO_LINK]
 )
-def test_wrong_flags_are_refused(verb: str, flags: str, says: str, hints: str) -> None:
+def test_wrong_flags_are_rejected(verb: str, flags: str, says: str, hints: str) -> None:
     """The error names the flag, its value and what is wrong; a hint helps where it can."""
     ran = robolin(verb, "two-link", *flags.split(" "))
 
@@ -94,7 +94,7 @@ def test_wrong_flags_are_refused(verb: str, flags: str, says: str, hints: str) -
     assert not hints or hints in more[0].removeprefix("hint: ")
 
 
-def test_degrees_are_refused_for_sliding_joints(tmp_path: Path) -> None:
+def test_degrees_are_rejected_for_prismatic_joints(tmp_path: Path) -> None:
     """A length in degrees is an error, by place, by name and when locked; an angle is not."""
     arm = tmp_path / "lifter.yaml"
     arm.write_text(SLIDER)
@@ -124,7 +124,7 @@ def test_one_stdin_cannot_be_arm_and_trajectory() -> None:
     assert "standard input already" in ran.err
 
 
-def test_a_file_name_that_is_no_text_is_refused() -> None:
+def test_a_file_name_that_is_not_text_is_rejected() -> None:
     """Results carry the names of files, so a name has to be one."""
     ran = robolin("inverse", "arm\udcff.urdf")
 
@@ -153,7 +153,7 @@ def test_several_wrong_options_are_still_wrong_usage() -> None:
         ("--joints elbow", "joints: 'shoulder' missing", "name every moving joint"),
     ],
 )
-def test_names_the_file_does_not_know_are_refused(flags: str, says: str, hints: str) -> None:
+def test_unknown_names_are_rejected(flags: str, says: str, hints: str) -> None:
     """The flag and the file do not fit together: both are named, with what was meant."""
     ran = robolin("inverse", "two-link", *flags.split(" "))
 
@@ -201,8 +201,8 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("typed", "meant"), SLIPS, ids=[row[0] for row in SLIPS])
-def test_an_unknown_flag_has_the_one_meant_or_none(typed: str, meant: str) -> None:
-    """A slip or a beginning is recognized; no other flag is offered for a word it is not like."""
+def test_an_unknown_flag_suggests_a_similar_one(typed: str, meant: str) -> None:
+    """A typing error or a prefix is recognized; dissimilar flags are not suggested."""
     verb, *flags = typed.split(" ")
     hint = f"did you mean {meant}?" if meant else f"`robolin {verb} --help` tells more"
     assert robolin(verb, "two-link", *flags).err.endswith(f"\nhint: {hint}\n")

@@ -32,7 +32,7 @@ def query_dict(name: str) -> list[tuple[str, Arm]]:
 
 
 def supported_verbs(arm: Arm, real: Real) -> list[str]:
-    """The verbs that have an answer on the arm, and at the states that are drawn for it."""
+    """The verbs that have a result on the arm, at its random states."""
     found = []
     for verb in QUESTIONS:
         with tempfile.TemporaryDirectory() as place, suppress(RobolinError):

@@ -74,8 +74,8 @@ def test_every_verb_is_a_function() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["forward", "operational-space"])
-def test_the_last_bit_of_a_sine_matters_as_much_as_the_state_lets_it(verb: str) -> None:
-    """Near a pose without an answer results differ by more, up to what rounding does there.
+def test_differences_of_sines_grow_with_the_condition(verb: str) -> None:
+    """Near a singular pose results differ by more, up to the rounding bound of the state.
 
     A light wrist has mass matrices of a condition of 1e4, and poses may be nearly singular: gaps
     are up to 7e-12 of the largest entry, 0.7 of condition times the distance of doubles; 4 is
@@ -115,7 +115,7 @@ def test_joints_can_be_prescribed() -> None:
     assert relative_error(needed, robolin.inverse(arm, q, qd, found)) < 1e-14
 
 
-def test_what_others_simplify_stays_as_they_set_it() -> None:
+def test_the_global_simplification_setting_is_kept() -> None:
     """CasADi's simplifications are off while a function is made, and as they were afterwards."""
     ca = casadi()
     for own in (True, False):

@@ -19,7 +19,7 @@ Q, QD, QDD = [0.3, -0.7], [0.5, -1.2], [0.8, 0.4]
 
 
 def test_a_plugin_needs_doubles(tmp_path: Path) -> None:
-    """ROS hands over doubles, and two verbs are what the plugin is made of."""
+    """ROS passes doubles, and the plugin needs two verbs."""
     arm, verbs = robolin.load("two-link"), ["inverse", "mass-matrix"]
     with pytest.raises(UsageError, match="computes in double"):
         robolin.generate(arm, verbs, tmp_path / "made", real="float", extras=["ros2"])

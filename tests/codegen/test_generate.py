@@ -49,7 +49,7 @@ def test_a_program_is_strict_and_self_contained(arm: Arm, layout: str, tmp_path:
 
 
 def test_the_test_of_a_program_finds_a_wrong_bit(arm: Arm, tmp_path: Path) -> None:
-    """A constant that is off in its ninth digit, and the program says what differs."""
+    """If a constant is off in its ninth digit, the program lists the differences."""
     robolin.generate(arm, ["inverse"], tmp_path / "made")
     source = tmp_path / "made" / "two_link.c"
     text = source.read_text()
@@ -131,7 +131,7 @@ def test_every_verb_is_generated_or_rejected_with_a_reason(
     assert all("no closed loops" in reason for reason in refused.values())
 
 
-def test_closed_loops_are_refused_where_a_tree_is_meant(tmp_path: Path) -> None:
+def test_closed_loops_are_rejected_by_tree_algorithms(tmp_path: Path) -> None:
     ran = run("generate", "four-bar", "inverse", "-o", tmp_path / "made")
     assert ran.code == 3
     assert "--open-loops" in ran.err
@@ -221,7 +221,7 @@ def test_failures_return_a_status_and_nan(layout: str, tmp_path: Path) -> None:
 def test_the_stack_is_as_small_as_stated(
     compiler: str, layout: str, level: str, tmp_path: Path
 ) -> None:
-    """No function takes more stack than its macro says, whether optimized or not."""
+    """No function takes more stack than its macro states, optimized or not."""
     folder, verbs = tmp_path / "made", ["inverse", "forward"]
     robolin.generate(robolin.load("ur5"), verbs, folder, layout=layout, prefix="arm")
     header = (folder / "arm.h").read_text()
@@ -235,7 +235,7 @@ def test_the_stack_is_as_small_as_stated(
         assert taken[f"arm_{verb}"] + own <= 8 * int(stated[0]) + 1024, verb
 
 
-def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
+def test_the_header_has_version_units_and_contract(arm: Arm, tmp_path: Path) -> None:
     """Version, digest, joints, units, contract and the flags that change bits are all there."""
     robolin.generate(arm, ["inverse"], tmp_path / "made")
     header = (tmp_path / "made" / "two_link.h").read_text()
@@ -288,7 +288,7 @@ def test_the_hint_for_closed_arms_names_the_verb() -> None:
     assert caught.value.hint.startswith("ask for forward-closed")
 
 
-def test_a_method_that_no_verb_has_is_refused() -> None:
+def test_an_unknown_method_is_rejected() -> None:
     """It would change nothing; where one of several verbs has it, it is for that one."""
     arm = robolin.load("two-link")
     for ask in (

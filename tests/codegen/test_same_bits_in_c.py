@@ -23,7 +23,7 @@ SHORT, LONG = ["inverse", "forward", "mass-matrix"], ["linearize-forward"]
 
 
 def verbs_of(arm: Arm) -> list[str]:
-    """The verbs that have an answer on the arm, which has no six joints to span a space with."""
+    """The verbs that have a result on the arm, which has fewer than six joints."""
     found = []
     for verb in QUESTIONS:
         try:

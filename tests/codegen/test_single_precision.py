@@ -25,7 +25,7 @@ from tests.robots import arm_name, random_arm, with_follower, with_wrench
 
 
 def questions_to(arm: Arm) -> list[ChosenQuestion]:
-    """Every question that the arm has an answer to."""
+    """Every question that has a result on the arm."""
     found = []
     for verb in QUESTIONS:
         try:
@@ -73,7 +73,7 @@ def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None
     assert max_float_error(question, *states) > 1e-4
 
 
-def test_errors_stay_where_a_result_vanishes() -> None:
+def test_absolute_errors_remain_where_a_result_vanishes() -> None:
     """The torque derivatives of two rods vanish as they straighten; the absolute errors do not.
 
     The largest entry of ∂τ/∂q̇ is m l l/2 sin q₂ times 2 q̇₂ = 1.25 sin q₂ here.  Relative to
@@ -144,7 +144,7 @@ def test_singular_states_are_detected_in_floats() -> None:
 
 
 def test_constants_are_numbers_that_floats_have() -> None:
-    """Rounded once, to as few digits as are needed; what is too large is refused in words."""
+    """Rounded once, to as few digits as needed; too large constants are rejected."""
     assert literal(0.1, FLOAT) == "0.1f"
     assert literal(1e-50, FLOAT) == "0.0f"
     assert literal(1.0 / 3.0, FLOAT) == "0.33333334f"
@@ -153,7 +153,7 @@ def test_constants_are_numbers_that_floats_have() -> None:
         literal(1e39, FLOAT)
 
 
-def test_what_floats_cannot_tell_is_refused(tmp_path: Path) -> None:
+def test_redundant_loop_equations_are_rejected_in_floats(tmp_path: Path) -> None:
     """Which equations of a planar loop repeat others is a question of more digits than seven."""
     arm = robolin.load("four-bar")
     with pytest.raises(RobolinError, match="in single precision too few states have an answer"):

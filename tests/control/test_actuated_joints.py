@@ -58,7 +58,7 @@ def test_the_cart_pole_is_driven_at_the_cart():
 
 
 def test_flags_override_the_description():
-    """`actuated` and `passive` mean what they do on an arm that says nothing."""
+    """`actuated` and `passive` mean the same as on an arm without actuator information."""
     arm = robolin.load("acrobot")
     both = ("shoulder/effort", "elbow/effort")
     for keywords, inputs in (
@@ -87,7 +87,7 @@ def test_a_trim_uses_the_motors_of_the_description():
     assert found.tau[0] == 0.0
 
 
-def test_a_pose_that_needs_a_passive_joint_is_refused_with_the_way_out():
+def test_a_pose_that_needs_a_passive_joint_is_rejected_with_a_hint():
     """The error names the joint, and the flag in its hint works."""
     ran = command("poles", "acrobot", "--q", "1,0")
     assert ran.code == 3
@@ -117,7 +117,7 @@ def test_simulated_torques_on_passive_joints_are_warned_about():
 
 
 @pytest.mark.slow
-def test_mjcf_actuators_say_which_joints_are_driven(here):
+def test_mjcf_actuators_define_actuated_joints(here):
     """With at least one actuator, joints without one are passive; without any, none is."""
     pytest.importorskip("mujoco")
     assert robolin.load(written(CART_MOTOR)).passive_joints == ("pivot",)
@@ -128,7 +128,7 @@ def test_mjcf_actuators_say_which_joints_are_driven(here):
 
 @pytest.mark.slow
 def test_mjcf_tendons_drive_the_joints_they_name(here):
-    """A fixed tendon on a follower drives its leader; a site says nothing of a joint."""
+    """A fixed tendon on a mimic joint actuates its leader; a site actuates no joint."""
     pytest.importorskip("mujoco")
     Path("gripper.xml").write_text(GRIPPER)
     assert robolin.load("gripper.xml").passive_joints == ("lift",)
@@ -164,7 +164,7 @@ ELBOW = """<transmission type="SimpleTransmission" name="elbow_trans">
         ("0", ELBOW + ELBOW.replace("elbow", "shoulder"), ()),
     ],
 )
-def test_urdf_transmissions_say_which_joints_are_driven(here, effort, transmissions, passive):
+def test_urdf_transmissions_define_actuated_joints(here, effort, transmissions, passive):
     """A joint is passive if others have a transmission and it has no effort limit above 0."""
     text = URDF.replace("SHOULDER", effort).replace("TRANSMISSIONS", transmissions)
     Path("arm.urdf").write_text(text)

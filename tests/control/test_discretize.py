@@ -65,7 +65,7 @@ def test_discretization_agrees_with_python_control(method: str) -> None:
         )
 
 
-def test_octave_samples_alike(tmp_path: Path) -> None:
+def test_discretization_agrees_with_octave(tmp_path: Path) -> None:
     """zoh, foh and tustin are those of Octave's c2d: the same from input to output."""
     model = model_of("two-link")
     script = (

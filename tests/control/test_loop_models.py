@@ -89,7 +89,7 @@ def test_models_of_moving_loops_are_differences(
     assert np.allclose(model.drift, rates(zero, zero), rtol=1e-9, atol=1e-9)
 
 
-def test_motors_of_loops_hold_what_they_can() -> None:
+def test_closed_loops_need_one_motor_per_free_motion() -> None:
     """A motor at the crank holds a four-bar; two free motions need two motors."""
     four = robolin.load("four-bar")
     q = robolin.close(four, [0.5, 0.0, 0.0], hold="drive").q
@@ -105,7 +105,7 @@ def test_motors_of_loops_hold_what_they_can() -> None:
 
 
 @pytest.mark.slow
-def test_a_regulated_linkage_costs_what_its_model_says() -> None:
+def test_the_cost_of_a_regulated_linkage_equals_its_prediction() -> None:
     """The five-bar on one motor is stabilized, its cost within 1 % of xᵀ P x."""
     arm = robolin.load("five-bar")
     found = robolin.trim(arm, [0.1, 0.0, 0.0, 0.0], actuated="left_shoulder")

@@ -265,7 +265,7 @@ SINGULAR = {
 
 @pytest.mark.parametrize("R", SINGULAR.values(), ids=SINGULAR)
 @pytest.mark.parametrize("sampled", [False, True], ids=["continuous", "sampled"])
-def test_torque_weights_without_an_inverse_are_refused(R: np.ndarray, sampled: bool) -> None:
+def test_torque_weights_without_an_inverse_are_rejected(R: np.ndarray, sampled: bool) -> None:
     """R with an eigenvalue of zero is rejected by name in lqr and in tvlqr, at any scale."""
     model = robolin.state_space(robolin.load("two-link"), np.array([[0.3, -0.5], [0.4, -0.4]]))
     model = model.discretize(0.01) if sampled else model

@@ -104,10 +104,10 @@ def test_octave_opens_models_along_a_motion(tmp_path: Path) -> None:
     assert np.allclose(found["u"][::-1].T, model.tau, rtol=1e-12)
 
 
-def test_results_too_large_for_memory_are_refused(
+def test_results_too_large_for_memory_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More rows than a MAT-file is made for are refused with what helps, and nothing is written."""
+    """Too many rows for a MAT-file are rejected with a hint, and nothing is written."""
     monkeypatch.setattr("robolin.io.formats.mat_results.LARGEST_RESULT", 1 << 20)
     np.savez(tmp_path / "way.npz", q=np.zeros((4000, 2)))
     ask = ("state-space", "two-link", "--trajectory", tmp_path / "way.npz")

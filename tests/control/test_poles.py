@@ -63,7 +63,7 @@ def test_error_bounds_hold_for_perturbed_models() -> None:
         assert (gaps <= poles.bound).all()
 
 
-def test_octave_says_the_same(tmp_path: Path) -> None:
+def test_poles_agree_with_octave(tmp_path: Path) -> None:
     """Frequency and damping are those of Octave's damp, in a discrete model too."""
     model = robolin.state_space(robolin.load("acrobot"), [0.0, 0.0], passive="shoulder")
     script = (

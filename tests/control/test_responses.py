@@ -36,7 +36,7 @@ def test_a_pole_on_the_frequency_grid_is_reported() -> None:
         model.frequency_response([np.nan])
 
 
-def test_python_control_responds_alike() -> None:
+def test_responses_agree_with_python_control() -> None:
     """Step and impulse responses are those of python-control at the same times."""
     control = pytest.importorskip("control")
     model = robolin.state_space(robolin.load("acrobot"), 0.0)

@@ -18,7 +18,7 @@ def along(rows: int, name: str = "two-link", dt: float = DT) -> robolin.StateSpa
     return robolin.state_space(arm, np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t))
 
 
-def test_on_a_model_that_stays_it_becomes_the_regulator() -> None:
+def test_a_constant_model_gives_the_stationary_regulator() -> None:
     """Far from the end, gains along a constant model are those of the sampled lqr."""
     arm = robolin.load("two-link")
     model = robolin.state_space(arm, np.tile([0.3, -0.5], (2000, 1)))
@@ -28,7 +28,7 @@ def test_on_a_model_that_stays_it_becomes_the_regulator() -> None:
     assert np.allclose(found.P[0], still.P, rtol=1e-9)
 
 
-def test_the_cost_is_what_it_says() -> None:
+def test_the_cost_equals_its_prediction() -> None:
     """Σ xᵀQx + uᵀRu over the linear motion, and the terminal cost, come to xᵀ P(0) x."""
     found = robolin.tvlqr(along(150), 2.0, 0.1, terminal=50.0, dt=DT)
     x = np.array([0.1, -0.2, 0.3, 0.0])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.batch.some_recordings import write_recordings
+from tests.batch.sample_recordings import write_recordings
 from tests.cli.command import robolin
 
 ALONE = """

@@ -19,7 +19,7 @@ from robolin.description.model import Finding, SourceLocation
 
 
 def test_examples_are_as_shown() -> None:
-    """Every example in the docstrings gives what stands below it."""
+    """Every example in the docstrings gives the result shown below it."""
     found = doctest.testmod(wording)
 
     assert found.attempted > 0

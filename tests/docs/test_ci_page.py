@@ -123,7 +123,7 @@ def test_the_action_validates_and_checks(
     assert run(check, project, variables).returncode == 1
 
 
-def test_the_page_shows_what_it_promises() -> None:
+def test_the_page_has_all_files() -> None:
     """Suite, workflow, hook, plugin and test are all there to be copied."""
     assert list(files()) == [
         "robolin.toml",

@@ -21,7 +21,7 @@ def test_the_page_is_current() -> None:
 
 @pytest.mark.parametrize("name", commands())
 def test_every_command_has_a_summary_and_an_example(name: str) -> None:
-    """The list of verbs says in one line what each is for, and its page shows how to call it."""
+    """The list of verbs has a summary of each, and its page has an example."""
     command = commands()[name]
     summary = command.get_short_help_str(limit=ONE_LINE)
     page = help_text(name)
@@ -32,7 +32,7 @@ def test_every_command_has_a_summary_and_an_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", commands())
-def test_every_option_says_what_it_does(name: str) -> None:
+def test_every_option_has_a_help_text(name: str) -> None:
     """No option is listed without a word about it."""
     options = (p for p in commands()[name].params if isinstance(p, click.Option) and not p.hidden)
     silent = [option.opts[0] for option in options if not option.help]

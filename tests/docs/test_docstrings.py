@@ -162,7 +162,7 @@ def test_arrays_have_shapes_and_units(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *OTHER_MODULES, *MADE_BY_USERS])
 def test_keywords_are_spelt_out(name: str) -> None:
-    """No keyword hides behind `**`, but for those that are refused and those of every verb."""
+    """No keyword hides behind `**`, but for those that are rejected and those of every verb."""
     function = public(name)
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.kind is not inspect.Parameter.VAR_POSITIONAL
@@ -239,7 +239,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not runner.failures, "".join(output)
 
 
-def test_type_checkers_see_what_is_there() -> None:
+def test_imports_for_type_checkers_are_complete() -> None:
     """The imports for type checkers and the table of public names are the same list."""
     tree = ast.parse((ROOT / "robolin" / "__init__.py").read_text("utf-8"))
     seen = {

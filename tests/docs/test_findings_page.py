@@ -17,7 +17,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_every_finding_has_a_fix() -> None:
-    """Every id comes with advice, no advice is left over, and no id stands in both lists."""
+    """Every id has advice, all advice is used, and no id is in both lists."""
     assert set(FIXES) == set(READING_IDS) | set(VALIDATION_IDS)
     assert not set(READING_IDS) & set(VALIDATION_IDS)
 

@@ -1,4 +1,4 @@
-"""Pages written by hand leave nothing out of what they set out to list."""
+"""Handwritten pages list everything they are meant to list."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ RESULTS = sorted({name for algorithm in ALGORITHMS.values() for name in algorith
 
 
 def _quoted(page: str) -> set[str]:
-    """Everything that stands in code quotes on a page."""
+    """All text in code quotes on a page."""
     return set(re.findall(r"`([^`\n]+)`", (DOCS / page).read_text("utf-8")))
 
 
-def test_the_reading_guide_leads_past_every_file() -> None:
-    """docs/notation.md says when to read each module of algebra and dynamics."""
+def test_the_reading_guide_names_every_file() -> None:
+    """docs/notation.md states when to read each module of algebra and dynamics."""
     assert set(ALGEBRAIC) - _quoted("notation.md") == set()
 
 
 def test_every_result_is_in_the_notation() -> None:
-    """docs/notation.md gives the symbol of every array that a verb can answer with."""
+    """docs/notation.md gives the symbol of every array that a verb can return."""
     assert set(RESULTS) - _quoted("notation.md") == set()
 
 
@@ -54,7 +54,7 @@ def test_every_verb_is_on_the_first_page() -> None:
 
 
 def test_every_algorithm_is_listed() -> None:
-    """docs/algorithms.md says which verb runs each algorithm, and the file it names exists."""
+    """docs/algorithms.md states which verb runs each algorithm, and its file exists."""
     rows = (DOCS / "algorithms.md").read_text("utf-8").splitlines()
     for name, algorithm in ALGORITHMS.items():
         row = next((line for line in rows if f"`{name}`" in line), "")
@@ -94,7 +94,7 @@ def test_the_python_interface_is_described() -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
-def test_pages_say_what_they_are_for_first(page) -> None:
+def test_pages_start_with_their_purpose(page) -> None:
     """A page starts with its title and a sentence, not with a list or a table."""
     title, gap, first = page.read_text("utf-8").splitlines()[:3]
     assert title.startswith("# ")

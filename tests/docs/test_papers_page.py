@@ -72,7 +72,7 @@ def of(paper: str, table: list[Row]) -> list[Row]:
 
 
 def test_no_cell_is_empty() -> None:
-    """Every cell of every row says something."""
+    """Every cell of every row has text."""
     assert not [
         f"{row}: {name}" for row in rows(TEXT) for name, cell in row.cells.items() if cell in "–-"
     ]
@@ -187,7 +187,7 @@ def test_objects_that_are_not_run_are_noticed() -> None:
 @pytest.mark.slow
 @every_paper
 def test_errors_hold(paper: str) -> None:
-    """Measured again, no error is ten times what the page says."""
+    """No measured error is ten times larger than on the page."""
     for row in of(paper, results(TEXT)):
         figure = float(row.cells["error"])
         assert error(row, MOST) <= max(FACTOR * figure, ROUNDING), row

@@ -134,6 +134,6 @@ def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
 
 
 def test_the_marker_for_type_checkers_is_shipped() -> None:
-    """The package says that it has types: the file is there, inside what the wheel takes whole."""
+    """The marker file for types exists inside the package folder of the wheel."""
     assert (ROOT / "robolin" / "py.typed").is_file()
     assert 'packages = ["robolin"]' in (ROOT / "pyproject.toml").read_text("utf-8")

@@ -60,7 +60,7 @@ def finish(words: list[str]) -> None:
 
 
 def found(folder: Path) -> dict[str, bytes]:
-    """All files of a folder but the plan, which knows where recordings lie."""
+    """All files of a folder except the plan, which contains the paths of recordings."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "_plan.json"}
 
 

@@ -19,7 +19,7 @@ from robolin.batch.workers import _some_workers, by_workers, from_anywhere, requ
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
 from robolin.queries.request import DEFAULT_SETTINGS
-from tests.batch.some_recordings import make_plan, write_recordings
+from tests.batch.sample_recordings import make_plan, write_recordings
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_an_arm_of_a_file_is_found_from_every_folder(
     assert from_anywhere(job).loads.path == "two-link"
 
 
-def test_what_is_no_cluster_is_refused() -> None:
-    """A number of workers that is none is refused by the flag."""
+def test_invalid_clusters_are_rejected() -> None:
+    """The flag rejects an invalid number of workers."""
     pytest.importorskip("distributed")
     with pytest.raises(RobolinError, match="--cluster"), workers("local:none"):
         pass

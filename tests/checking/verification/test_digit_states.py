@@ -47,8 +47,8 @@ def test_digits_are_those_of_the_worst_state(state: int) -> None:
     assert (found.state, found.answered, found.states) == (state, STATES, STATES)
 
 
-def test_states_without_an_answer_are_counted() -> None:
-    """Three states without an answer leave three that have one, and no digit is made up."""
+def test_states_without_a_result_are_counted() -> None:
+    """Three states without a result leave three with one, whose digits are reported."""
     on = subject(small())
     on.result("mass-matrix", "mass_matrix")[[0, 2, 5], 0, 0] = np.nan
     found = digits_by_array(on, "mass-matrix")["mass_matrix"]
@@ -74,7 +74,7 @@ def test_arrays_without_any_result_are_reported() -> None:
 
 
 def wheels(apart: float) -> Arm:
-    """Two light wheels that far apart: what they weigh about the middle is not what turns them."""
+    """Two light wheels far apart: their inertia about the middle is not that about their axes."""
     body = Inertia(5.0, (0.01, 0.0, 0.0), (0.02, 0.0, 0.0, 0.02, 0.0, 0.03))
     links = []
     for k, x in ((1, apart / 2.0), (2, -apart / 2.0)):

@@ -1,4 +1,4 @@
-"""Sizes that rounding is measured by are not below what they stand for."""
+"""Sizes used for rounding bounds are not below the quantities they bound."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_more_samples_add_states() -> None:
         assert np.array_equal(values, many[name][:4]), name
 
 
-def test_limits_that_say_nothing_are_not_taken_at_their_word() -> None:
+def test_invalid_limits_are_ignored() -> None:
     """No limit, a velocity of 0 and ends in the wrong order leave a joint free to move."""
     arm = random_arm(4, 2, prismatic=False)
     odd = [Limits(), Limits(lower=1.0, upper=-1.0, velocity=0.0)]
@@ -87,7 +87,7 @@ def test_states_are_within_limits() -> None:
     assert checked_states(arm, 3, 0)["q"][2, 0] == 30.0
 
 
-def test_bodies_that_turn_freely_do_not_stand_upright() -> None:
+def test_free_rotations_avoid_gimbal_lock() -> None:
     """Where pitch is a right angle, derivatives by steps along angles lose their digits."""
     arm = robolin.load("two-link", floating_base=True)
     pitch = arm.joint_names.index("base:ry")

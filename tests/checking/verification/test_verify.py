@@ -36,7 +36,7 @@ def assert_passes(found: robolin.Verification) -> None:
 
 
 def assert_reasons(found: robolin.Verification) -> None:
-    """A check that compares says by how much it may be off and why."""
+    """Every comparison states its bound and the reason."""
     compared = [check for check in found.checks if check.error is not None]
     assert len(compared) > 40
     assert all(check.why in WHY and check.bound is not None for check in compared)
@@ -236,6 +236,6 @@ def test_the_same_seed_gives_the_same_verification() -> None:
 
 @pytest.mark.parametrize("options", [{"samples": 0}, {"seed": -1}, {"against": "drake"}])
 def test_options_that_make_no_sense(options: dict[str, object]) -> None:
-    """They are refused before anything is computed."""
+    """They are rejected before anything is computed."""
     with pytest.raises(robolin.UsageError):
         robolin.verify(random_arm(8, 2), **options)

@@ -79,7 +79,7 @@ def test_rate_control_slows_down_exponentially(arm: Arm) -> None:
 
 
 @pytest.mark.parametrize("name", ["panda", "puma560"])
-def test_gains_of_their_own_take_their_own_share(name: str) -> None:
+def test_gains_per_joint_dissipate_their_own_power(name: str) -> None:
     """With a gain per joint, the work done is -∫ ν* c ν."""
     arm = robolin.load(name, gravity=0, damping=False)
     q, qd = gentle_state(arm)

@@ -12,8 +12,8 @@ from tests.robots import grouped_arm
 
 
 @pytest.mark.slow
-def test_the_acrobot_stands() -> None:
-    """Upright under its gains the Acrobot comes to rest, at the cost the linear model says."""
+def test_the_acrobot_is_stabilized_upright() -> None:
+    """The Acrobot comes to rest upright under its gains, at the cost of the linear model."""
     arm = robolin.load("acrobot")
     model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
     regulator = robolin.lqr(model, [10.0, 10.0, 1.0, 1.0])
@@ -230,7 +230,7 @@ def test_integral_action_leaves_no_error(dt: float | None) -> None:
     assert lasting[1] < 1e-5
 
 
-def test_integral_action_costs_what_it_says() -> None:
+def test_the_cost_with_integral_action_equals_its_prediction() -> None:
     """With integrals among the states the motion costs xᵀ P x as well."""
     model = robolin.state_space(ARM, [0.3, -0.7])
     regulator = robolin.lqr(model, {"q": 100.0}, 0.1, integral="elbow/position")

@@ -33,7 +33,7 @@ def test_pendulum_comes_back_after_its_period() -> None:
 
 
 def test_slider_falls_by_half_g_t_squared() -> None:
-    """A sliding link without friction moves as a thrown stone, which RK4 gives exactly."""
+    """A prismatic link without friction is in free fall, which RK4 integrates exactly."""
     body = random_arm(0, 1).links[0]
     joint = Joint("slide", "prismatic", body.joint.pose, (0.0, 0.0, 1.0))
     arm = Arm("slider", (Link("mass", joint, 2, body.inertia),), {}, ("slide",))
@@ -61,7 +61,7 @@ def test_fixed_steps_are_of_order_four() -> None:
 
 
 def test_motion_runs_backwards() -> None:
-    """From the last state with velocities turned round, an arm without losses goes home."""
+    """From the last state with reversed velocities, an arm without dissipation returns."""
     arm = robolin.load("panda", damping=False)
     q, qd = gentle_state(arm)
     along = {"duration": 0.3, "dt": 1e-3, "every": None, "hold": True, "limits": False}
@@ -87,8 +87,8 @@ def test_adapted_steps_keep_their_tolerance(integrator: str) -> None:
     assert found.energy_drift < 1e-6
 
 
-def test_stiff_damping_needs_an_integrator_that_adapts() -> None:
-    """Damping too strong for 1 ms is an error that says so, and no trouble for radau."""
+def test_stiff_damping_needs_an_implicit_integrator() -> None:
+    """Damping too strong for 1 ms is an error with a hint; radau integrates it."""
     arm = robolin.load("xarm7")
     q, qd = gentle_state(arm)
     with pytest.raises(robolin.RobolinError, match=r"at t = .* s: ") as error:

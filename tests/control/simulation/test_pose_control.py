@@ -58,7 +58,7 @@ def test_lyapunov_function_falls(drawn: robolin.Simulation) -> None:
     assert drawn.lyapunov[:, -1].max() < 1e-12
 
 
-def test_lyapunov_function_falls_by_what_braking_takes() -> None:
+def test_lyapunov_function_decreases_by_dissipation() -> None:
     """d/dt (½ ν*ν + ½ e*ke) = -ν* c ν: the sign and the D^-½ of the printed law would break it."""
     arm = robolin.load("ur5")
     gains = {"gain": np.linspace(1.0, 3.0, arm.n), "position_gain": (50.0, 80.0, 110.0)}

@@ -23,7 +23,7 @@ links:
 
 
 def test_a_bead_flies_off_a_turntable() -> None:
-    """r = r₀ cosh ωt while the table turns evenly, which takes 2 m r ṙ ω.
+    """r = r₀ cosh ωt while the table rotates at a constant rate with torque 2 m r ṙ ω.
 
     The table has no mass.  Steps of 5 ms have errors of about (ω dt)⁴ / 120 = 4e-10 of the way.
     """
@@ -132,7 +132,7 @@ def test_a_scalar_is_for_one_joint_or_zero_for_all() -> None:
     assert (still.q == 0.0).all()
 
 
-def test_loops_are_refused() -> None:
+def test_loops_are_rejected() -> None:
     """A loop moves as its closures let it."""
     with pytest.raises(robolin.RobolinError, match="closed loops"):
         robolin.simulate(robolin.load("four-bar"), 0.0, duration=0.01, prescribe="drive")

@@ -102,7 +102,7 @@ def _weak(link: robolin.Link) -> robolin.Link:
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "dop853"])
-def test_small_motions_cost_what_the_riccati_equation_says(integrator: str) -> None:
+def test_the_cost_of_small_motions_is_that_of_the_riccati_equation(integrator: str) -> None:
     """spent + left is xᵀ P x at the beginning, but for what is not linear, of the order of x."""
     chosen = regulator()
     gaps = []
@@ -185,7 +185,7 @@ def test_only_times_of_the_gains_count(steps: str) -> None:
 
 
 def test_motions_under_other_controllers_need_close_rows() -> None:
-    """Simpson's rule over rows is for other controllers, and refused where rows are too few."""
+    """Simpson's rule over rows is for other controllers, and rejected where rows are too few."""
     law = robolin.PDControl(POSE, kp=60.0, kd=12.0)
     settings = {"duration": 1.0, "dt": 1e-3, "control": law}
     fine, coarse = (
@@ -207,7 +207,7 @@ def test_motions_under_other_controllers_need_close_rows() -> None:
         ({"cost_dt": -1.0}, "cost_dt is -1.0"),
     ],
 )
-def test_wrong_weights_are_refused(weights: dict[str, object], message: str) -> None:
+def test_wrong_weights_are_rejected(weights: dict[str, object], message: str) -> None:
     """Weights of other sizes, or only some of them, are errors that name them."""
     with pytest.raises(robolin.RobolinError, match=message):
         simulated(replace(regulator().feedback(), **weights), dt=1e-2)
@@ -264,7 +264,7 @@ def test_every_digit_of_the_note_is_right(gains: Path, flags: tuple[str, ...]) -
     assert abs(float(printed) - true) <= unit
 
 
-def test_weights_without_a_cost_to_go_are_refused() -> None:
+def test_weights_without_a_cost_to_go_are_rejected() -> None:
     """A cost needs P for what is left at the end; without it no cost would be counted."""
     law = replace(regulator().feedback(), P=None)
     with pytest.raises(robolin.RobolinError, match="need P"):

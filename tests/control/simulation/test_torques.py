@@ -26,8 +26,8 @@ def test_holding_torque_holds() -> None:
     assert np.abs(motion.tau - robolin.inverse(arm, q)).max() < 1e-9
 
 
-def test_torque_that_holds_comes_on_top() -> None:
-    """`hold` with a torque is the motion of that torque in an arm that weighs nothing."""
+def test_hold_plus_torque_equals_no_gravity() -> None:
+    """`hold` with a torque gives the motion of that torque without gravity."""
     arm, light = robolin.load("two-link"), robolin.load("two-link", gravity=0)
     held = robolin.simulate(arm, [0.3, 0.1], tau=[1.0, -0.5], hold=True, **SHORT)
     weightless = robolin.simulate(light, [0.3, 0.1], tau=[1.0, -0.5], **SHORT)
@@ -147,8 +147,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", TABLES, ids=str)
-def test_bad_tables_are_refused(case: str) -> None:
-    """A table that leaves a torque in doubt is an error that says where."""
+def test_bad_tables_are_rejected(case: str) -> None:
+    """An ambiguous table of torques is an error with its location."""
     time, tau, message = TABLES[case]
     table = robolin.TorqueTable(time, tau)
     with pytest.raises(robolin.RobolinError, match=message):
@@ -156,7 +156,7 @@ def test_bad_tables_are_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", WRONG, ids=str)
-def test_wrong_settings_are_refused(case: str) -> None:
+def test_wrong_settings_are_rejected(case: str) -> None:
     """Settings that make no sense are errors that name them, before anything moves."""
     settings, message = WRONG[case]
     given = {"q": [0.0, 0.0], **SHORT, **settings}

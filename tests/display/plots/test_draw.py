@@ -32,7 +32,7 @@ def test_the_same_data_give_the_same_bytes(form: str, monkeypatch: pytest.Monkey
     assert not [word for word in (b"2026", b"matplotlib v", b"Matplotlib v") if word in first]
 
 
-def test_names_are_shown_and_not_obeyed() -> None:
+def test_names_are_escaped() -> None:
     """Names with markup, mathematics or no letters of the font are text in a sound file."""
     still = robolin.answer(robolin.load("panda"), "inverse")
     rows = np.arange(14.0).reshape(2, 7)
@@ -138,7 +138,7 @@ def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
         (("missing.npz", "-o", "x.svg"), "missing.npz"),
     ],
 )
-def test_wrong_wishes_are_refused(
+def test_invalid_arguments_are_rejected(
     args: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Invalid arguments are reported, and no file is left."""

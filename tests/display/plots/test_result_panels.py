@@ -90,7 +90,7 @@ def test_each_kind_of_array_has_its_kind_of_panel(arm: robolin.Arm) -> None:
 
 
 def test_a_joint_has_its_own_unit() -> None:
-    """A panel of one joint has the unit of that joint, on arms that turn and slide too."""
+    """A panel of one joint has its unit, also on arms with revolute and prismatic joints."""
     arm = robolin.load("panda-fingers")
     result = robolin.answer(arm, "inverse")
     (tau,) = result.arrays

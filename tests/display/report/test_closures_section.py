@@ -35,7 +35,7 @@ def driven(arm: Arm) -> dict[str, np.ndarray]:
     return {"q": state.q, "qd": state.qd, "tau": tau}
 
 
-def test_given_torques_and_what_closures_bear(arm: Arm, driven: dict[str, np.ndarray]) -> None:
+def test_given_torques_and_constraint_forces(arm: Arm, driven: dict[str, np.ndarray]) -> None:
     """Torques are those of the recording, and forces those of `loop_forces`, to float32."""
     page = report_page([report_arm(arm, States(**driven))])
     data = data_in(page)
@@ -91,7 +91,7 @@ def test_the_arm_is_drawn_closed(name: str) -> None:
 
 
 def test_a_state_is_closed_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--close` brings the state onto its closures; without it one that stands open is refused."""
+    """`--close` projects the state onto the loops; without it an open state is rejected."""
     monkeypatch.chdir(tmp_path)
     words = ("report", "four-bar", "--verify-states", "0", "--q", "drive=30deg", "-o", "a.html")
     refused = command(*words)

@@ -12,7 +12,7 @@ HALF = np.array([0.1, 0.3, 0.7])
 
 
 def box_inertia(half: np.ndarray, mass: float, turn: np.ndarray) -> Inertia:
-    """Moments m (b² + c²)/3 of a box with half lengths a, b, c, turned in space."""
+    """Moments m (b² + c²)/3 of a rotated box with half lengths a, b, c."""
     principal = mass * (np.sum(half**2) - half**2) / 3.0
     full = turn @ np.diag(principal) @ turn.T
     rotary = tuple(full[i, j].item() for i in range(3) for j in range(i, 3))

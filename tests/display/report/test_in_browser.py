@@ -98,7 +98,7 @@ def test_nothing_leaves_the_page(browser: Any, address: str) -> None:
 
 
 def test_the_slider_moves_arm_and_cursors(visit: Visit) -> None:
-    """At every instant the arm stands where robolin says, and all cursors at its time."""
+    """At every time the arm has the pose of robolin, and all cursors are at that time."""
     arm = robolin.load("two-link")
     visit.run("window.robolinReport.curves.makeAll()")
     before = visit.run("document.querySelector('.arm canvas').toDataURL()")
@@ -167,7 +167,7 @@ def test_tables_are_copied(visit: Visit) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark(browser: Any, address: str, scheme: str) -> None:
-    """The page follows the reader's scheme, and its text stands out from its paper."""
+    """The page follows the reader's color scheme, and its text has enough contrast."""
     visit = Visit(browser, address, color_scheme=scheme)
     parts = "(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))"
     ink, paper = ([int(x) for x in c[4:-1].split(",")] for c in visit.run(parts))

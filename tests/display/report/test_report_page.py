@@ -1,4 +1,4 @@
-"""A page says what the results say, to the last digit it shows, within its budget."""
+"""A page has the numbers of the results, to the last digit shown, within its size budget."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def _shown(page: str) -> int:
 
 @pytest.mark.slow
 def test_a_page_with_evidence_keeps_its_budget() -> None:
-    """With everything that verify says, too."""
+    """The budget holds with all results of verify."""
     page = report_page([report_arm(robolin.load("panda"), States(), verify_states=1)])
     assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
 
 
 @pytest.mark.slow
 def test_a_page_of_many_joints_keeps_its_budget() -> None:
-    """43 joints have long tables, and a page of their own size."""
+    """The budget for 43 joints allows for their long tables."""
     page = report_page([report_arm(random_arm(0, 43), States())])
     assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page)
 
@@ -139,7 +139,7 @@ class _Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-def test_a_page_asks_for_nothing(page: str) -> None:
+def test_a_page_requests_nothing(page: str) -> None:
     """No element names a resource, no attribute runs, and only the page's own texts may."""
     tags = _Tags(page).tags
     kinds = {tag for tag, _ in tags}

@@ -94,8 +94,8 @@ def test_a_name_wider_than_the_terminal_is_not_cut():
     assert long in render_table(result_of(array), 40, False)
 
 
-def test_the_contract_stands_above():
-    """Every key of the contract is one line, in words."""
+def test_the_contract_is_above_the_table():
+    """Every key of the contract is one line."""
     contract = {
         "gravity": (0.0, 0.0, -9.81),
         "damping": False,
@@ -123,7 +123,7 @@ def test_a_batch_shows_its_first_rows_and_counts_the_rest():
 
 
 def test_a_derivative_is_one_matrix_per_joint_it_is_taken_by():
-    """∂𝓜(i,j)/∂q(k) shows the matrix of i and j for every k, and says so."""
+    """∂𝓜(i,j)/∂q(k) is shown as the matrix of i and j for every k, with a title."""
     values = np.arange(1.0, 9.0).reshape(2, 2, 2)
     array = Array("dmass_matrix_dq", values, (names(2),) * 3, "kg")
     for k, lines in enumerate(blocks(render_table(result_of(array), 80, False))):
@@ -176,7 +176,7 @@ def test_every_entry_has_its_digits(seed):
 
 
 def test_rounding_is_explained_where_it_is_shown():
-    """A table with ~0 says what that means; one without says nothing of it."""
+    """A table with ~0 explains it; one without does not."""
     noisy = Array("tau", np.array([1.0, 3e-18]), (names(2),), "N·m", "effort")
     plain = Array("tau", np.array([1.0, 3e-8]), (names(2),), "N·m", "effort")
     assert "~0: rounding" in render_table(result_of(noisy), 80, False)

@@ -1,4 +1,4 @@
-"""Which rows of long curves are drawn."""
+"""Selection of the rows of long curves that are drawn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robolin.display.plots.panels import decimate_keep_extremes
 
 @pytest.mark.parametrize("row", [0, 1, 499_999, 500_000, 777_777, 999_998, 999_999])
 def test_a_peak_of_one_sample_in_a_million_is_kept(row: int) -> None:
-    """A single row that stands out, upwards or downwards, is among the few that are drawn."""
+    """A single outlier row, upwards or downwards, is among the few that are drawn."""
     values = np.sin(np.linspace(0.0, 60.0, 1_000_000))
     for peak in (3.0, -3.0):
         values[row] = peak

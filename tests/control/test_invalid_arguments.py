@@ -180,7 +180,7 @@ def test_gains_without_effect_are_rejected(tmp_path: Path) -> None:
     assert "its rows are from 0 s to 0.5 s; outside, its nearest row counts" in ran.err
 
 
-def test_gains_whose_states_are_not_the_arms_are_refused(tmp_path: Path) -> None:
+def test_gains_with_other_states_are_rejected(tmp_path: Path) -> None:
     """Gains of a model by foh or tustin are no feedback of positions and velocities."""
     gains = tmp_path / "gains.npz"
     for method in ("foh", "tustin"):
@@ -191,7 +191,7 @@ def test_gains_whose_states_are_not_the_arms_are_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("verb", ["state-space", "poles", "lqr"])
-def test_rows_without_an_answer_are_nan(verb: str, tmp_path: Path) -> None:
+def test_rows_without_a_result_are_nan(verb: str, tmp_path: Path) -> None:
     """With nan, rows that passive joints cannot hold are NaN, also where a whole part of them is.
 
     The others are what they are without them, and whole numbers are real ones in all parts.

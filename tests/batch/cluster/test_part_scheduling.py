@@ -15,7 +15,7 @@ from robolin.batch.part_job import PartDone, PartJob, part_jobs
 from robolin.batch.workers import submit_parts
 from robolin.errors import FileError
 from robolin.queries.request import DEFAULT_SETTINGS
-from tests.batch.some_recordings import make_plan, write_recordings
+from tests.batch.sample_recordings import make_plan, write_recordings
 
 Outcome = Callable[[str, PartJob], PartDone]
 

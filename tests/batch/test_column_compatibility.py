@@ -16,7 +16,7 @@ from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result
 from robolin.queries.request import DEFAULT_SETTINGS
-from tests.batch.some_recordings import SIZES, all_recordings, make_plan, write_recordings
+from tests.batch.sample_recordings import SIZES, all_recordings, make_plan, write_recordings
 from tests.cli.command import robolin, run_ok
 
 LARGE = (1 << 53) + 1
@@ -90,7 +90,7 @@ def test_a_part_with_converted_times_passes_check(folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["run_1/b.csv", "c.npz"])
-def test_times_that_would_be_rounded_are_refused(folder: Path, tmp_path: Path, name: str) -> None:
+def test_times_that_would_be_rounded_are_rejected(folder: Path, tmp_path: Path, name: str) -> None:
     """A whole number that no float64 is becomes none, and the parts of others are right."""
     _counted(folder / name, LARGE)
     plan, request, arm = make_plan(folder)
@@ -105,7 +105,7 @@ def test_times_that_would_be_rounded_are_refused(folder: Path, tmp_path: Path, n
 @pytest.mark.parametrize("value", [LARGE, -LARGE, (1 << 63) - 1])
 @pytest.mark.parametrize("what", ["time", "'grip'"])
 def test_one_rounded_number_is_enough(value: int, what: str) -> None:
-    """A column of whole numbers, one of which no float64 equals, is refused with that number."""
+    """A column of whole numbers, one of which no float64 equals, is rejected with that number."""
     values = np.array([1, 2, value, 4], dtype=np.int64)
     counts = np.arange(4)
     time, grip = (values, counts) if what == "time" else (counts, values)

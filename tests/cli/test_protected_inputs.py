@@ -122,7 +122,7 @@ def _kept(folder: Path) -> dict[str, bytes]:
     ("line", "way"), list(zip(COMMANDS, cycle(NAMES), strict=False)), ids=lambda name: name
 )
 def test_an_output_that_is_an_input_under_another_name(project: Path, line: str, way: str) -> None:
-    """It is refused as wrong usage before anything is done, and every file is as it was."""
+    """It is rejected as wrong usage before anything is done, and no file changes."""
     words = line.split()
     out = next(word for word in words if word.startswith("OUT"))
     NAMES[way](project / COMMANDS[line], project / out)
@@ -207,7 +207,7 @@ def test_other_files_are_replaced(project: Path, line: str) -> None:
 
 
 def test_a_copy_is_another_file(project: Path) -> None:
-    """Only the same file is refused, not one with the same content."""
+    """Only the same file is rejected, not one with the same content."""
     Path("copy.csv").write_text(MOTION)
     run_ok("inverse", "arm.xml", "--trajectory", "t.csv", "-o", "copy.csv")
 
@@ -223,8 +223,8 @@ def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> N
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_flag_that_writes_is_known_as_one(verb: str) -> None:
-    """A flag whose help says that it writes or stores a file is one of the checked flags."""
+def test_every_flag_that_writes_is_checked(verb: str) -> None:
+    """A flag whose help starts with Write or Store is one of the checked flags."""
     command: click.Command = import_module(VERBS[verb].command).command
     assert isinstance(command, VerbCommand)
     for param in command.params:

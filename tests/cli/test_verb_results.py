@@ -66,7 +66,7 @@ def test_linearizations_are_the_librarys() -> None:
 
 
 def test_perturbations_are_the_linearization_times_the_change() -> None:
-    """--perturb answers with one vector, the product of the matrices with the changes."""
+    """--perturb returns one vector, the product of the matrices with the perturbation."""
     arm = library.load("panda")
     model = library.linearize_forward(arm, Q, QD, TAU)
     dq, dtau = np.linspace(-1, 1, 7), np.eye(7)[2]
@@ -129,7 +129,7 @@ def test_values_may_start_with_a_minus(form: list[str]) -> None:
 
 
 def test_named_values_and_degrees() -> None:
-    """Names go in any order, joints left out are 0, and 90deg is a quarter turn."""
+    """Names may have any order, omitted joints are 0, and 90deg is π/2."""
     named = run_ok("inverse", "two-link", "--q", "elbow=90deg", "--qd", "shoulder=180deg")
     plain = run_ok("inverse", "two-link", "--q", f"0,{np.pi / 2!r}", "--qd", f"{np.pi!r},0")
 
@@ -146,7 +146,7 @@ def test_holding_torques_leave_an_arm_at_rest() -> None:
     assert np.max(np.abs(held)) < 1e-11
 
 
-def test_linearize_forward_takes_its_torques_from_what_is_given() -> None:
+def test_linearize_forward_uses_given_torques_or_accelerations() -> None:
     """Torques, the accelerations that take them, or by default those that hold the arm."""
     arm = library.load("panda")
     tau = library.inverse(arm, Q, QD, QDD).tolist()
@@ -176,7 +176,7 @@ def test_the_contract_has_state_torque_and_algorithm() -> None:
 
 
 def test_the_algorithm_follows_the_arm_and_the_method() -> None:
-    """Mimic joints make auto conventional; operator refuses them."""
+    """Mimic joints make auto conventional; operator rejects them."""
     found = document("linearize-forward", "panda-fingers")["meta"]["contract"]
     refused = robolin("forward", "panda-fingers", "--method", "operator")
 
@@ -185,7 +185,7 @@ def test_the_algorithm_follows_the_arm_and_the_method() -> None:
     assert "'panda_finger_joint2' follows" in refused.err
 
 
-def test_provenance_is_enough_to_ask_again() -> None:
+def test_provenance_reproduces_the_result() -> None:
     """The options hold every flag as typed except those of the output, files by base name."""
     flags = ["--q", "0,1", "--lock", "elbow=1", "--no-damping", "--gravity", "0"]
     meta = document("inverse", "two-link", "--payload", "tip:1", "--payload", "tip:2@0,0,1", "-q")[
@@ -229,7 +229,7 @@ def test_model_flags_are_the_librarys_keywords() -> None:
 
 
 def test_joint_order_applies_to_input_and_output() -> None:
-    """--joints turns both around."""
+    """--joints reverses both."""
     usual = run_ok("inverse", "two-link", "--q", "0.1,0.2")
     turned = run_ok("inverse", "two-link", "--q", "0.2,0.1", "--joints", "elbow,shoulder")
 

@@ -12,7 +12,7 @@ from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts, computed_in_this_process
 from robolin.batch.parts_folder import begin
 from robolin.batch.plan_file import SURVEY_CACHE, planned_in
-from tests.batch.some_recordings import (
+from tests.batch.sample_recordings import (
     SIZES,
     all_recordings,
     make_plan,

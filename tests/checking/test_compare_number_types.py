@@ -47,7 +47,7 @@ def test_a_complex_difference_is_reported(tmp_path):
 
 
 def test_nan_is_the_same_as_nan(tmp_path):
-    """No answer is the same answer twice, and far from every number."""
+    """NaN equals NaN, and differs from every number."""
     gap = complex("nan")
     assert comparison(tmp_path, result(gap), result(gap)).same
     assert not comparison(tmp_path, result(gap), result(1j)).same

@@ -31,7 +31,7 @@ def against(found: robolin.Verification) -> dict[str, Any]:
 @only_the_peer
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
-    """Damping, friction, rotors and wrenches are in both answers, and the report says how."""
+    """Damping, friction, rotors and wrenches are in both results, and the report states how."""
     pytest.importorskip(peer)
     found = robolin.verify(robolin.load("panda", **EVERYTHING), samples=4, against=peer)
 
@@ -64,7 +64,7 @@ def test_mimic_joints_are_reduced_afterwards(peer: str) -> None:
 @only_the_peer
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_arms_without_a_file_are_built(peer: str) -> None:
-    """Trees, sliding joints, followers and wrenches that no file holds are compared as well."""
+    """Trees, prismatic joints, mimic joints and wrenches without a file are compared too."""
     pytest.importorskip(peer)
     tree = random_arm(44, 6, tree=True, armature=True, damping=True)
     for arm in (with_wrench(tree, "world"), with_follower(tree)):
@@ -88,7 +88,7 @@ def test_another_structure_than_the_files_is_built() -> None:
 
 
 def test_a_refusal_is_not_a_pass() -> None:
-    """MuJoCo takes no body without inertia about some axis; the report says that and no more."""
+    """MuJoCo rejects bodies without inertia about some axis; the report states this only."""
     pytest.importorskip("mujoco")
     found = robolin.verify(robolin.load("two-link"), samples=1, against="mujoco")
     (check,) = against(found).values()
@@ -96,7 +96,7 @@ def test_a_refusal_is_not_a_pass() -> None:
     assert "mjMINVAL" in check.detail
 
 
-def test_a_wrong_answer_differs_from_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_result_differs_from_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """One part in 10⁹ in a torque is seen."""
     pytest.importorskip("pinocchio")
     from robolin.checking.verification.peers import compared_with
@@ -107,8 +107,8 @@ def test_a_wrong_answer_differs_from_the_peers(monkeypatch: pytest.MonkeyPatch) 
     assert {c.name for c in checks if c.verdict == "failed"} >= {"tau"}
 
 
-def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error says how to get it."""
+def test_a_missing_reference_program_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the package to install."""
     monkeypatch.setitem(sys.modules, "pinocchio", None)
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.verify(random_arm(1, 2), against="pinocchio")

@@ -38,10 +38,10 @@ def test_only_some_arrays_are_shown() -> None:
         (("--summary", "--format", "csv"), "cannot be used with --format csv"),
     ],
 )
-def test_wrong_wishes_are_refused(
+def test_invalid_options_are_rejected(
     args: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An array that is not there, a file without some arrays and a summary as CSV are refused."""
+    """An array that is not there, a file without some arrays and a summary as CSV are rejected."""
     monkeypatch.chdir(tmp_path)
     ran = robolin("inverse", "two-link", *args)
     assert ran.code == library.UsageError.exit_code
@@ -73,8 +73,7 @@ def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> N
     assert np.array_equal(np.load(file)["mass_matrix"], values)
 
 
-def test_inspect_tells_where_the_mass_is() -> None:
-    """Centres of mass and inertias stand in the report of an arm."""
+def test_inspect_lists_centers_of_mass_and_inertias() -> None:
     shown = run_ok("inspect", "two-link").out
     link = library.load("two-link").links[0]
     lines = shown.partition("Centres of mass")[2].splitlines()

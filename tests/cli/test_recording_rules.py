@@ -70,7 +70,7 @@ def test_rules_apply_wherever_a_recording_is_read(verb):
 
 
 def test_diff_reads_with_the_same_rules():
-    """`diff --torques` finds the same changes, and says what it left aside."""
+    """`diff --torques` finds the same changes, and lists ignored columns."""
     arm = Path("arm.yaml")
     arm.write_text(stdout_of("models", "--show", "two-link"))
     Path("heavy.yaml").write_text(re.sub(r"mass: [0-9.]+", "mass: 7.5", arm.read_text()))
@@ -98,8 +98,8 @@ def test_the_contract_names_derived_values():
 
 
 @pytest.mark.parametrize("form", ["csv", "npz", "parquet", "json"])
-def test_columns_go_along(form):
-    """A carried column stands in the result as it was, whole numbers as whole numbers."""
+def test_passthrough_columns_are_unchanged(form):
+    """A passed-through column is unchanged in the result; integers stay integers."""
     names = ["time", *named("{j}/{w}", "position"), "mode", "width"]
     mode, width = np.arange(12) + 2**60, np.linspace(0, 1, 12).round(6)
     rows = zip(TIME.tolist(), *Q.T.tolist(), mode.tolist(), width.tolist(), strict=True)
@@ -116,13 +116,13 @@ def test_columns_go_along(form):
 
 
 def test_names_that_are_taken_do_not_go_along():
-    """A column that is called as a column of the result is refused, not doubled."""
+    """A column that is called as a column of the result is rejected, not doubled."""
     ran = robolin("inverse", "two-link", "--trajectory", "n.csv", "--carry", "elbow/effort")
     assert (ran.code, "has that name already" in ran.err) == (2, True)
 
 
-def test_a_gap_in_what_goes_along_is_no_gap_in_the_answer():
-    """With --on-bad-row nan, an empty cell of a carried column leaves its row answered."""
+def test_an_empty_passthrough_cell_keeps_the_result_of_its_row():
+    """With --on-bad-row nan, an empty passed-through cell keeps the result of its row."""
     names = ["time", *named("{j}/{w}", "position"), "width"]
     text = table(names, TIME.tolist(), Q, TAU[:, :1]).replace(",0.03\n", ",\n")
     Path("c.csv").write_text(text)
@@ -134,7 +134,7 @@ def test_a_gap_in_what_goes_along_is_no_gap_in_the_answer():
 
 @pytest.mark.parametrize(("cells", "rest"), [(2, ",0."), (3, ""), (5, ","), (4, ",-")])
 def test_a_last_line_that_is_cut_off_is_one_bad_row(cells, rest):
-    """Where a recording stops in the middle of a line, that row alone has no answer."""
+    """If a recording stops in the middle of a line, only that row has no result."""
     *before, last = Path("n.csv").read_text().splitlines()
     Path("cut.csv").write_text("\n".join([*before, ",".join(last.split(",")[:cells]) + rest]))
     line = ["inverse", "two-link", "--trajectory", "cut.csv", "--format", "csv"]
