@@ -104,7 +104,7 @@ def renamed(parts: dict[str, Any], name: str, other: str) -> None:
 def test_renamed_parts_are_recognized_by_their_numbers(
     old: dict[str, Any], new: dict[str, Any]
 ) -> None:
-    """A renamed part with the same numbers is one line, and references to it are none."""
+    """A renamed part with the same numbers is one line; references to it are not listed."""
     renamed(new["links"], "panda_link3", "upper_arm")
     renamed(new["joints"], "panda_joint3", "elbow")
     new["joints"]["elbow"]["child"] = new["joints"]["panda_joint4"]["parent"] = "upper_arm"

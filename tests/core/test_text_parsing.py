@@ -152,7 +152,7 @@ def test_repeated_flags_are_merged_and_names_are_unique() -> None:
 
 
 def test_swept_options_are_one_text_per_value() -> None:
-    """A list of values becomes the option with each of them; one value is no sweep."""
+    """A list of values becomes the option with each of them; one value is not a sweep."""
     assert parse_swept("payload", "tip:0,1@0,0,1") == (
         "tip", ("tip:0@0,0,1", "tip:1@0,0,1"), (0.0, 1.0),
     )  # fmt: skip

@@ -158,7 +158,7 @@ def _failed(path: Path, at: int, number: int) -> Exception | None:
 @pytest.mark.parametrize("there", [None, OLD])
 def test_every_step_that_fails(tmp_path: Path, there: int | None, number: int) -> None:
     """A FileError leaves the old pair, or files of two pairs, which are refused."""
-    path, said = tmp_path / "r.csv", set()
+    path, seeds = tmp_path / "r.csv", set()
     for at in range(1, 20):
         for name in tmp_path.iterdir():
             name.unlink()
@@ -166,11 +166,11 @@ def test_every_step_that_fails(tmp_path: Path, there: int | None, number: int) -
             _write(path, there)
         error = _failed(path, at, number)
         if isinstance(error, FileError):
-            said.add(_seed(path))
+            seeds.add(_seed(path))
         else:
             # only the removal of temporary files fails with an OSError
             assert _seed(path) in ((NEW,) if error is None else (there, NEW))
-    assert said == ({there} if there is None else {there, REFUSED})
+    assert seeds == ({there} if there is None else {there, REFUSED})
 
 
 def test_an_interruption_at_every_step(tmp_path: Path) -> None:
