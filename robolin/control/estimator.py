@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from robolin.control.poles import Poles, poles_of
 from robolin.control.regulator import solve_gains
+from robolin.control.riccati import Weights, require_weights, weight_matrix
 from robolin.control.state_space import StateSpace, iter_models, require_model
-from robolin.control.weights import Weights, require_weights, weight_matrix
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 

@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 
 from robolin.control.optional_dependencies import require_scipy
 from robolin.control.poles import EDGE, STABLE, Poles, poles_of, scaled_matrices
-from robolin.control.riccati import one_blas_thread, riccati, with_integrals
+from robolin.control.riccati import (
+    Weight,
+    Weights,
+    one_blas_thread,
+    riccati,
+    weights_of,
+    with_integrals,
+)
 from robolin.control.state_space import (
     StateSpace,
     as_complexes,
@@ -24,7 +31,6 @@ from robolin.control.state_space import (
     require_model,
     stack_models,
 )
-from robolin.control.weights import Weight, Weights, weights_of
 from robolin.core.arrays import Complexes, Floats, JointValues
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError

@@ -17,9 +17,15 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.riccati import one_blas_thread
+from robolin.control.riccati import (
+    Weight,
+    Weights,
+    one_blas_thread,
+    require_weights,
+    weight_matrix,
+    weights_of,
+)
 from robolin.control.state_space import StateSpace, require_model
-from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import UsageError

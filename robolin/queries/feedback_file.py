@@ -30,7 +30,7 @@ from robolin.queries.question import Question
 from robolin.queries.request import QueryContext, display_name
 
 if TYPE_CHECKING:
-    from robolin.control.weights import Weights
+    from robolin.control.riccati import Weights
 
 
 INTEGRAL_SUFFIX = "/integral"
@@ -211,8 +211,7 @@ def stored_weights(
     None if they depend on limits, which another arm may not have.
     """
     from robolin.control.linear_model import state_space
-    from robolin.control.riccati import with_integrals
-    from robolin.control.weights import Weights, weights_of
+    from robolin.control.riccati import Weights, weights_of, with_integrals
 
     if "Q" in result:
         Q, R = result["Q"], result["R"]

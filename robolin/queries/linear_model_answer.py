@@ -18,7 +18,13 @@ from robolin.core.threads import threads_for
 from robolin.core.units import rate_of, unit_alternatives, unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk
-from robolin.queries.loop_answer import LoopOptions, closed_state, loop_options
+from robolin.queries.loop_answer import (
+    LOOP_FLAGS,
+    NO_LOOPS,
+    LoopOptions,
+    closed_state,
+    loop_options,
+)
 from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
 from robolin.queries.runner import located_error, run_function
@@ -66,7 +72,7 @@ class LinearModelSpec:
         """Linearize about q, qd and tau, or about q, qd and qdd."""
         from robolin.control.linear_model import state_space
 
-        given = closed_state(self.arm, self.loops, values)
+        given = closed_state(self.arm, self.loops, values) if self.arm.loops else values
         return state_space(
             self.arm,
             given.get("q", 0.0),
@@ -104,8 +110,10 @@ class LinearModelSpec:
 
 def spec_from_question(arm: Arm, question: Question) -> LinearModelSpec:
     """Return the linear model that a question specifies."""
-    loops = loop_options(question)
-    loops.require_useful(arm)
+    loops = NO_LOOPS
+    if arm.loops or LOOP_FLAGS & question.asks.keys():
+        loops = loop_options(question)
+        loops.require_useful(arm)
     return LinearModelSpec(
         arm,
         _names(question, "actuated"),
