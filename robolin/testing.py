@@ -24,8 +24,8 @@ from robolin.checking.compare import Comparison, compare_with_stored, question_c
 from robolin.checking.differences import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.checking.outcome import compared_lines
 from robolin.core.arrays import Numbers
+from robolin.core.quantity_table import unit_of
 from robolin.core.results.result import Array, Reference, Result, stream_of_one_part
-from robolin.core.units import unit_of
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, format_named
 from robolin.io.stored import open_stored

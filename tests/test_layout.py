@@ -49,7 +49,7 @@ ALLOWED = {
 }
 # modules that need no NumPy: descriptions are plain numbers, algorithms run on any scalar
 NO_NUMPY = (
-    *("errors", "version", "description", "dynamics", "core/quantity_table.py", "core/units.py"),
+    *("errors", "version", "description", "dynamics", "core/quantity_table.py"),
     *(f"core/{name}.py" for name in ("arm", "arm_parts", "choices", "text_parsing", "text")),
 )
 # imports NumPy inside functions only, when an argument is an array

@@ -13,7 +13,7 @@ from robolin.core.arm import Arm, Link
 from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
 from robolin.core.arrays import Floats, JointValues, Numbers
 from robolin.core.notebook import DisplayMixin
-from robolin.core.units import joint_unit
+from robolin.core.quantity_table import joint_unit
 from robolin.errors import RobolinError
 
 LimitedQuantity = Literal["position", "velocity", "effort"]

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.api.inverse_and_forward import inverse
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
-from robolin.core.units import joint_unit
+from robolin.core.quantity_table import joint_unit
 from robolin.errors import RobolinError
 
 

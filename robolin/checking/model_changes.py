@@ -8,7 +8,7 @@ from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.differences import distinguishing_digits, percent
-from robolin.core.units import FIGURES
+from robolin.core.quantity_table import FIGURES
 from robolin.description.model import Figures, with_gravity
 
 Parts = Mapping[str, Figures]

@@ -15,9 +15,8 @@ from robolin.codegen.c_function import CFunction, own_function
 from robolin.codegen.functions import Precision
 from robolin.codegen.single_precision import MeasuredLoss
 from robolin.core.arm import Arm
-from robolin.core.quantity_table import QUANTITIES
+from robolin.core.quantity_table import QUANTITIES, has_units_by_label, joint_unit, unit_of
 from robolin.core.text import printable
-from robolin.core.units import has_units_by_label, joint_unit, unit_of
 from robolin.errors import UsageError
 from robolin.version import __version__
 

@@ -23,9 +23,8 @@ from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import REFERENCES, Discretization
 from robolin.core.configuration import kinematic_block
-from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.quantity_table import COLUMN_WORDS, column_name, joint_units, unit_of
 from robolin.core.text import did_you_mean
-from robolin.core.units import joint_units, unit_of
 from robolin.engine.compiled.plan import BufferPool
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, evaluate_arm

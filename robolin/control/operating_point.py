@@ -12,8 +12,8 @@ from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.core.arm import Arm
 from robolin.core.array_checks import batch_of, joint_arrays
 from robolin.core.arrays import Floats, JointValues, Mask
+from robolin.core.quantity_table import unit_of
 from robolin.core.text import did_you_mean
-from robolin.core.units import unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_any_arm_rows, evaluate_arm
 from robolin.evaluation.loops.loop_dynamics import without_closures

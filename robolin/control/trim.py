@@ -30,7 +30,7 @@ from robolin.core.array_checks import as_joint_array, require_arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.configuration import advanced, difference
 from robolin.core.notebook import DisplayMixin
-from robolin.core.units import unit_of
+from robolin.core.quantity_table import unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loops.loop_dynamics import without_closures
 

@@ -42,8 +42,8 @@ from robolin.core.arm_parts import effort_ends as effort_ends
 from robolin.core.choices import GroupKind as GroupKind
 from robolin.core.choices import WrenchModel as WrenchModel
 from robolin.core.notebook import escaped, html_contract, html_table, in_short
+from robolin.core.quantity_table import joint_unit
 from robolin.core.text import range_text
-from robolin.core.units import joint_unit
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import UsageError
 

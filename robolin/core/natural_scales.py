@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import hypot, sqrt
 from typing import Any
 
-from robolin.core.units import OR, PER
+from robolin.core.quantity_table import OR, PER
 
 # kg, m, s as exponents; radians have no dimension
 _DIMENSIONS = {

@@ -1,9 +1,13 @@
-"""Table of all named quantities: unit, symbol, axes and column name."""
+"""Table of all named quantities: unit, symbol, axes and column name; and the units as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -168,3 +172,263 @@ COLUMN_WORDS = {name: each.column for name, each in QUANTITIES.items() if each.c
 def column_name(quantity: str, joint: str) -> str:
     """Name of the file column with this quantity of a joint."""
     return f"{joint}/{COLUMN_WORDS[quantity]}"
+
+
+OR, PER = " or ", " per "
+
+# exponents of the base factors of each part
+BASE: dict[str, dict[str, int]] = {
+    "position": {"position": 1},
+    "velocity": {"position": 1, "s": -1},
+    "acceleration": {"position": 1, "s": -2},
+    "effort": {"effort": 1},
+    "root energy": {"√J": 1},
+    "root energy rate": {"√J": 1, "s": -1},
+    "energy": {"J": 1},
+    "power": {"W": 1},
+    "number": {},
+    "length": {"m": 1},
+    "angle": {"rad": 1},
+    "time": {"s": 1},
+    "rate": {"s": -1},
+    "pole": {"s": -1},
+    "mass": {"kg": 1},
+    "speed": {"m": 1, "s": -1},
+    "point acceleration": {"m": 1, "s": -2},
+    "momentum": {"effort": 1, "s": 1},
+}
+TURNING = {"effort": "N·m", "position": "rad"}
+SLIDING = {"effort": "N", "position": "m"}
+_ORDER = ("kg", "effort", "J", "W", "√J", "position", "rad", "m", "s")
+
+# quantities with an angular and a linear half, for all kinds of joints
+SPATIAL_PREFIX = "spatial "
+CLOSURE = "closure effort"
+# parts with several possible meanings; labels or a model select one
+_OPEN: Mapping[str, tuple[str, ...]] = {
+    "state": ("position", "velocity"),
+    "model state": ("position", "velocity"),
+    "model rate": ("velocity", "acceleration"),
+    "model input": ("effort",),
+    "model output": (
+        *("position", "velocity", "acceleration", "effort"),
+        *("spatial position", "spatial velocity", "spatial acceleration"),
+    ),
+}
+# parts whose unit depends on the label: `elbow/velocity` of a state, `forearm/mass`
+_BY_LABEL = ("state", "parameter")
+# the unit that older files store for such arrays
+_FORMERLY = "SI"
+
+# units by part
+PartUnits = Mapping[str, str]
+
+
+@cache
+def joint_units(part: str) -> tuple[str, str]:
+    """Unit of a position, a velocity, an effort … for revolute and for prismatic joints."""
+    return unit_fraction([part], TURNING), unit_fraction([part], SLIDING)
+
+
+def joint_unit(part: str, turns: bool) -> str:
+    """Unit of a position, a velocity, an effort … of one joint."""
+    return joint_units(part)[not turns]
+
+
+def unit_alternatives(units: Iterable[str]) -> str:
+    """Units joined by 'or', each once."""
+    return OR.join(dict.fromkeys(part for unit in units for part in unit.split(OR)))
+
+
+def rate_of(unit: str) -> str:
+    """Unit of the time derivative of a quantity with this unit."""
+    velocities = zip(joint_units("velocity"), joint_units("acceleration"), strict=True)
+    rates, integral = dict(velocities), "·s"
+    return OR.join(
+        each.removesuffix(integral) if each.endswith(integral) else rates.get(each, f"{each}/s")
+        for each in unit.split(OR)
+    )
+
+
+def unit_fraction(parts: Sequence[str], words: dict[str, str]) -> str:
+    """The unit of the first part divided by all others, as one fraction."""
+    powers: Counter[str] = Counter(BASE[parts[0]])
+    for part in parts[1:]:
+        powers.subtract(BASE[part])
+    top = _product((words.get(f, f), powers[f]) for f in _ORDER if powers[f] > 0) or "1"
+    bottom = _product((words.get(f, f), -powers[f]) for f in _ORDER if powers[f] < 0)
+    if not bottom:
+        return top
+    return f"{top}/({bottom})" if "·" in bottom else f"{top}/{bottom}"
+
+
+def _product(factors: Iterable[tuple[str, int]]) -> str:
+    return "·".join(word + {1: "", 2: "²", 3: "³"}[power] for word, power in factors)
+
+
+# properties of links and joints: their units for revolute and for prismatic joints
+FIGURES: Mapping[str, tuple[str, str]] = {
+    "mass": ("kg", "kg"),
+    "com": ("m", "m"),
+    "first moment": ("kg·m", "kg·m"),
+    "inertia": ("kg·m²", "kg·m²"),
+    "origin": ("m", "m"),
+    "rotation": ("rad", "rad"),
+    "axis": ("1", "1"),
+    "gravity": ("m/s²", "m/s²"),
+    "damping": ("N·m·s/rad", "N·s/m"),
+    **dict.fromkeys(("friction", "negative friction"), joint_units("effort")),
+    "armature": ("kg·m²", "kg"),
+    "stiffness": ("N·m/rad", "N/m"),
+    "rest": joint_units("position"),
+    "rest torque": joint_units("effort"),
+    **dict.fromkeys(("lower limit", "upper limit"), joint_units("position")),
+    "velocity limit": joint_units("velocity"),
+    **dict.fromkeys(("effort limit", "lower effort limit"), joint_units("effort")),
+    "mimic offset": joint_units("position"),
+}
+
+# the property that each parameter of a link or a joint belongs to
+PARAMETERS: Mapping[str, str] = {
+    **{name: name for name in ("mass", "damping", "friction", "armature")},
+    **dict.fromkeys(("friction_positive", "friction_negative"), "friction"),
+    **dict.fromkeys(("mx", "my", "mz"), "first moment"),
+    **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
+    **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),
+    **dict.fromkeys(("origin_x", "origin_y", "origin_z", "dh_a", "dh_d"), "origin"),
+    **dict.fromkeys(("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta"), "rotation"),
+    **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
+}
+
+# the same for springs
+SPRING_PARAMETERS: Mapping[str, str] = {
+    "stiffness": "stiffness",
+    "rest": "rest",
+    "rest_torque": "rest torque",
+}
+
+
+def unit_of(quantity: str, kinds: Sequence[str], units: PartUnits | None = None) -> str:
+    """Unit of a named quantity for an arm whose joints have these kinds.
+
+    units: units of parts that the joint kinds do not determine, from `units_along` or a linear
+           model; without them, such a part lists all its possible units
+    """
+    parts = QUANTITIES[quantity].parts
+    if units is None or not any(part in units for part in parts):
+        return _unit_of(quantity, tuple(kinds))
+    return _joined(parts, [units.get(part) or _unit_of_part(part, kinds) for part in parts])
+
+
+def units_along(
+    quantity: str, labels: Sequence[Sequence[str]], slides: Mapping[str, bool]
+) -> dict[str, str]:
+    """Units of the parts of a quantity that its labels determine, all alternatives per axis.
+
+    slides: joint name -> whether it is prismatic; missing joints may be either
+    """
+    parts = QUANTITIES[quantity].parts
+    return {
+        part: unit_alternatives(_label_unit(part, label, slides) for label in names)
+        for part, names in zip(parts[len(parts) - len(labels) :], labels, strict=True)
+    }
+
+
+def entry_units(
+    quantity: str, unit: str, labels: Sequence[Sequence[str]], slides: Mapping[str, bool]
+) -> list[str]:
+    """One unit per entry of an array, last axis fastest.
+
+    An arm with both kinds of joints has units such as 'N·m or N per rad or m', revolute first:
+    one part per axis; the joint of the entry selects the unit.
+    """
+    entries = list(product(*labels))
+    if has_units_by_label(quantity):
+        named = QUANTITIES[quantity].parts
+        if len(named) == len(labels):
+            return [PER.join(map(_label_unit, named, at, [slides] * len(at))) for at in entries]
+    parts = [part.split(OR) for part in unit.split(PER)]
+    known = all(label in slides for names in labels for label in names)
+    if OR not in unit or len(parts) != len(labels) or not known:
+        return [unit] * len(entries)
+    return [
+        PER.join(part[-1 if slides[label] else 0] for part, label in zip(parts, at, strict=True))
+        for at in entries
+    ]
+
+
+def slides_in(model: Mapping[str, Any] | None) -> dict[str, bool]:
+    """Joint name -> True if prismatic, for the joints of a model."""
+    joints = (model or {}).get("joints", {})
+    return {name: joint.get("type") == "prismatic" for name, joint in joints.items()}
+
+
+def has_units_by_label(quantity: str) -> bool:
+    """True if the entries of this quantity have individual units."""
+    known = QUANTITIES.get(quantity)
+    return known is not None and any(part in _BY_LABEL for part in known.parts)
+
+
+def same_unit(quantity: str, one: str, other: str) -> bool:
+    """True if two units of a quantity are equal, or one is the 'SI' of older files."""
+    return one == other or (has_units_by_label(quantity) and _FORMERLY in (one, other))
+
+
+@cache
+def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
+    parts = QUANTITIES[quantity].parts
+    units = [_unit_of_part(part, kinds) for part in parts]
+    if any(part in _OPEN for part in parts) or any(OR in unit for unit in units):
+        return _joined(parts, units)
+    return unit_fraction(parts, _words(kinds)[0])
+
+
+def _joined(parts: Sequence[str], units: Sequence[str]) -> str:
+    """Units joined by 'per'; those of closures in brackets, as in existing files."""
+    bracketed = CLOSURE in parts and len(parts) > 1
+    return PER.join(f"({unit})" for unit in units) if bracketed else PER.join(units)
+
+
+def _unit_of_part(part: str, kinds: Sequence[str]) -> str:
+    """All alternative units of one part."""
+    if part in _OPEN:
+        return unit_alternatives(_unit_of_part(each, kinds) for each in _OPEN[part])
+    if part == "parameter":
+        return unit_alternatives(
+            unit for name in PARAMETERS.values() for unit in _of_joints(name, kinds)
+        )
+    if part == CLOSURE:
+        return unit_alternatives(reversed(joint_units("effort")))
+    words: Iterable[dict[str, str]] = _words(kinds)
+    if part.startswith(SPATIAL_PREFIX):
+        part, words = part.removeprefix(SPATIAL_PREFIX), (TURNING, SLIDING)
+    return unit_alternatives(unit_fraction([part], each) for each in words)
+
+
+def _of_joints(name: str, kinds: Sequence[str]) -> Iterable[str]:
+    """Units of a property of links or of these joints."""
+    turning, sliding = FIGURES[name]
+    return (turning if words is TURNING else sliding for words in _words(kinds))
+
+
+def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:
+    """Unit of one label along an axis."""
+    owner, _, word = label.rpartition("/")
+    if part == "parameter":
+        name = SPRING_PARAMETERS.get(word) or PARAMETERS[word]
+        return _chosen(FIGURES[name], slides.get(owner))
+    if part == "state":
+        part, label = word, owner
+    return _chosen(joint_units(part), slides.get(label))
+
+
+def _chosen(units: tuple[str, str], slides: bool | None) -> str:
+    return unit_alternatives(units) if slides is None else units[slides]
+
+
+def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:
+    """Units of efforts and positions on an arm with these joints."""
+    sliding = [kind == "prismatic" for kind in kinds]
+    if any(sliding) and not all(sliding):
+        return (TURNING, SLIDING)
+    return (SLIDING if any(sliding) else TURNING,)

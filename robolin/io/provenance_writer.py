@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.results.number_kind import REAL, kind_of, stored_values
+from robolin.core.quantity_table import unit_of
 from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.results.table_columns import REAL, kind_of, stored_values
 from robolin.core.threads import close_generator
-from robolin.core.units import unit_of
 from robolin.version import __version__
 
 # format 3 is for results with complex numbers, integers or axes of special kinds

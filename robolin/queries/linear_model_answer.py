@@ -11,11 +11,10 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
-from robolin.core.quantity_table import QUANTITIES
+from robolin.core.quantity_table import QUANTITIES, rate_of, unit_alternatives, unit_of
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.text_parsing import parse_names, parse_seconds
 from robolin.core.threads import threads_for
-from robolin.core.units import rate_of, unit_alternatives, unit_of
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import (

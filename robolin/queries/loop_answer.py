@@ -10,10 +10,9 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
-from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.quantity_table import CLOSURE, COLUMN_WORDS, joint_unit, unit_of
 from robolin.core.results.result import Array
 from robolin.core.text_parsing import numbers, parse_names
-from robolin.core.units import CLOSURE, joint_unit, unit_of
 from robolin.errors import UsageError
 from robolin.queries.question import parsed_option
 from robolin.queries.values import Values

@@ -11,11 +11,10 @@ from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import checked_times, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.core.arm import Arm, Vector3
-from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.quantity_table import COLUMN_WORDS, unit_of, units_along
 from robolin.core.results.result import Array, Result
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_payload
 from robolin.core.threads import threads_for
-from robolin.core.units import unit_of, units_along
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.io.trajectories.read import read_trajectory

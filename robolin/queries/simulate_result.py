@@ -15,9 +15,8 @@ from robolin.control.simulation.torques import Push, effort_limits
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.core.natural_scales import natural_scales, rounding_share
-from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.quantity_table import COLUMN_WORDS, unit_of
 from robolin.core.results.result import Array, Result
-from robolin.core.units import unit_of
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
 from robolin.queries.request import QueryContext
 

@@ -13,9 +13,9 @@ import numpy as np
 from robolin.core.arm import Arm, Inertia, Joint, Mimic
 from robolin.core.array_checks import as_joint_array, require_arm
 from robolin.core.arrays import Floats, JointValues
+from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize, quote_list
 from robolin.core.threads import threads_for
-from robolin.core.units import joint_unit
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.evaluation.evaluate import evaluate_any_arm_rows
 from robolin.queries.request import QueryContext

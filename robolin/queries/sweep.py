@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
+from robolin.core.quantity_table import FIGURES, joint_units
 from robolin.core.results.result import Array, Result
 from robolin.core.results.sound_arrays import require_finite
 from robolin.core.results.swept_verbs import SWEEP
 from robolin.core.text_parsing import SWEPT_FORMS, parse_swept, text_of
-from robolin.core.units import FIGURES, joint_units
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.queries.answer import concat_parts, emit_warning
 from robolin.queries.option_specs import MODEL_OPTIONS, Verb

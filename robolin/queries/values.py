@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
-from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES
+from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
 from robolin.core.results.result import Array
 from robolin.core.results.sound_arrays import RESERVED_NAMES
 from robolin.core.text import join_and, pluralize
@@ -21,7 +21,6 @@ from robolin.core.text_parsing import (
     parse_per_joint,
     quaternion_names,
 )
-from robolin.core.units import unit_of
 from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError

@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from robolin.core.quantity_table import QUANTITIES
-from robolin.core.units import entry_units, rate_of, same_unit, unit_of, units_along
+from robolin.core.quantity_table import (
+    QUANTITIES,
+    entry_units,
+    rate_of,
+    same_unit,
+    unit_of,
+    units_along,
+)
 from robolin.dynamics.catalogue import ALGORITHMS
 from tests.cli.command import robolin, run_ok
 

@@ -14,7 +14,7 @@ from robolin.control.simulation.running_cost import IntegralsAt, RunningCost
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost
 from robolin.core.arrays import Floats
-from robolin.core.units import joint_unit
+from robolin.core.quantity_table import joint_unit
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import nonfinite_input_rows
 

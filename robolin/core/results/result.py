@@ -12,8 +12,7 @@ import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.core.notebook import DisplayMixin, equal_values
-from robolin.core.results.number_kind import kind_of
-from robolin.core.results.table_columns import dict_of, pandas_of, polars_of
+from robolin.core.results.table_columns import dict_of, kind_of, pandas_of, polars_of
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:

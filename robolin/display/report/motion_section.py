@@ -14,8 +14,8 @@ from robolin.control.poles import UNSTABLE
 from robolin.core.arm_parts import Joint
 from robolin.core.arrays import Numbers
 from robolin.core.natural_scales import ROUNDING
+from robolin.core.quantity_table import joint_unit, unit_of
 from robolin.core.text import pluralize
-from robolin.core.units import joint_unit, unit_of
 from robolin.display.plots.panels import Rounding, array_rounding
 from robolin.display.report.page_markup import (
     PageFigures,

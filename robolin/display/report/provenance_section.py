@@ -11,8 +11,8 @@ import numpy as np
 from robolin.checking.differences import distinguishing_digits, percent
 from robolin.checking.model_changes import model_changes
 from robolin.checking.verification.verify import Verification
+from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize
-from robolin.core.units import joint_unit
 from robolin.description.model import Finding
 from robolin.display.report.page_markup import (
     PageTable,

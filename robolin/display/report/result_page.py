@@ -14,8 +14,8 @@ from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.differences import Tolerances
 from robolin.checking.outcome import shown_entries
 from robolin.core.arrays import Floats
+from robolin.core.quantity_table import entry_units, slides_in
 from robolin.core.text import pluralize
-from robolin.core.units import entry_units, slides_in
 from robolin.display.plots.panels import (
     NO_ROUNDING,
     Bounds,

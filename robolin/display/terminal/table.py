@@ -11,12 +11,11 @@ from math import copysign, isfinite
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, is_rounding, phrase
-from robolin.core.quantity_table import QUANTITIES
-from robolin.core.results.number_kind import format_datetimes
+from robolin.core.quantity_table import QUANTITIES, entry_units, has_units_by_label, slides_in
 from robolin.core.results.result import Array, Result
 from robolin.core.results.swept_verbs import is_swept
+from robolin.core.results.table_columns import format_datetimes
 from robolin.core.text import printable
-from robolin.core.units import entry_units, has_units_by_label, slides_in
 from robolin.display.terminal.grid import (
     GAP,
     TIE,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers
-from robolin.core.results.number_kind import (
+from robolin.core.results.table_columns import (
     datetime_hint,
     decimals_of,
     is_in_utc,

@@ -11,9 +11,13 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.core.results.number_kind import format_datetimes
 from robolin.core.results.result import Result, ResultStream
-from robolin.core.results.table_columns import Columns, column_names, table_columns
+from robolin.core.results.table_columns import (
+    Columns,
+    column_names,
+    format_datetimes,
+    table_columns,
+)
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write, atomic_write_all, folder_lock, is_stream

@@ -15,7 +15,8 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.results.number_kind import (
+from robolin.core.results.result import ResultStream
+from robolin.core.results.table_columns import (
     COMPLEX,
     DATETIMES,
     INTEGER,
@@ -25,7 +26,6 @@ from robolin.core.results.number_kind import (
     parse_datetimes,
     stored_values,
 )
-from robolin.core.results.result import ResultStream
 from robolin.core.text import printable_json
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import RobolinError

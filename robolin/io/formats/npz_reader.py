@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from robolin.core.arrays import Floats, Integers
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.results.number_kind import datetime_unit
+from robolin.core.results.table_columns import datetime_unit
 from robolin.errors import RobolinError, raise_all
 from robolin.io.formats.npz_writer import ARCHIVE_ERRORS
 from robolin.io.table_file import (

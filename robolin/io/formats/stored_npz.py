@@ -15,7 +15,7 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.results.number_kind import NumberKind
+from robolin.core.results.table_columns import NumberKind
 from robolin.errors import RobolinError
 from robolin.io.formats.npz_writer import ARCHIVE_ERRORS, ZipMember, directory, local_header
 from robolin.io.provenance_reader import (
