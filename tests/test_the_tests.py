@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import for_each
+
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "robolin"
 FILES = [path for path in sorted(TESTS.rglob("*.py")) if path != Path(__file__).resolve()]
@@ -138,3 +140,16 @@ def test_a_quick_run_visits_every_package(folder: Path) -> None:
     """In every folder, most test files have tests that are not slow."""
     files = list(folder.glob("test_*.py"))
     assert sum(any(_unmarked(path)) for path in files) > len(files) / 2
+
+
+def test_each_failed_case_is_named() -> None:
+    """A test of many cases runs all of them, and names the failed ones."""
+
+    @for_each("number", [1, 2, 3])
+    def check(number: int) -> None:
+        assert number == 2
+
+    with pytest.raises(ExceptionGroup, match="2 of 3 cases") as caught:
+        check()
+    notes = [note for error in caught.value.exceptions for note in error.__notes__]
+    assert notes == ["case: {'number': 1}", "case: {'number': 3}"]

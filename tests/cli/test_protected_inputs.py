@@ -20,6 +20,7 @@ from robolin import States, answer, answer_stream, load, write
 from robolin.cli.flags.flag import OUTPUTS, VerbCommand
 from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS
+from tests.cases import for_each
 from tests.cli.command import START, environment, robolin, run_ok
 
 MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n1,0.3,0.4\n"
@@ -222,7 +223,7 @@ def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> N
         assert Path("t.csv").read_text() == MOTION
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@for_each("verb", VERBS)
 def test_every_flag_that_writes_is_checked(verb: str) -> None:
     """A flag whose help starts with Write or Store is one of the checked flags."""
     command: click.Command = import_module(VERBS[verb].command).command

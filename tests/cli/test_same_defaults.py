@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 import click
-import pytest
 
 import robolin
 from robolin.cli.group import group
+from tests.cases import for_each
 
 # the verb of every public function that has one
 VERB_OF = {
@@ -164,9 +164,7 @@ def test_every_function_has_its_verb() -> None:
     assert (VERB_OF.keys() & NO_VERB) | (NO_VERB - public) == set()
 
 
-@pytest.mark.parametrize(
-    ("function", "name", "default"), _arguments(), ids=lambda value: str(value)[:24]
-)
+@for_each("function,name,default", _arguments())
 def test_defaults_are_the_same(function: str, name: str, default: Any) -> None:
     """The default of an argument is that of the flag; arguments without a flag are listed."""
     flags = _flags(VERB_OF[function])

@@ -23,6 +23,7 @@ from robolin.description.robot_source import (
     bundled_path,
 )
 from robolin.errors import FileError, RobolinError, UsageError
+from tests.cases import for_each
 
 URDF = """<robot name="one">
   <link name="base"/>
@@ -275,7 +276,7 @@ KEYWORDS = [
 ]
 
 
-@pytest.mark.parametrize(("keywords", "options"), KEYWORDS)
+@for_each("keywords,options", KEYWORDS)
 def test_keywords_stand_for_options(keywords, options):
     """Numbers, sequences and arrays are accepted."""
     assert model_options(keywords) == options

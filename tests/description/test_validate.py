@@ -24,6 +24,7 @@ from robolin.description.validate.validate import (
     triangle_shortfall,
     validate,
 )
+from tests.cases import for_each
 from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
 from tests.published import COLLECTION, URDF, needs_published_files
 
@@ -47,7 +48,7 @@ def found(description, what=None):
 # ------------------------------------------------------------------- inertia
 
 
-@pytest.mark.parametrize("seed", range(50))
+@for_each("seed", range(50))
 def test_principal_inertias_are_eigenvalues(seed):
     """Jacobi rotations give the eigenvalues of any symmetric matrix to round-off of the largest."""
     rng = random.Random(seed)
@@ -63,7 +64,7 @@ def test_small_inertias_keep_their_digits():
     assert principal_inertias(rotary(0.0, 0.0, 0.0)) == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("seed", range(50))
+@for_each("seed", range(50))
 def test_every_cloud_of_points_is_possible(seed):
     """No body made of positive masses is ever called impossible, flat and thin ones included."""
     rng = random.Random(seed)
@@ -73,7 +74,7 @@ def test_every_cloud_of_points_is_possible(seed):
         assert possible_inertia(inertia_of(points).rotary)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_six_printed_digits_are_enough(seed):
     """A thin plate printed with seven digits passes in any orientation."""
     rng = random.Random(seed)
@@ -313,7 +314,7 @@ def test_valid_descriptions_have_no_findings(description):
     assert found(description) == []
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_real_bodies_are_never_called_impossible(seed):
     """Random trees of point masses cause no finding but the length of their random axes."""
     description, _ = random_tree(seed)

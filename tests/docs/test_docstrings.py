@@ -24,6 +24,7 @@ import robolin.testing
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.queries.option_specs import Verb
 from robolin.queries.verbs import VERBS
+from tests.cases import for_each
 from tools.markdown import ROOT
 
 NAMES = [name for name in robolin.__all__ if name != "__version__"]
@@ -84,7 +85,7 @@ def test_public_names_are_functions_and_classes() -> None:
     assert set(FUNCTIONS) | set(CLASSES) == set(NAMES)
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *OTHER_MODULES])
+@for_each("name", [*FUNCTIONS, *OTHER_MODULES])
 def test_functions_describe_arguments_and_results(name: str) -> None:
     """Each argument has an entry and none is made up; result, errors and example are there."""
     sections = _sections(name)
@@ -96,7 +97,7 @@ def test_functions_describe_arguments_and_results(name: str) -> None:
     assert ">>> " in sections["Example"]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@for_each("name", METHODS)
 def test_methods_describe_arguments_and_results(name: str) -> None:
     """Methods of public classes have entries too; without arguments one sentence is enough."""
     sections, taken = _sections(name), inspect.signature(public(name)).parameters.keys() - {"self"}
@@ -111,7 +112,7 @@ def test_methods_describe_arguments_and_results(name: str) -> None:
         assert re.search(r"\([^)]*(n|N|rows|\.\.\.)[^)]*\)|rows", sections["Returns"]), "no shape"
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@for_each("name", CLASSES)
 def test_properties_have_docstrings(name: str) -> None:
     """Every public property has at least one sentence."""
     members = vars(getattr(robolin, name)).items()
@@ -129,9 +130,7 @@ def _annotation(name: str) -> str:
 ONE_ALGORITHM = "no effect, because there is one algorithm"
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FUNCTIONS if name.replace("_", "-") in QUESTIONS]
-)
+@for_each("name", [name for name in FUNCTIONS if name.replace("_", "-") in QUESTIONS])
 def test_functions_with_one_algorithm_say_so(name: str) -> None:
     """Exactly the functions with a single algorithm state this."""
     has_sentence = ONE_ALGORITHM in _sections(name)["Args"]
@@ -139,7 +138,7 @@ def test_functions_with_one_algorithm_say_so(name: str) -> None:
         assert has_sentence == (len(algorithms_by_method(name.replace("_", "-"))) == 1)
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
+@for_each("name", [*FUNCTIONS, *METHODS])
 def test_arrays_have_shapes_and_units(name: str) -> None:
     """Every array argument is described with its shape and its unit."""
     text = _sections(name).get("Args", "")
@@ -160,7 +159,7 @@ def test_arrays_have_shapes_and_units(name: str) -> None:
         assert re.search(r"\b(rad|N|m|s|kg|units)\b", entry[1]), f"{each} has no unit"
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *OTHER_MODULES, *MADE_BY_USERS])
+@for_each("name", [*FUNCTIONS, *OTHER_MODULES, *MADE_BY_USERS])
 def test_keywords_are_spelt_out(name: str) -> None:
     """No keyword hides behind `**`, but for those that are rejected and those of every verb."""
     function = public(name)
@@ -183,7 +182,7 @@ def test_questions_list_their_keywords(verb: Verb) -> None:
     assert not [text for text in keywords.values() if "--" in text or text.endswith(": ")]
 
 
-@pytest.mark.parametrize("name", MADE_BY_USERS)
+@for_each("name", MADE_BY_USERS)
 def test_classes_describe_their_arguments(name: str) -> None:
     """Every argument of a class has an entry, also if it is not a field."""
     sections = _sections(name)
@@ -193,7 +192,7 @@ def test_classes_describe_their_arguments(name: str) -> None:
     assert entries >= {p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@for_each("name", CLASSES)
 def test_classes_describe_their_fields(name: str) -> None:
     """Each field of a public class has an entry, arrays their shape, and there is an example."""
     kind, sections = getattr(robolin, name), _sections(name)

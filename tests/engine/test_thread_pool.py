@@ -16,6 +16,7 @@ import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import thread_pool
 from robolin.engine.compiled.thread_pool import run_in_threads
+from tests.cases import for_each
 from tests.cli.command import python
 from tests.engine.on_lanes import plan_for
 from tests.robots import random_arm, random_states
@@ -240,9 +241,7 @@ def test_a_forked_process_has_helpers_of_its_own() -> None:
     assert (ran.code, ran.out) == (0, "0 [0, 1, 2]\n"), ran.err
 
 
-@pytest.mark.parametrize(
-    ("rows", "workers", "piece"), [*product((1, 2, 9, 31), (1, 2, 7), (1, 3, 8))]
-)
+@for_each("rows,workers,piece", product((1, 2, 9, 31), (1, 2, 7), (1, 3, 8)))
 def test_every_row_is_computed_for_any_division(rows: int, workers: int, piece: int) -> None:
     """More threads than rows, regions without a row, pieces that do not divide the rows."""
     states = random_states(ARM, 31)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
+from tests.cases import for_each
 
 ARM = robolin.load("two-link")
 TIMES = np.arange(3) * 0.1
@@ -43,7 +44,7 @@ def _call(name: str, **more: object) -> object:
     return function(**given, **more)
 
 
-@pytest.mark.parametrize("name", SOLVING)
+@for_each("name", SOLVING)
 def test_ways_to_solve_loops_need_loops(name: str) -> None:
     """On an arm without closed loops, every function rejects a loop method."""
     with pytest.raises(robolin.RobolinError, match="no closed loops"):
