@@ -15,7 +15,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.cli.commands import mass_matrix_verb
+from robolin.cli.commands import mass_matrix_verbs
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
@@ -153,7 +153,8 @@ EIGENVALUES = DerivedArray("eigenvalues", ("mass_matrix",), np.linalg.eigvalsh)
 # robolin/core/quantity_table.py
 EIGENVALUES_QUANTITY = Quantity(("effort", "acceleration"), "λ(𝓜)", ("mode",))
 
-# robolin/cli/commands/mass_matrix_verb.py
+# robolin/cli/commands/mass_matrix_verbs.py
+FLAGS = "_MASS_MATRIX_FLAGS = [\n"
 EIGENVALUES_FLAG = (
     '    flag("--eigenvalues", section=METHOD, is_flag=True, help="Add eigenvalues."),\n'
 )
@@ -172,11 +173,11 @@ def eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = entry._replace(asks={**entry.asks, "eigenvalues": option})
     monkeypatch.setitem(verbs.VERBS, "mass-matrix", entry)
 
-    source = Path(mass_matrix_verb.__file__).read_text("utf-8")
-    assert source.count("_FLAGS = [\n") == 1
-    module = ModuleType(mass_matrix_verb.__name__)
-    changed = source.replace("_FLAGS = [\n", "_FLAGS = [\n" + EIGENVALUES_FLAG)
-    exec(compile(changed, mass_matrix_verb.__file__, "exec"), module.__dict__)
+    source = Path(mass_matrix_verbs.__file__).read_text("utf-8")
+    assert source.count(FLAGS) == 1
+    module = ModuleType(mass_matrix_verbs.__name__)
+    changed = source.replace(FLAGS, FLAGS + EIGENVALUES_FLAG)
+    exec(compile(changed, mass_matrix_verbs.__file__, "exec"), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
 

@@ -271,7 +271,7 @@ class Verb(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Module whose `command` is the command line of this command."""
+        """Module of its own whose `command` is its command line; several may share another."""
         return f"robolin.cli.commands.{self.name.replace('-', '_')}_verb"
 
     @property

@@ -1,4 +1,4 @@
-"""robolin jacobian: Jacobian and operational-space inertia of a frame."""
+"""Commands about frames and the centre of mass: Jacobians and momentum."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.choices import REFERENCES
 from robolin.queries.request import Request
 
-_HELP = {
+_JACOBIAN_HELP = {
     "qdd": "Accelerations, for --derivatives.  [default: 0]",
     "tau": "Torques (forces of sliding joints), for the operational space, or 'hold': those that "
     "keep qdd at 0.  [default: 0]",
 }
-_FLAGS = [
+_JACOBIAN_FLAGS = [
     flag(
         "--frame",
         section=METHOD,
@@ -56,8 +56,8 @@ _FLAGS = [
 ]
 
 
-@query_command("jacobian", _FLAGS, state_help=_HELP)
-def command(inquiry: Request, out: Output) -> None:
+@query_command("jacobian", _JACOBIAN_FLAGS, state_help=_JACOBIAN_HELP)
+def jacobian_command(inquiry: Request, out: Output) -> None:
     """Jacobian of a frame, with its pose, twist and felt inertia.
 
     Answers with jacobian, jacobian_rate_qd, twist, position and rotation:
@@ -69,5 +69,23 @@ def command(inquiry: Request, out: Output) -> None:
       robolin jacobian panda --frame panda_hand_tcp --q panda_joint4=-90deg
       robolin jacobian ur5 --frame tool0 --point 0,0,0.1 --reference frame
       robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
+    """
+    run_and_write(inquiry, out)
+
+
+@query_command("momentum", [])
+def momentum_command(inquiry: Request, out: Output) -> None:
+    """Centre of mass, its Jacobian, and the momentum of the arm.
+
+    Answers with mass, com, com_velocity, com_jacobian, momentum and momentum_matrix:
+    com_velocity = com_jacobian qd, momentum = momentum_matrix qd, and their rates are
+    com_jacobian qdd + com_jacobian_rate_qd, momentum_matrix qdd + momentum_matrix_rate_qd.
+    Momentum is about the centre of mass, rx, ry, rz for turning and x, y, z for moving.
+    Links that stand still with the base have no part in it.
+
+    \b
+    Example:
+      robolin momentum panda --q panda_joint4=-90deg
+      robolin momentum ur5 --qd 1,0,0,0,0,0 -o momentum.npz
     """
     run_and_write(inquiry, out)

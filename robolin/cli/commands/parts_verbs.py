@@ -1,4 +1,4 @@
-"""robolin status: progress of a folder of parts."""
+"""Commands about a folder of parts: its status, and one result of all parts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, validated_path
+from robolin.cli.flags.output_flags import OUTPUT_PARAMS, output_of
 from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.text import pluralize
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 UNFINISHED = 1
 _SHOWN = 20
 
-_FLAGS = [
+_STATUS_FLAGS = [
     flag(
         "--thorough",
         section=METHOD,
@@ -37,11 +38,11 @@ _FLAGS = [
 @click.command(
     "status",
     cls=VerbCommand,
-    params=[click.Argument(["folder"], metavar="FOLDER"), *_FLAGS],
+    params=[click.Argument(["folder"], metavar="FOLDER"), *_STATUS_FLAGS],
     short_help="What there is of a folder of parts.",
 )
 @report_options
-def command(folder: str, thorough: bool, shards: int | None, report: Report) -> None:
+def status_command(folder: str, thorough: bool, shards: int | None, report: Report) -> None:
     """What there is of a folder of parts, and what is left.
 
     Parts are done, missing, damaged or of another plan.  Exits with 1 if one is not done.
@@ -102,3 +103,36 @@ def _document(plan: PartsPlan, states: list[PartState], left: dict[int, int]) ->
         "parts": [{"name": each.name, "state": each.state, "why": each.why} for each in states],
         "shards": {str(number): count for number, count in left.items()},
     }
+
+
+_SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
+
+
+@click.command(
+    "merge",
+    cls=VerbCommand,
+    params=[
+        click.Argument(["folder"], metavar="FOLDER"),
+        *(param for param in OUTPUT_PARAMS if param.name not in _SKIPPED),
+    ],
+    short_help="A folder of parts as one result.",
+)
+def merge_command(folder: str, **_: object) -> None:
+    """A folder of parts as one result.
+
+    A column 'source' counts recordings from 0.  It has the same bytes as the result of the same
+    question about several recordings without parts; that about one has no such column.
+
+    \b
+    Example:
+      robolin merge out/ -o all.parquet
+    """
+    from robolin.batch.joined import merged_parts
+    from robolin.batch.parts_folder import plan_in
+    from robolin.io.locations import parse_location
+
+    location = parse_location(validated_path(folder))
+    out = output_of(click.get_current_context())
+    plan = plan_in(location)
+    out.require_target(str(location / part.name) for part in plan.parts)
+    out.write(merged_parts(location))

@@ -1,4 +1,4 @@
-"""robolin sensitivity: change of a motion with initial state, torques and parameters."""
+"""Commands about the parameters of a robot: regressor and sensitivity."""
 
 from __future__ import annotations
 
@@ -6,13 +6,55 @@ import click
 
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.state_flags import READING_FLAGS
+from robolin.cli.flags.state_flags import READING_FLAGS, sample_flags
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.choices import TORQUES
 from robolin.io.format_table import extensions, trajectory_formats
 from robolin.queries.request import Request
 
-_FLAGS = [
+_REGRESSOR_FLAGS = [
+    flag(
+        "--rank",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with how many parameters the torques of all states together determine, and "
+        "for each its share: 1 if it is determined by itself, 0 if it has no effect.",
+    ),
+    flag(
+        "--parameters",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with the values of the parameters, in the order of the columns.",
+    ),
+    flag(
+        "--geometry",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with dtau_dgeometry, how torques change with where joints sit, how they are "
+        "turned there, their axes, and figures of Denavit-Hartenberg tables.",
+    ),
+]
+
+
+@query_command("regressor", [*sample_flags("--rank"), *_REGRESSOR_FLAGS])
+def regressor_command(inquiry: Request, out: Output) -> None:
+    """Torques as a linear function of masses, inertias and losses.
+
+    Answers with the matrix regressor in tau = regressor * parameters.  Its columns are, for every
+    moving link, mass, first moments mx my mz and the inertia ixx ... izz about the link's origin,
+    in the link's own axes, and for every joint damping, armature and, with --friction-velocity,
+    friction; of an arm with springs also stiffness and rest_torque, stiffness times rest position.
+
+    \b
+    Example:
+      robolin regressor panda --q 0,0.5,0,-1.5,0,2,0 --qdd panda_joint2=1
+      robolin regressor ur5 --rank --samples 50
+      robolin regressor arm.urdf --trajectory motion.csv -o regressor.npz
+    """
+    run_and_write(inquiry, out)
+
+
+_SENSITIVITY_FLAGS = [
     flag(
         "--trajectory",
         section=STATE,
@@ -86,8 +128,8 @@ _FLAGS = [
 ]
 
 
-@query_command("sensitivity", _FLAGS)
-def command(inquiry: Request, out: Output) -> None:
+@query_command("sensitivity", _SENSITIVITY_FLAGS)
+def sensitivity_command(inquiry: Request, out: Output) -> None:
     """How a motion changes with its beginning, its torques and the arm.
 
     Integrates the linearized model along the motion in a file, and answers with dq and dqd in

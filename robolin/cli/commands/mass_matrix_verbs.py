@@ -1,4 +1,4 @@
-"""robolin diagonalize: dynamics in diagonalizing velocities (quasi-velocities)."""
+"""Commands about the mass matrix: its factors and derivatives, and diagonalizing velocities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,46 @@ from robolin.cli.flags.state_flags import sample_flags
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.queries.request import Request
 
-_FLAGS = [
+_MASS_MATRIX_FLAGS = [
+    flag("--inverse", section=METHOD, is_flag=True, help="Add mass_matrix_inverse."),
+    flag(
+        "--factor",
+        section=METHOD,
+        is_flag=True,
+        help="Add factor, D and factor_inverse: mass_matrix = factor diag(D) factor'.",
+    ),
+    flag(
+        "--derivative",
+        section=METHOD,
+        is_flag=True,
+        help="Add dmass_matrix_dq, one matrix per joint.",
+    ),
+    flag(
+        "--coriolis",
+        section=METHOD,
+        is_flag=True,
+        help="Add coriolis_matrix (Christoffel symbols), which depends on --qd.",
+    ),
+]
+
+_MASS_MATRIX_HELP = {"qd": "Velocities, for --coriolis.  [default: 0]"}
+
+
+@query_command("mass-matrix", _MASS_MATRIX_FLAGS, state_help=_MASS_MATRIX_HELP)
+def mass_matrix_command(inquiry: Request, out: Output) -> None:
+    """Mass matrix, its inverse, factors, derivative and Coriolis matrix.
+
+    Answers with mass_matrix; every flag below adds its own arrays.
+
+    \b
+    Example:
+      robolin mass-matrix panda --q panda_joint4=-90deg
+      robolin mass-matrix ur5 --inverse --coriolis --qd 1,0,0,0,0,0 -o matrices.npz
+    """
+    run_and_write(inquiry, out)
+
+
+_DIAGONALIZE_FLAGS = [
     flag(
         "--unnormalized",
         section=METHOD,
@@ -37,8 +76,8 @@ _FLAGS = [
 ]
 
 
-@query_command("diagonalize", [*sample_flags("--curvature"), *_FLAGS])
-def command(inquiry: Request, out: Output) -> None:
+@query_command("diagonalize", [*sample_flags("--curvature"), *_DIAGONALIZE_FLAGS])
+def diagonalize_command(inquiry: Request, out: Output) -> None:
     """State and torques in coordinates that make the mass matrix diagonal.
 
     Answers with nu, epsilon, coriolis, m and D: the equation of motion becomes

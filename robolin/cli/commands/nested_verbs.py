@@ -1,0 +1,265 @@
+"""Commands that contain another command line: sweep, record and plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+import click
+
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag, option_name
+from robolin.core.choices import PICTURE_FORMATS
+from robolin.core.results.swept_verbs import SWEEP
+from robolin.core.text import pluralize, printable
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.io.format_table import FORMATS, extensions
+from robolin.queries.verbs import VERBS, answering_verb
+
+if TYPE_CHECKING:
+    from robolin.checking.differences import Tolerances
+    from robolin.cli.flags.output_flags import Output
+    from robolin.core.results.result import Result, ResultStream
+    from robolin.queries.request import Request
+
+NESTED_WORDS = click.Argument(
+    ["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED
+)
+
+
+class NestedCommand(VerbCommand):
+    """A command that contains another command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in ("-h", "--help"):
+            args = ["--", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.command("sweep", cls=NestedCommand, params=[NESTED_WORDS], options_metavar="")
+def sweep_command(words: tuple[str, ...]) -> None:
+    """One question for several values of an option of the model.
+
+    Asks VERB with its own options, of which one has several values: --payload LINK:0,1,2,
+    --armature JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1.
+    Each value is a row of the answer.  With -o FILE.svg, .png or .pdf it is a picture.
+
+    \b
+    Example:
+      robolin sweep inverse panda --payload panda_hand_tcp:0,1,2,3 --q panda_joint4=-90deg
+      robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary
+      robolin sweep poles two-link --payload lower:0,1,2 -o poles.svg
+    """
+    from robolin.cli.query_command import run_and_write
+
+    inquiry, out = parse_sweep(words)
+    if out.path is not None and PurePath(out.path).suffix.lower()[1:] in PICTURE_FORMATS:
+        _draw(inquiry, out, out.path)
+    else:
+        run_and_write(inquiry, out)
+
+
+def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
+    """Parse the command line of a sweep into a request and its output."""
+    from robolin.cli.group import parse_only
+    from robolin.cli.query_command import parse_request
+
+    if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
+        hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
+        raise UsageError("which VERB is to be asked?", where="robolin sweep", hint=hint)
+    with parse_only(words) as ctx:
+        if ctx.params.get("limits"):
+            hint = "`robolin inverse ARM --limits` shows them for one value"
+            raise UsageError("has no effect here", where="--limits", hint=hint)
+        return parse_request(ctx, f"{SWEEP} {words[0]}")
+
+
+def _draw(inquiry: Request, out: Output, path: str) -> None:
+    from robolin.display.plots.draw_panels import figure_of, picture_bytes
+    from robolin.io.atomic import atomic_write
+    from robolin.io.paths import require_output_is_no_input
+    from robolin.queries.sweep import run_sweep
+
+    require_output_is_no_input(path, inquiry.files.values())
+    result = run_sweep(inquiry, out.settings())
+    drawn = picture_bytes(figure_of(result, out.arrays), PurePath(path).suffix.lower()[1:])
+    with atomic_write(path) as stream:
+        stream.write(drawn)
+
+
+# `--suite` without a file name
+_NEAREST = "<nearest>"
+
+_RECORD_FLAGS = [
+    flag(
+        "--rtol",
+        section=METHOD,
+        type=float,
+        metavar="R",
+        help="Later results may differ by R |stored|; before VERB if that has such a flag itself.  "
+        "[default: 0]",
+    ),
+    flag(
+        "--atol",
+        section=METHOD,
+        type=float,
+        metavar="A",
+        help="Later results may differ by A, in the unit of the array; before VERB likewise.  "
+        "[default: 0]",
+    ),
+    flag(
+        "--suite",
+        section=METHOD,
+        is_flag=False,
+        flag_value=_NEAREST,
+        excludes={"words rtol atol": "the suite contains the questions and tolerances"},
+        metavar="[FILE]",
+        help="Store every result of the suite that is missing.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+]
+_RECORD_WORDS = click.Argument(
+    ["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]"
+)
+
+
+class RecordCommand(VerbCommand):
+    """A command that contains another command line; options of the same name belong to that one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for i, word in enumerate(args):
+            if (verb := answering_verb(word)) is not None:
+                if any(option_name(flag) in verb.options for flag in _RECORD_FLAGS):
+                    args = [*args[: i + 1], "--", *args[i + 1 :]]
+                break
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "record",
+    cls=RecordCommand,
+    params=[_RECORD_WORDS, *_RECORD_FLAGS],
+    context_settings={"ignore_unknown_options": True},
+)
+def record_command(
+    words: tuple[str, ...], rtol: float | None, atol: float | None, suite: str | None
+) -> None:
+    """A result stored for others to be checked against.
+
+    Runs VERB with its own options, -o FILE among them, and stores the result together with its
+    tolerances and the way from there to the files it was computed from.  `robolin check FILE`
+    asks the same question again and compares.
+
+    \b
+    Example:
+      robolin record inverse panda --q panda_joint4=-90deg -o holding.npz
+      robolin record forward arm.urdf --trajectory motion.csv -o motion.npz --rtol 1e-9
+      robolin record sweep inverse panda --payload panda_hand:0,1,2 -o payloads.npz
+      robolin record --suite
+    """
+    from robolin.checking.differences import Tolerances, uniform_tolerances
+
+    close = uniform_tolerances(rtol, atol)
+    if suite is None:
+        _record(words, close or Tolerances({}))
+    else:
+        _record_suite(None if suite == _NEAREST else suite)
+
+
+def _record(words: tuple[str, ...], close: Tolerances) -> None:
+    from robolin.cli.query_command import run_and_write
+
+    if not words:
+        hint = "for example: robolin record inverse panda -o holding.npz"
+        raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
+    inquiry, out = _parse_recorded(words)
+
+    def write(answer: Result | ResultStream) -> None:
+        from robolin.checking.check_results import as_reference
+
+        if out.path is None:
+            others = extensions(name for name in FORMATS if name != "npz")
+            hint = f"-o FILE.npz, or {others}"
+            raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
+        out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
+
+    run_and_write(inquiry, out, write)
+
+
+def _parse_recorded(words: tuple[str, ...]) -> tuple[Request, Output]:
+    """Parse the command to record, which may be a sweep."""
+    from robolin.cli.group import parse_only
+    from robolin.cli.query_command import parse_request
+
+    if words[0] == SWEEP:
+        return parse_sweep(words[1:])
+    if answering_verb(words[0]) is None:
+        message = f"'{words[0]}' is no verb with results to store"
+        raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
+    with parse_only(words) as ctx:
+        return parse_request(ctx)
+
+
+def _record_suite(path: str | None) -> None:
+    from robolin.checking.check_results import in_case, record_inquiry
+    from robolin.checking.differences import Tolerances
+    from robolin.checking.suite import nearest_suite
+    from robolin.queries.request import DEFAULT_SETTINGS
+
+    cases = nearest_suite(path)
+    missing = [case for case in cases if not case.stored.exists()]
+    problems: list[RobolinError] = []
+    for case in missing:
+        case.stored.parent.mkdir(parents=True, exist_ok=True)
+        close = case.tolerances or Tolerances({})
+        try:
+            record_inquiry(case.question.inquiry(), case.stored, DEFAULT_SETTINGS, close)
+        except RobolinError as error:
+            problems += [in_case(case, part) for part in error.parts]
+        else:
+            click.echo(printable(f"recorded {case.name}: {case.stored}"))
+    raise_all(problems)
+    click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} there already")
+
+
+@click.command("plan", cls=NestedCommand, params=[NESTED_WORDS], options_metavar="")
+def plan_command(words: tuple[str, ...]) -> None:
+    """What a command over many recordings will do.
+
+    Stands before the words of that command.  Recordings are looked through and the plan is written
+    to the folder, so that all who compute parts find it there.
+
+    \b
+    Example:
+      robolin plan inverse panda --trajectory 'logs/*.parquet' -o out/ --part-rows 1000000
+    """
+    from robolin.batch.batch_plan import Division
+    from robolin.batch.parts_folder import begin
+    from robolin.batch.plan_file import planned_in
+    from robolin.batch.recordings import require_outside
+    from robolin.cli.flags.flag import explicit_options, validated_path
+    from robolin.cli.flags.output_flags import output_of
+    from robolin.cli.flags.state_flags import recording_set
+    from robolin.cli.group import parse_only
+    from robolin.io.locations import parse_location
+    from robolin.queries.request import request_from_options
+
+    if not words or answering_verb(words[0]) is None:
+        hint = "for example: robolin plan inverse panda --trajectory 'logs/*.csv' -o out/"
+        raise UsageError("which VERB is to be planned?", where="robolin plan", hint=hint)
+    with parse_only(words) as ctx:
+        many = recording_set(ctx)
+        if many is None or many.folder is None:
+            hint = "--trajectory says of which recordings, -o FOLDER/ where parts go"
+            raise UsageError("is about parts", where="robolin plan", hint=hint)
+        options = {**explicit_options(ctx), "trajectory": many.recordings[0].path}
+        inquiry = request_from_options(words[0], validated_path(ctx.params["arm"]), options)
+        out = output_of(ctx)
+        division, location = Division(many.part_rows, out.form), parse_location(many.folder)
+        require_outside(str(location), many.recordings)
+        batch = planned_in(location, inquiry, inquiry.source.arm(), many.recordings, division)
+        begin(location, batch, [*inquiry.files.values(), *(each.path for each in batch.sources)])
+    counts = (
+        f"{pluralize(len(batch.parts), 'part')} of {pluralize(len(batch.sources), 'recording')}"
+    )
+    out.note(f"{location}: plan {batch.id[:12]}, {counts}")
