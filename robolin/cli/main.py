@@ -200,12 +200,27 @@ def _report_bug(error: BaseException) -> int:
 
 
 def say(kind: str, text: str) -> None:
-    """Print `kind: text` on one line of stderr, if stderr is open."""
+    """Print `kind: text` on stderr, if it is open: wrapped on a terminal, else on one line."""
     # OSError: stderr itself has failed
     with suppress(OSError):
         if sys.stderr is not None:
-            sys.stderr.write(f"{kind}: {printable(text)}\n")
+            line = f"{kind}: {printable(text)}"
+            sys.stderr.write(f"{_wrapped(line) if sys.stderr.isatty() else line}\n")
             sys.stderr.flush()
+
+
+def _wrapped(line: str) -> str:
+    """Wrap a message between words at the width of the terminal."""
+    import shutil
+    import textwrap
+
+    return textwrap.fill(
+        line,
+        max(shutil.get_terminal_size().columns, 40),
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def discard_stdout() -> None:

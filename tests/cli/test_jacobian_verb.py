@@ -104,7 +104,7 @@ def test_the_table_shows_the_jacobian_as_a_matrix() -> None:
     start = lines.index("jacobian [rad/s or m/s per rad/s]")
 
     assert lines[start + 1].split() == [*JOINTS]
-    assert [line.split()[0] for line in lines[start + 3 : start + 9]] == SPATIAL
+    assert [line.split()[0] for line in lines[start + 2 : start + 8]] == SPATIAL
     assert "joint  " not in "\n".join(lines[start:])
 
 

@@ -186,7 +186,7 @@ def test_rows_are_labelled_by_their_values() -> None:
     lines = run_ok(*command, "--format", "table").out.splitlines()
     top = lines.index("tau [N·m]")
     assert lines[top + 1].split() == ["payload", "[kg]", "shoulder", "elbow"]
-    assert [line.split()[0] for line in lines[top + 3 :]] == ["0.5", "1.5"]
+    assert [line.split()[0] for line in lines[top + 2 : top + 4]] == ["0.5", "1.5"]
     assert "0.5 to 1.5, payload [kg]" in run_ok(*command, "--plot").out
 
 

@@ -167,7 +167,7 @@ def test_linearize_forward_uses_given_torques_or_accelerations() -> None:
 def test_the_contract_has_state_torque_and_algorithm() -> None:
     """The contract lists given inputs, inputs taken as zero, and the algorithm."""
     found = document("forward", "two-link", "--q", "0,1")["meta"]["contract"]
-    table = run_ok("forward", "two-link", "--q", "0,1", "--format", "table").out
+    table = run_ok("forward", "two-link", "--q", "0,1", "--format", "table", "--assumptions").out
 
     assert found["state"] == "q given, qd zero"
     assert found["torque"] == "zero (not given)"

@@ -83,7 +83,12 @@ def drawing(*args: str) -> Drawing:
     drawn: list[Drawing] = []
 
     def table(
-        result: Result, _width: int | None, color: bool, precision: int = 6, rows: int | None = None
+        result: Result,
+        _width: int | None,
+        color: bool,
+        precision: int,
+        rows: int | None,
+        **_: object,
     ) -> str:
         drawn.append(lambda width: render_table(result, width, color, precision, rows))
         return ""
@@ -217,7 +222,7 @@ def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
     """The tables of a verb fit however many joints there are and however long their names."""
     kept: list[Result] = []
 
-    def keep(result: Result, *_: object) -> str:
+    def keep(result: Result, *_: object, **_more: object) -> str:
         kept.append(result)
         return ""
 
@@ -246,7 +251,7 @@ def test_long_reports_fit(folder: Path, verb: tuple[str, ...]) -> None:
 
 def test_the_width_is_that_of_the_terminal(folder: Path) -> None:
     """Tables and reports use the width of the terminal."""
-    for verb in (("mass-matrix",), ("inspect",)):
+    for verb in (("mass-matrix", "--all"), ("inspect",)):
         args = filled(verb, arm_file(folder, 7), folder)
         for width in WIDTHS:
             assert terminal_output(width, *args) == drawing(*args)(width)

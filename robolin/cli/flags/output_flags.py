@@ -49,7 +49,7 @@ class Output:
 
     path: str | None = None
     form: str | None = None
-    precision: int = 6
+    precision: int | None = None
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
@@ -58,6 +58,8 @@ class Output:
     arrays: tuple[str, ...] = ()
     summary: bool = False
     plot: bool = False
+    everything: bool = False
+    assumptions: bool = False
     live: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
@@ -114,7 +116,7 @@ class Output:
             for _part in passed.parts:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
-        report.write(summary_sections(summary, self.precision), summary_document(summary))
+        report.write(summary_sections(summary, self.precision or 6), summary_document(summary))
 
     def _write_quick_look(self, result: Result | ResultStream, shortened: Shortened) -> None:
         """Draw the result with block characters; write the result itself only with -o."""
@@ -145,6 +147,8 @@ class Output:
             precision=self.precision,
             color=self.color,
             stream=sys.stdout if self.path else standard_output(),
+            everything=self.everything,
+            contract=self.assumptions,
         )
 
     def note(self, *texts: str) -> None:
@@ -221,10 +225,21 @@ _FLAGS = [
         "--precision",
         section=OUTPUT,
         type=click.IntRange(1, 17),
-        default=6,
-        show_default=True,
         metavar="N",
-        help="Significant digits in tables; files have them all.",
+        help="Significant digits in tables (default 4).",
+    ),
+    flag(
+        "--all",
+        "everything",
+        section=OUTPUT,
+        is_flag=True,
+        help="Show every array in full, also those that do not fit the screen.",
+    ),
+    flag(
+        "--assumptions",
+        section=OUTPUT,
+        is_flag=True,
+        help="Show all model assumptions below the tables.",
     ),
     color_flag("Colours in tables."),
     flag(

@@ -179,7 +179,9 @@ def _show(limits: JointLimits, out: Output, one_state: bool) -> None:
         # a table contains it already
         out.note(*unlimited(limits))
     shown = (
-        csv_section(limits) if form == "csv" else limits_sections(limits, out.precision, one_state)
+        csv_section(limits)
+        if form == "csv"
+        else limits_sections(limits, out.precision or 4, one_state)
     )
     Report(None, "json" if form == "json" else "table", out.color).write(
         shown, limits_document(limits)

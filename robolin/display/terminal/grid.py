@@ -24,16 +24,31 @@ class Grid:
     """A table before it is drawn: cells[row][column] with row and column names."""
 
     title: str
-    corner: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...]
+    corner: str = ""
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    cells: tuple[tuple[str, ...], ...] = ()
     note: str = ""
+    gap: int = GAP
+
+
+def first_rows(grid: Grid, count: int) -> Grid:
+    """The first rows of a grid, with a note about the others."""
+    left = len(grid.rows) - count
+    if left <= 0:
+        return grid
+    more = f"… {left} more {'row' if left == 1 else 'rows'} (--all)"
+    note = f"{more}; {grid.note}" if grid.note else more
+    return replace(grid, rows=grid.rows[:count], cells=grid.cells[:count], note=note)
 
 
 def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
     """Split the columns into groups that fit; each has all row names."""
     if width is None or grid_width(grid) <= width:
+        yield grid
+        return
+    grid = replace(grid, gap=1)
+    if grid_width(grid) <= width:
         yield grid
         return
     size = _columns_per_table(_column_widths(grid), width - _label_width(grid))
@@ -86,6 +101,7 @@ def _columns(grid: Grid, first: int, stop: int) -> Grid:
         columns=grid.columns[first:stop],
         cells=tuple(row[first:stop] for row in grid.cells),
         note=grid.note if stop == total else "",
+        gap=grid.gap,
     )
 
 
@@ -101,7 +117,7 @@ def _label_width(grid: Grid) -> int:
 def _column_widths(grid: Grid) -> list[int]:
     cells = zip(*grid.cells, strict=True) if grid.cells else [() for _ in grid.columns]
     return [
-        GAP + max(_widest([name]), _widest(column))
+        grid.gap + max(_widest([name]), _widest(column))
         for name, column in zip(grid.columns, cells, strict=True)
     ]
 
@@ -125,8 +141,7 @@ def drawn_grid(grid: Grid) -> Text:
     names = zip(map(printable, grid.columns), widths, strict=True)
     head = _left(printable(grid.corner), label) + "".join(_right(*each) for each in names)
     drawn = Text()
-    drawn.append(f"{head}\n", "cyan")
-    drawn.append("─" * (label + sum(widths)))
+    drawn.append(head, "cyan")
     for name, cells in zip(grid.rows, grid.cells, strict=True):
         drawn.append("\n")
         drawn.append(_left(printable(name), label), "cyan")

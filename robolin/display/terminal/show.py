@@ -24,9 +24,11 @@ def write_result(
     *,
     path: str | None,
     fmt: str | None,
-    precision: int,
+    precision: int | None,
     color: str,
     stream: TextIO,
+    everything: bool = False,
+    contract: bool = False,
 ) -> None:
     """Write the result to `path`, or to `stream` without a path.
 
@@ -43,27 +45,38 @@ def write_result(
     terminal = stream.isatty()
     form = fmt or (TABLE if terminal else PIPED)
     if form == TABLE:
-        width = shutil.get_terminal_size().columns if terminal else None
-        text = _table(answer, width, _colored(color, terminal), precision)
+        size = shutil.get_terminal_size() if terminal else None
+        text = _table(answer, size, _colored(color, terminal), precision, everything, contract)
         _write_text(stream, text, terminal)
     else:
         write_into(answer, form, stream)
 
 
-def _write_file(result: ResultStream, path: str, form: str, precision: int) -> None:
+def _write_file(result: ResultStream, path: str, form: str, precision: int | None) -> None:
     if form == TABLE:
         with atomic_write(path) as stream:
-            stream.write(_table(result, None, False, precision).encode())
+            stream.write(_table(result, None, False, precision or 6, True, True).encode())
     else:
         FORMATS[form].write(result, path)
 
 
-def _table(result: ResultStream, width: int | None, color: bool, precision: int) -> str:
+def _table(
+    result: ResultStream,
+    size: os.terminal_size | None,
+    color: bool,
+    precision: int | None,
+    everything: bool,
+    contract: bool,
+) -> str:
     # import here: numeric output files do not need tables
-    from robolin.display.terminal.table import render_table
+    from robolin.display.terminal.table import DIGITS, render_table
 
     top, rows = head_rows(result)
-    return render_table(top, width, color, precision, rows)
+    width = None if size is None else size.columns
+    height = None if size is None or everything else size.lines
+    return render_table(
+        top, width, color, precision or DIGITS, rows, height=height, contract=contract
+    )
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
@@ -132,7 +145,8 @@ def page_text(text: str, stream: TextIO) -> bool:
     """Show the text in a pager; False without a terminal, or if the text fits on the screen."""
     if not _is_interactive(stream):
         return False
-    if text.count("\n") < shutil.get_terminal_size().lines:
+    # a page can be scrolled back without a pager
+    if text.count("\n") < 2 * shutil.get_terminal_size().lines:
         return False
     program = _program()
     if not program:

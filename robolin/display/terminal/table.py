@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from io import StringIO
 from itertools import groupby, product
@@ -21,10 +22,25 @@ from robolin.display.terminal.grid import (
     TIE,
     Grid,
     drawn_grid,
+    first_rows,
     grid_width,
     numbered,
     split_grid,
     wrapped,
+)
+from robolin.display.terminal.screen import (
+    POLE_COLUMNS,
+    ShortNames,
+    assumptions,
+    headline,
+    in_short,
+    is_plain,
+    main_arrays,
+    one_line,
+    pole_grid,
+    short_names,
+    shortened,
+    state_blocks,
 )
 from robolin.display.terminal.show import SHOWN
 
@@ -33,46 +49,173 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+# significant digits on a terminal
+DIGITS = 4
+# where sentences are wrapped in a pipe
+PIPE_WIDTH = 100
 _MATRIX_ROWS = 2
+# rows of the first matrix that are shown on the smallest screen
+SMALL_MATRIX = 12
+# a matrix with this many times more columns than rows is shown transposed
+_WIDE = 4
 # letters of the axes after those of a matrix
 _SLICED = "klmnop"
-_ROUNDING_NOTE = f"{ROUNDED_ZERO}: rounding, less than 1e-15 of the largest entry of its table"
+_ROUNDING_NOTE = f"{ROUNDED_ZERO}: rounding error, below 1e-15 of the largest entry of its table"
 
 
 def render_table(
     result: Result,
     console_width: int | None,
     color: bool,
-    precision: int = 6,
+    precision: int = DIGITS,
     rows: int | None = None,
+    *,
+    height: int | None = None,
+    contract: bool = False,
 ) -> str:
-    """The result as text; columns that do not fit the width continue in further tables.
+    """The result as text: headline, arrays, legend and assumptions.
 
-    Without a width nothing is split, as for a pipe.
+    Columns that do not fit the width continue in further tables; without a width nothing is split.
 
-    rows: total number of rows, if the result holds only the first ones
+    rows:     total number of rows, if the result holds only the first ones
+    height:   lines of the screen; arrays that do not fit it are summarized in one line each
+    contract: print all assumptions instead of one or two lines
     """
     total = result.batch if rows is None else rows
-    pieces, legends = _fitting(grids_of(result, precision, total or 0), console_width)
-    needed = max(map(grid_width, pieces), default=0)
-    # the terminal wraps names wider than itself: no cell is cut
-    console = console_of(max(needed, console_width or 10_000), color)
-    if result.contract:
-        console.print(_contract_block(result.contract))
-    for legend in legends:
-        console.print()
-        for line in wrapped(f"columns: {legend}", console_width or needed):
-            console.print(printable(line.replace(TIE, " ")), style="dim", soft_wrap=True)
-    for piece in pieces:
-        console.print()
-        if piece.title:
-            console.print(printable(piece.title), style="bold")
-        console.print(drawn_grid(piece), soft_wrap=True)
-        if piece.note:
-            console.print(piece.note, style="dim")
-    if any(cell.strip() == ROUNDED_ZERO for piece in pieces for row in piece.cells for cell in row):
-        console.print(f"\n{_ROUNDING_NOTE}", style="dim")
-    return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
+    names = short_names(result.joints)
+    sections = list(_sections(shortened(result, names), precision, total or 0, console_width))
+    ink = Ink(console_width, color)
+    top = ink.text(headline(result, total), "bold")
+    foot = _foot(result, sections, names, ink, contract, height is not None)
+    # a line for each main array after the first, for the list of others, and for the next prompt
+    kept = sum(section.is_main for section in sections) + 2
+    room = None if height is None else height - len(top) - len(foot) - kept
+    body: list[str] = []
+    rounded = False
+    summaries: list[str] = []
+    others: list[str] = []
+    for i, section in enumerate(sections):
+        drawn = section.drawn(ink, None if i else room)
+        if drawn and (not i or room is None or len(drawn) <= room + 1):
+            body += drawn
+            rounded = rounded or section.is_rounded
+            room = None if room is None else room + 1 - len(drawn)
+        elif section.is_main:
+            summaries += ink.text(section.summary)
+        else:
+            others.append(section.summary)
+    if others:
+        summaries += ink.text(f"Also: {', '.join(others)}")
+    if rounded:
+        foot = [*ink.text(_ROUNDING_NOTE, "dim"), *foot]
+    parts = [top, body, ["", *summaries] if summaries else [], ["", *foot] if foot else []]
+    return "".join(f"{line.rstrip()}\n" for part in parts for line in part)
+
+
+@dataclass(frozen=True)
+class Ink:
+    """Draws lines for a terminal of this width, with or without colours."""
+
+    width: int | None
+    color: bool
+
+    def text(self, text: str, style: str = "") -> list[str]:
+        """Text wrapped between words."""
+        lines = [printable(x.replace(TIE, " ")) for x in wrapped(text, self.width or PIPE_WIDTH)]
+        return self.draw(lambda console: console.print("\n".join(lines), style=style))
+
+    def draw(self, print_on: Callable[[Console], None], needed: int = 0) -> list[str]:
+        """The lines that a function prints on a console."""
+        # the terminal wraps names wider than itself: no cell is cut
+        console = console_of(max(needed, self.width or 10_000), self.color)
+        print_on(console)
+        return drawn_on(console).splitlines()
+
+
+@dataclass(frozen=True)
+class Section:
+    """One array, or vectors side by side: tables that fit the width, or one line instead."""
+
+    pieces: tuple[Grid, ...]
+    legend: str = ""
+    summary: str = ""
+    is_main: bool = True
+
+    def drawn(self, ink: Ink, room: int | None) -> list[str]:
+        """The tables as lines; tables after the first are left out if they exceed the room."""
+        lines: list[str] = []
+        for i, piece in enumerate(self.pieces):
+            if not i and room is not None:
+                piece = first_rows(piece, max(room - 4, SMALL_MATRIX))
+            more = ["", *(ink.text(piece.title, "bold") if piece.title else [])]
+            if piece.rows:
+                more += ink.draw(partial(_print_grid, piece), grid_width(piece))
+            more += ink.text(piece.note, "dim") if piece.note else []
+            if i and room is not None and len(lines) + len(more) > room:
+                left = len(self.pieces) - i
+                title = piece.title.rpartition("], ")[2] or piece.title
+                return [
+                    *lines,
+                    *ink.text(f"… {f'{left} more tables' if left > 1 else title} (--all)"),
+                ]
+            lines += more
+        return lines
+
+    @property
+    def is_rounded(self) -> bool:
+        """True if a cell is a rounding error."""
+        return any(
+            cell.strip() == ROUNDED_ZERO
+            for piece in self.pieces
+            for row in piece.cells
+            for cell in row
+        )
+
+
+def _print_grid(grid: Grid, console: Console) -> None:
+    console.print(drawn_grid(grid), soft_wrap=True)
+
+
+def _sections(result: Result, precision: int, total: int, width: int | None) -> Iterator[Section]:
+    """The arrays in the order of the screen; arrays that are zero or an identity have no table."""
+
+    def numbers(values: list[float]) -> list[str]:
+        return aligned(values, precision)
+
+    needed = (*POLE_COLUMNS, "mode_shape")
+    if result.batch is None and all(name in result for name in needed):
+        yield Section(tuple(split_grid(pole_grid(result, numbers), width)))
+        left = tuple(array for array in result.arrays if array.name not in POLE_COLUMNS)
+        result = replace(result, arrays=left)
+    main = main_arrays(result)
+    for grids, arrays in grids_of(result, precision, total):
+        is_main = arrays[0].name in main
+        describe = one_line if is_main else in_short
+        summary = ", ".join(describe(array, total, numbers) for array in arrays)
+        plain = len(result.arrays) > 1 and all(is_plain(array) for array in arrays)
+        pieces, legends = _fitting([] if plain else grids, width)
+        yield Section(tuple(pieces), "; ".join(legends), summary, is_main)
+
+
+def _foot(
+    result: Result,
+    sections: Sequence[Section],
+    names: ShortNames,
+    ink: Ink,
+    contract: bool,
+    screen: bool,
+) -> list[str]:
+    """Legend, assumptions, and the flags that show more."""
+    legends = dict.fromkeys(section.legend for section in sections if section.legend)
+    texts = [f"columns: {legend}" for legend in legends] + ([names.legend] if names.legend else [])
+    lines = [line for text in texts for line in ink.text(text, "dim")]
+    if contract and result.contract:
+        lines += ink.draw(lambda console: console.print(_contract_block(result.contract)))
+    else:
+        lines += [line for text in assumptions(result.contract) for line in ink.text(text, "dim")]
+    if screen and not contract:
+        lines += ink.text("More: --all, --only ARRAY, --precision N, --assumptions, -o FILE", "dim")
+    return lines
 
 
 def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list[str]]:
@@ -87,23 +230,28 @@ def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list
     return pieces, list(legends)
 
 
-def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
-    """Every array as tables; for many rows, the first ones."""
+def grids_of(
+    result: Result, precision: int, total: int
+) -> Iterator[tuple[list[Grid], list[Array]]]:
+    """Tables of every array, or of vectors side by side; for many rows, the first ones."""
     # the values of a sweep become its row names
     shown = result.arrays[1:] if is_swept(result.verb) else result.arrays
     for labels, group in groupby(shown, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
         if rank == 1 and result.batch is None and has_units_by_label(arrays[0].name):
-            yield from (_with_units(array, result, precision) for array in arrays)
+            yield from (([_with_units(array, result, precision)], [array]) for array in arrays)
         elif rank == 0 or (rank == 1 and result.batch is None):
             grid = _side_by_side(arrays, labels, result, precision)
-            yield replace(grid, note=_more_rows(total)) if rank == 0 else grid
+            yield [replace(grid, note=_more_rows(total)) if rank == 0 else grid], arrays
         elif rank == 1:
             note = _more_rows(total)
-            yield from (replace(_vector_rows(a, result, precision), note=note) for a in arrays)
+            yield from (
+                ([replace(_vector_rows(array, result, precision), note=note)], [array])
+                for array in arrays
+            )
         else:
             for array in arrays:
-                yield from _matrices(array, result, precision, total)
+                yield list(_matrices(array, result, precision, total)), [array]
 
 
 def _side_by_side(
@@ -151,7 +299,25 @@ def _matrices(array: Array, result: Result, precision: int, total: int) -> Itera
     kind = array.axis_kind(0)
     title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
-        yield from _slices(title, array.values, array.labels, precision, kind)
+        blocks = state_blocks(array, slides_in(result.model))
+        if array.rank == 2 and len(array.labels[1]) > _WIDE * len(array.labels[0]):
+            yield _transposed(array, title, precision)
+            return
+        if len(blocks) == 1:
+            yield from _slices(title, blocks[0].values, blocks[0].labels, precision, kind)
+            return
+        grids = [
+            grid
+            for block in blocks
+            if not is_plain(block)
+            for grid in _slices(_titled(block), block.values, block.labels, precision, "")
+        ]
+        plain = [
+            f"{block.name}: {'identity' if block.values.any() else 'zero'}"
+            for block in blocks
+            if is_plain(block)
+        ]
+        yield from (replace(grid, note="; ".join(plain) * (grid is grids[0])) for grid in grids)
         return
     shown = min(array.batch, SHOWN if is_swept(result.verb) else _MATRIX_ROWS)
     for row in range(shown):
@@ -159,6 +325,16 @@ def _matrices(array: Array, result: Result, precision: int, total: int) -> Itera
         if is_swept(result.verb):
             heading += f": {_row_corner(result)} {_row_names(result)[row]}"
         yield from _slices(heading, array.values[row], array.labels, precision, kind)
+
+
+def _transposed(array: Array, title: str, precision: int) -> Grid:
+    """A wide matrix with its columns as rows, without those that are zero."""
+    kept = [j for j in range(array.values.shape[1]) if array.values[:, j].any()]
+    names = tuple(array.labels[1][j] for j in kept)
+    cells = _matrix_cells(array.values[:, kept].T.tolist(), precision)
+    zero = len(array.labels[1]) - len(kept)
+    note = f"{zero} of {len(array.labels[1])} rows are zero and left out" if zero else ""
+    return Grid(f"{title}, transposed", "", names, array.labels[0], cells, note)
 
 
 def _derived(array: Array) -> str:
@@ -186,7 +362,7 @@ def _slices(
 def _matrix_cells(rows: list[list[float]], precision: int) -> tuple[tuple[str, ...], ...]:
     """All entries in the same format, so that they can be compared."""
     texts = iter(_texts([value for row in rows for value in row], precision))
-    return tuple(tuple(next(texts) for _ in row) for row in rows)
+    return tuple(tuple(next(texts).strip() for _ in row) for row in rows)
 
 
 def _texts(values: Sequence[float | complex], precision: int) -> list[str]:
@@ -253,16 +429,14 @@ _SMALLEST_PLAIN = 1e-4
 
 
 def aligned(values: Sequence[float], precision: int) -> list[str]:
-    """Numbers as text of equal width with `precision` digits and aligned decimal points.
+    """Numbers as text of equal width with `precision` significant digits.
 
     Exact zeros are `0`; round-off relative to the largest is `~0`.
     """
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     if largest and not 1e-3 <= largest < 10.0 ** max(precision, 6):
         return _equally_wide(_scientific(value, largest, precision) for value in values)
-    texts = [_plain(value, largest, precision) for value in values]
-    behind = max((len(text) - text.index(".") for text in texts if _has_point(text)), default=0)
-    return _equally_wide(_point_aligned(text, behind) for text in texts)
+    return _equally_wide(_plain(value, largest, precision) for value in values)
 
 
 def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
@@ -287,22 +461,9 @@ def _plain(value: float, largest: float, precision: int) -> str:
     return f"{value:.{max(precision - 1 - power, 0)}f}"
 
 
-def _has_point(text: str) -> bool:
-    return "." in text and "e" not in text
-
-
-def _point_aligned(text: str, behind: int) -> str:
-    """Pad the text with blanks to align the decimal point."""
-    if "e" in text:
-        return text
-    return text + " " * (behind - (len(text) - text.index(".") if "." in text else 0))
-
-
 def _scientific(value: float, largest: float, precision: int) -> str:
     if value == 0.0 or is_rounding(value, largest):
-        text = ROUNDED_ZERO if value else "0"
-        # aligned with the digit before the point
-        return text + " " * (len(f"{1.0:.{precision - 1}e}") - 1)
+        return ROUNDED_ZERO if value else "0"
     return f"{value:.{precision - 1}e}"
 
 
@@ -340,10 +501,11 @@ def drawn_on(console: Console) -> str:
 _MOST_CELLS = 5_000
 
 
-def html_of(result: Result, precision: int = 6) -> str:
+def html_of(result: Result, precision: int = DIGITS) -> str:
     """The arrays as HTML tables with names and units, the first rows only, and the contract."""
     tables, cells, left = [], 0, 0
-    for grid in grids_of(result, precision, result.batch or 0):
+    grids = (grid for grids, _ in grids_of(result, precision, result.batch or 0) for grid in grids)
+    for grid in grids:
         cells += len(grid.rows) * len(grid.columns)
         if cells > _MOST_CELLS:
             left += 1

@@ -1,12 +1,14 @@
 """Tables for people."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import robolin
 from robolin.core.results.result import Array, Result
+from robolin.display.terminal.screen import short_names
 from robolin.display.terminal.table import aligned, render_table
 
 
@@ -24,17 +26,17 @@ def matrix(n, name="mass_matrix"):
 
 
 NUMBERS = [
-    ("decimal points align", [1.5, -22.25, 0.125], 4, ["  1.500 ", "-22.25  ", "  0.1250"]),
-    ("digits of every entry", [2.5, 0.00123456], 3, ["2.50   ", "0.00123"]),
+    ("equal widths", [1.5, -22.25, 0.125], 4, [" 1.500", "-22.25", "0.1250"]),
+    ("digits of every entry", [2.5, 0.00123456], 3, ["   2.50", "0.00123"]),
     ("small entries", [2.5, -1.23456e-5], 3, ["     2.50", "-1.23e-05"]),
-    ("digits after rounding", [99.996, 0.99996], 4, ["100.0  ", "  1.000"]),
-    ("exact zeros are bare", [1.5, 0.0, -0.0], 3, ["1.50", "0   ", "0   "]),
+    ("digits after rounding", [99.996, 0.99996], 4, ["100.0", "1.000"]),
+    ("exact zeros are bare", [1.5, 0.0, -0.0], 3, ["1.50", "   0", "   0"]),
     ("all zero", [0.0, -0.0], 2, ["0", "0"]),
-    ("rounding is told from zero", [1.0, -3e-17, 0.0], 3, [" 1.00", "~0   ", " 0   "]),
+    ("rounding differs from zero", [1.0, -3e-17, 0.0], 3, ["1.00", "  ~0", "   0"]),
     ("small but computed", [1.0, 2e-15], 3, ["    1.00", "2.00e-15"]),
-    ("rounding of large numbers", [1e9, 1e-9], 3, [" 1.00e+09", "~0       "]),
+    ("rounding of large numbers", [1e9, 1e-9], 3, ["1.00e+09", "      ~0"]),
     ("large numbers", [1234567.0, 1.0], 3, ["1.23e+06", "1.00e+00"]),
-    ("small numbers", [1.5e-7, 0.0], 3, ["1.50e-07", "0       "]),
+    ("small numbers", [1.5e-7, 0.0], 3, ["1.50e-07", "       0"]),
     ("no decimals left", [123456.0, 0.0], 3, ["123456", "     0"]),
     ("nothing", [], 3, []),
 ]
@@ -51,20 +53,21 @@ def test_numbers_are_aligned(values, precision, expected):
 def test_a_matrix_has_joint_names_on_both_axes():
     """The title has name and unit, the header and the first column the joints."""
     text = render_table(result_of(matrix(2)), 80, False)
-    title, header, _, first, second = text.strip().splitlines()
+    _, _, title, header, first, second, _, legend = text.strip().splitlines()
     assert title == "mass_matrix [N·m·s²/rad]"
-    assert header.split() == ["joint_1", "joint_2"]
-    assert first.split()[0] == "joint_1"
-    assert second.split()[0] == "joint_2"
+    assert header.split() == ["j1", "j2"]
+    assert first.split()[0] == "j1"
+    assert second.split()[0] == "j2"
+    assert legend == "j1..j2 = joint_1..joint_2"
 
 
 def test_vectors_over_the_same_joints_share_a_table():
     """Vectors over the same joints are columns of one table."""
     a = Array("nu", np.array([1.0, 2.0]), (names(2),), "√J")
     b = Array("epsilon", np.array([3.0, -4.0]), (names(2),), "√J/s")
-    lines = render_table(result_of(a, b), 80, False).strip().splitlines()
+    lines = render_table(result_of(a, b), 80, False).splitlines()[2:]
     assert lines[0].split() == ["joint", "nu", "[√J]", "epsilon", "[√J/s]"]
-    assert lines[3].split() == ["joint_2", "2.00000", "-4.00000"]
+    assert lines[2].split() == ["j2", "2.000", "-4.000"]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
@@ -72,7 +75,7 @@ def test_vectors_over_the_same_joints_share_a_table():
 def test_wide_matrices_are_split_and_never_cut(width, n):
     """Every entry is shown, no line is wider than the terminal, nothing ends in an ellipsis."""
     array = matrix(n)
-    text = render_table(result_of(array), width, False)
+    text = render_table(result_of(array), width, False, 6)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
     shown = [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
@@ -84,7 +87,8 @@ def test_a_pipe_gets_the_full_width():
     """Without a width, one table holds all columns."""
     text = render_table(result_of(matrix(30)), None, False)
     assert text.count("mass_matrix") == 1
-    assert len(text.strip().splitlines()) == 33
+    tables = blocks(text)
+    assert [len(lines) for lines in tables] == [1, 32, 1]
 
 
 def test_a_name_wider_than_the_terminal_is_not_cut():
@@ -94,21 +98,72 @@ def test_a_name_wider_than_the_terminal_is_not_cut():
     assert long in render_table(result_of(array), 40, False)
 
 
-def test_the_contract_is_above_the_table():
-    """Every key of the contract is one line."""
+def test_all_assumptions_are_shown_below_the_tables_on_request():
+    """Every key of the contract is one line, in words."""
     contract = {
         "gravity": (0.0, 0.0, -9.81),
         "damping": False,
         "locked": {},
         "payload": {"tip": 0.5},
     }
-    lines = render_table(result_of(matrix(2), contract=contract), 80, False).splitlines()
-    assert lines[:4] == [
+    result = result_of(matrix(2), contract=contract)
+    lines = render_table(result, 80, False, contract=True).splitlines()
+    assert lines[-4:] == [
         "gravity  0, 0, -9.81",
         "damping  no",
         "locked   none",
         "payload  tip = 0.5",
     ]
+
+
+def test_assumptions_are_one_sentence_about_what_differs_from_the_plain_model():
+    """Entries such as 'none' are left out; the direction of gravity is in words."""
+    contract = {
+        "gravity": "0, 0, -9.81 m/s² in the root link's axes",
+        "locked": "none",
+        "fixed": "5 fixed joints merged",
+        "damping": "applied: 0.003 on all 7 joints",
+        "payload": "0.5 kg on link 'tip'",
+        "algorithm": "composite bodies",
+    }
+    text = render_table(result_of(matrix(2), contract=contract), 200, False)
+    assert text.splitlines()[-1] == (
+        "Assumes gravity 9.81 m/s² along -z, damping 0.003 on all 7 joints and "
+        "payload 0.5 kg on link 'tip'; 5 fixed joints merged."
+    )
+
+
+SHORT = [
+    (("panda_joint1", "panda_joint2"), ["j1", "j2"]),
+    (("shoulder_pan_joint", "elbow_joint"), ["shoulder_pan", "elbow"]),
+    (("left_arm_a", "left_arm_bc"), ["a", "bc"]),
+    (("shoulder", "elbow"), ["shoulder", "elbow"]),
+    # without the common words a name would be empty
+    (("arm_joint", "arm_lower_joint"), ["arm", "arm_lower"]),
+    (("a1", "a2"), ["a1", "a2"]),
+    (("joint", "joint_1"), ["joint", "joint_1"]),
+]
+
+
+@pytest.mark.parametrize("joints, expected", SHORT)
+def test_joint_names_are_shortened_by_their_common_words(joints, expected):
+    """The legend has the full names; names that would coincide stay as they are."""
+    short = short_names(joints)
+    assert [short.of(name) for name in joints] == expected
+    assert bool(short.legend) == (list(joints) != expected)
+    assert short.of(f"{joints[0]}/position") == f"{expected[0]}/position"
+
+
+def test_arrays_that_do_not_fit_the_screen_are_one_line():
+    """The first array is whole; others name the flag that shows them."""
+    arrays = [matrix(7, name) for name in ("dqdd_dq", "dqdd_dtau")]
+    result = replace(result_of(*arrays), verb="linearize-forward")
+    screen = render_table(result, 80, False, height=24)
+    assert len(screen.splitlines()) < 24
+    assert len(re.findall(r"-?\d\.\d+", screen)) == 49 + 2
+    assert "(--only dqdd_dtau)" in screen
+    whole = render_table(result, 80, False)
+    assert len(re.findall(r"-?\d\.\d+", whole)) == 98
 
 
 def test_a_batch_shows_its_first_rows_and_counts_the_rest():
@@ -126,8 +181,8 @@ def test_a_derivative_is_one_matrix_per_joint_it_is_taken_by():
     """∂𝓜(i,j)/∂q(k) is shown as the matrix of i and j for every k, with a title."""
     values = np.arange(1.0, 9.0).reshape(2, 2, 2)
     array = Array("dmass_matrix_dq", values, (names(2),) * 3, "kg")
-    for k, lines in enumerate(blocks(render_table(result_of(array), 80, False))):
-        assert lines[0] == f"dmass_matrix_dq [kg], ∂𝓜/∂q_k, k = joint_{k + 1}"
+    for k, lines in enumerate(blocks(render_table(result_of(array), 80, False))[1:-1]):
+        assert lines[0] == f"dmass_matrix_dq [kg], ∂𝓜/∂q_k, k = j{k + 1}"
         assert shown_matrix(lines) == values[:, :, k].tolist()
 
 
@@ -135,10 +190,10 @@ def test_second_derivatives_are_one_matrix_per_pair():
     """∂²𝓜(i,j)/∂q(k)∂q(l) shows the matrix of i and j for every k and l."""
     values = np.arange(1.0, 17.0).reshape(2, 2, 2, 2)
     array = Array("d2mass_matrix_dq2", values, (names(2),) * 4, "kg")
-    found = blocks(render_table(result_of(array), 80, False))
-    assert len(found) == 4
-    for (k, m), lines in zip(np.ndindex(2, 2), found, strict=True):
-        which = f"k = joint_{k + 1}, l = joint_{m + 1}"
+    tables = blocks(render_table(result_of(array), 80, False))[1:-1]
+    assert len(tables) == 4
+    for (k, m), lines in zip(np.ndindex(2, 2), tables, strict=True):
+        which = f"k = j{k + 1}, l = j{m + 1}"
         assert lines[0] == f"d2mass_matrix_dq2 [kg], ∂²𝓜/∂q_k∂q_l, {which}"
         assert shown_matrix(lines) == values[:, :, k, m].tolist()
 
@@ -150,8 +205,8 @@ def test_the_printed_slices_are_the_derivatives():
     array = Array(
         "dmass_matrix_dq", robolin.mass_matrix_derivative(arm, q), (arm.joint_names,) * 3, "kg"
     )
-    found = blocks(render_table(result_of(array), 80, False, 8))
-    for lines, step in zip(found, 1e-6 * np.eye(2), strict=True):
+    tables = blocks(render_table(result_of(array), 80, False, 8))[1:]
+    for lines, step in zip(tables, 1e-6 * np.eye(2), strict=True):
         change = robolin.mass_matrix(arm, q + step) - robolin.mass_matrix(arm, q - step)
         assert np.allclose(shown_matrix(lines), change / 2e-6, rtol=0, atol=1e-6)
 
@@ -162,7 +217,7 @@ def blocks(text):
 
 
 def shown_matrix(lines):
-    return [[float(word) for word in line.split()[1:]] for line in lines[3:]]
+    return [[float(word) for word in line.split()[1:]] for line in lines[2:]]
 
 
 @pytest.mark.parametrize("seed", range(20))

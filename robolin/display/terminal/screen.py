@@ -1,0 +1,372 @@
+"""A result on one screen: headline, main arrays first, short joint names, assumptions last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from robolin.core.notebook import phrase
+from robolin.core.results.result import Array, Result
+from robolin.core.results.swept_verbs import base_verb, is_swept
+from robolin.core.text import join_and, pluralize
+from robolin.core.units import entry_units
+from robolin.display.terminal.grid import Grid
+
+STATE = ("q", "qd", "qdd", "tau")
+# words for the headline, and the arrays to show first; the others follow in their own order
+SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "inverse": ("joint torques", ("tau",)),
+    "forward": ("joint accelerations", ("qdd",)),
+    "mass-matrix": ("mass matrix", ()),
+    "linearize-inverse": ("derivatives of tau", ("dtau_dq", "mass_matrix", "dtau_dqd")),
+    "linearize-forward": ("derivatives of qdd", ("dqdd_dq", "dqdd_dtau", "dqdd_dqd")),
+    "jacobian": ("Jacobian", ("jacobian", "position", "rotation")),
+    "momentum": ("centre of mass and momentum", ("mass", "com", "com_velocity", "momentum")),
+    "diagonalize": ("diagonalized dynamics", ("nu", "epsilon", "coriolis", "D", "m")),
+    "regressor": ("regressor", ("regressor",)),
+    "sensitivity": ("sensitivity of the motion", ()),
+    "state-space": ("linear model", ("A", "B", "C", "D")),
+    "poles": ("poles", ("poles", "frequency", "damping", "decay", "stability")),
+    "lqr": ("LQR gains", ("K", "poles")),
+    "response": ("response of the linear model", ()),
+    "simulate": ("simulated motion", ("q", "qd", "tau")),
+}
+# contract entries with their own place on the screen, or of interest with --assumptions only
+_HIDDEN = frozenset(
+    {"arm", "joints", "inertial_frame", "units", "algorithm", "paper", "state", "torque", "notes"}
+    | {"operating point", "stability", "modes", "closed loop", "closed modes", "frame"}
+    | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
+    | {"velocities", "start", "fixed"}
+)
+# contract entries that describe the model, in the order of the sentence
+_MODEL = (
+    *("gravity", "damping", "friction", "armature", "springs", "payload", "wrench", "locked"),
+    *("mimic", "passive", "loops", "base", "tip", "ignored"),
+)
+_PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$")
+_STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
+# arrays in the table of poles
+POLE_COLUMNS = ("poles", "frequency", "damping", "decay", "stability")
+# joints that move at least this much of the largest one are named in a mode
+_DOMINANT = 0.5
+
+
+@dataclass(frozen=True)
+class ShortNames:
+    """Short labels for joints, with a legend; empty if the names are short already."""
+
+    labels: Mapping[str, str]
+    legend: str
+
+    def of(self, label: str) -> str:
+        """Shorten a label such as 'panda_joint1' or 'panda_joint1/position'."""
+        name, slash, kind = label.partition("/")
+        return f"{self.labels.get(name, name)}{slash}{kind}"
+
+
+def short_names(joints: Sequence[str]) -> ShortNames:
+    """Shorten joint names by their common prefix and suffix: panda_joint1 becomes j1."""
+    same = {name: name for name in joints}
+    if len(joints) < 2 or max(map(len, joints)) <= 4:
+        return ShortNames(same, "")
+    numbers = [re.fullmatch(r"(.*?)(\d+)", name) for name in joints]
+    stems = {match[1] for match in numbers if match}
+    if all(numbers) and len(stems) == 1:
+        words = re.findall(r"[A-Za-z]+", stems.pop())
+        letter = words[-1][0].lower() if words else "j"
+        short = [f"{letter}{match[2]}" for match in numbers if match]
+        legend = f"{short[0]}..{short[-1]} = {joints[0]}..{joints[-1]}"
+        return ShortNames(dict(zip(joints, short, strict=True)), legend)
+    prefix = _common_words(joints)
+    suffix = _common_words([name[::-1] for name in joints])[::-1]
+    for first, last in ((prefix, suffix), ("", suffix), (prefix, "")):
+        short = [name[len(first) : len(name) - len(last)] for name in joints]
+        if first + last and all(short) and len({*short}) == len(short):
+            parts = [f"prefix '{first}'"] if first else []
+            parts += [f"suffix '{last}'"] if last else []
+            legend = f"joint names are shown without the {join_and(parts)}"
+            return ShortNames(dict(zip(joints, short, strict=True)), legend)
+    return ShortNames(same, "")
+
+
+def _common_words(names: Sequence[str]) -> str:
+    """The common prefix of all names up to its last separator."""
+    count = 0
+    for letters in zip(*names, strict=False):
+        if len({*letters}) > 1:
+            break
+        count += 1
+    prefix = names[0][:count]
+    return prefix[: max(prefix.rfind(mark) for mark in "_-./ ") + 1]
+
+
+def shortened(result: Result, names: ShortNames) -> Result:
+    """The result with short labels, its main arrays first and its operating point last."""
+    _, first = SCREENS.get(base_verb(result.verb), ("", ()))
+    rank = {name: i for i, name in enumerate(first)}
+    point = len(rank) + 1
+
+    def key(array: Array) -> int:
+        if is_swept(result.verb) and array is result.arrays[0]:
+            return -1
+        return rank.get(array.name, point if array.name in STATE else len(rank))
+
+    arrays = [
+        replace(array, labels=tuple(tuple(map(names.of, axis)) for axis in array.labels))
+        for array in sorted(result.arrays, key=key)
+    ]
+    return replace(result, arrays=tuple(arrays), joints=tuple(map(names.of, result.joints)))
+
+
+def main_arrays(result: Result) -> frozenset[str]:
+    """Names of the arrays to show in full, or else with their range; all others are listed."""
+    _, first = SCREENS.get(base_verb(result.verb), ("", ()))
+    return frozenset(first or (array.name for array in result.arrays if array.name not in STATE))
+
+
+def state_blocks(array: Array, slides: Mapping[str, bool]) -> list[Array]:
+    """Split a matrix over positions and velocities, such as A or K, into one block per kind."""
+    if array.rank != 2 or array.batch is not None:
+        return [array]
+    rows, columns = (_kinds(axis) for axis in array.labels)
+    kinds = {kind for kind, _, _ in (*rows, *columns)}
+    if kinds == {""} or not kinds <= _STATE_KINDS:
+        return [array]
+    several = (len(rows) > 1, len(columns) > 1)
+    blocks = [_block(array, row, column, several, slides) for row in rows for column in columns]
+    return sorted(blocks, key=is_plain)
+
+
+Kind = tuple[str, slice, tuple[str, ...]]
+_STATE_KINDS = frozenset({"", "position", "velocity", "acceleration", "effort"})
+
+
+def _kinds(labels: tuple[str, ...]) -> list[Kind]:
+    """Consecutive labels of one kind: its name, their slice, and the labels without it."""
+    kinds: list[Kind] = []
+    start = 0
+    for kind, group in groupby(labels, key=lambda label: label.partition("/")[2]):
+        members = list(group)
+        stop = start + len(members)
+        kinds.append((kind, slice(start, stop), tuple(name.partition("/")[0] for name in members)))
+        start = stop
+    return kinds
+
+
+def _block(
+    array: Array, row: Kind, column: Kind, several: tuple[bool, bool], slides: Mapping[str, bool]
+) -> Array:
+    (of_rows, take, names), (of_columns, pick, heads) = row, column
+    kinds = [f"{of_rows} rows"] if several[0] else []
+    kinds += [f"{of_columns} columns"] if several[1] else []
+    name = ", ".join((array.name, *kinds))
+    labels = (array.labels[0][take], array.labels[1][pick])
+    units = {*entry_units(array.name, array.unit, labels, slides)}
+    return replace(
+        array,
+        name=name,
+        values=array.values[take, pick],
+        labels=(names, heads),
+        axes=("", ""),
+        unit=units.pop() if len(units) == 1 else array.unit,
+    )
+
+
+def headline(result: Result, rows: int | None) -> str:
+    """One line: the robot, the quantity and the state, or the verdict of a stability analysis."""
+    verb = base_verb(result.verb)
+    arm = str(result.contract.get("arm", "")).partition(" (")[0]
+    verdict = VERDICTS[verb](result) if verb in VERDICTS else ""
+    what = verdict or SCREENS.get(verb, (verb, ()))[0]
+    if verb == "jacobian" and "frame" in result.contract:
+        what = f"Jacobian of {str(result.contract['frame']).replace(chr(39), '')}"
+    where = _state(result, rows)
+    return f"{arm}: {what}{', ' if where else ''}{where}" if arm else what
+
+
+def _state(result: Result, rows: int | None) -> str:
+    if rows is not None and base_verb(result.verb) == "simulate" and result.time is not None:
+        return f"{result.time[0]:g} to {result.time[-1]:g} s"
+    if rows is not None:
+        source = result.options.get("trajectory")
+        return f"{pluralize(rows, 'row')}{f' of {source}' if source else ''}"
+    parts = []
+    zero = str(result.contract.get("state", ""))
+    for name in STATE:
+        if name in result.options:
+            text = str(result.options[name])
+            parts.append(f"{name} = {text if len(text) <= 40 else text[:37] + '…'}")
+        elif "zero" in zero and re.search(rf"\b{name}\b", zero):
+            parts.append(f"{name} = 0")
+    torque = str(result.contract.get("torque", ""))
+    if torque.startswith("holding"):
+        parts.append("tau = holding torques")
+    elif torque.startswith("zero"):
+        parts.append("tau = 0")
+    return ", ".join(parts)
+
+
+def _of_poles(result: Result) -> str:
+    if result.batch is not None or not all(name in result for name in POLE_COLUMNS):
+        return ""
+    stability, decay = result["stability"], result["decay"]
+    unstable, marginal = int((stability < 0).sum()), int((stability == 0).sum())
+    count = len(stability)
+    if not unstable and not marginal:
+        return f"stable, {count} poles, slowest decays with {decay.min():.4g} 1/s"
+    parts = []
+    if unstable:
+        parts.append(
+            f"{unstable} of {count} poles unstable, fastest grows with {-decay.min():.4g} 1/s"
+        )
+    if marginal:
+        parts.append(f"{marginal} marginal" if parts else f"{marginal} of {count} poles marginal")
+    return "; ".join(parts)
+
+
+def _of_gains(result: Result) -> str:
+    if result.batch is not None or "poles" not in result:
+        return ""
+    poles = result["poles"]
+    inside = (np.abs(poles) < 1.0) if "dt" in result.options else (poles.real < 0.0)
+    if inside.all():
+        return f"LQR gains, closed loop stable ({len(poles)} poles)"
+    return f"LQR gains, closed loop: {int((~inside).sum())} of {len(poles)} poles not stable"
+
+
+VERDICTS: dict[str, Callable[[Result], str]] = {"poles": _of_poles, "lqr": _of_gains}
+
+
+def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Grid:
+    """Poles with frequency, damping ratio, time constant, stability and dominant joints.
+
+    A conjugate pair takes one line.
+    """
+    poles, shapes = result["poles"], result["mode_shape"]
+    joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
+    kept = [i for i, pole in enumerate(poles) if pole.imag >= 0.0]
+    real = numbers([float(poles[i].real) for i in kept])
+    imaginary = numbers([float(poles[i].imag) for i in kept])
+    times = numbers(
+        [float(1.0 / abs(result["decay"][i])) if result["decay"][i] else np.inf for i in kept]
+    )
+    cells = [
+        (
+            f"{re} ± {im.strip()}j" if poles[i].imag else re,
+            frequency,
+            damping,
+            "" if time.strip() == "inf" else time.strip(),
+            _STABILITY[int(result["stability"][i])],
+            " ".join(_dominant(np.abs(shapes[i]), joints)),
+        )
+        for i, re, im, frequency, damping, time in zip(
+            kept,
+            real,
+            imaginary,
+            numbers([float(result["frequency"][i]) for i in kept]),
+            numbers([float(result["damping"][i]) for i in kept]),
+            times,
+            strict=True,
+        )
+    ]
+    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "", "joints")
+    widest = max((len(row[-1]) for row in cells), default=0)
+    cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
+    rows = tuple(str(i + 1) for i in range(len(kept)))
+    return Grid("", "", rows, header, tuple(cells))
+
+
+def _dominant(shape: Any, joints: Sequence[str]) -> list[str]:
+    largest = shape.max(initial=0.0)
+    order = np.argsort(-shape, kind="stable")
+    return [joints[i] for i in order if shape[i] >= _DOMINANT * largest > 0.0][:3]
+
+
+def one_line(array: Array, rows: int, numbers: Callable[[list[float]], list[str]]) -> str:
+    """A main array that does not fit the screen: its range, and the flag to show it."""
+    title = f"{array.name} [{array.unit}]" if array.unit not in ("", "1") else array.name
+    values = array.values
+    if array.batch is None and not values.any():
+        return f"{title}: zero"
+    if is_identity(array):
+        return f"{title}: identity"
+    shape = _shape(array, rows)
+    if array.batch is not None:
+        # the range of the first rows says nothing about the others
+        return f"{title}: {shape} (--only {array.name})"
+    kind = ", real parts" if values.dtype.kind == "c" else ""
+    ends = [float(values.real.min()), float(values.real.max())]
+    low, high = (text.strip() for text in numbers(ends))
+    return f"{title}: {shape}{kind} from {low} to {high} (--only {array.name})"
+
+
+def in_short(array: Array, rows: int, numbers: Callable[[list[float]], list[str]]) -> str:
+    """An array in the list of those left out: its name, and its value or shape."""
+    if array.values.ndim == 0 and array.values.dtype.kind in "fi":
+        value = array.values.item()
+        return f"{array.name} {value if isinstance(value, int) else numbers([value])[0].strip()}"
+    return f"{array.name} ({_shape(array, rows)})" if array.name not in STATE else array.name
+
+
+def _shape(array: Array, rows: int) -> str:
+    """The shape of an array with all its rows."""
+    shape = array.values.shape if array.batch is None else (rows, *array.values.shape[1:])
+    return " × ".join(map(str, shape))
+
+
+def is_plain(array: Array) -> bool:
+    """True for zeros and identities of one state, which need no table."""
+    return array.batch is None and (not array.values.any() or is_identity(array))
+
+
+def is_identity(array: Array) -> bool:
+    """True for a square matrix with ones on its diagonal and zeros elsewhere."""
+    values = array.values
+    return (
+        values.ndim == 2
+        and values.shape[0] == values.shape[1]
+        and bool((values == np.eye(len(values))).all())
+    )
+
+
+def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences about the model where it differs from the plain one, and about this result."""
+    phrases = [_model_phrase(key, contract[key]) for key in _MODEL if key in contract]
+    parts = [text for text in phrases if text]
+    merged = phrase(contract["fixed"]) if "fixed" in contract else ""
+    if parts:
+        end = f"; {merged}" if merged and not _PLAIN.match(merged) else ""
+        yield f"Assumes {join_and(parts)}{end}."
+    for key, value in contract.items():
+        text = phrase(value)
+        if key not in _HIDDEN and key not in _MODEL and text and not _PLAIN.match(text):
+            yield f"{key}: {text}"
+
+
+def _model_phrase(key: str, value: Any) -> str:
+    text = phrase(value)
+    if key == "gravity":
+        return _gravity(text)
+    if not text or text == "[]" or _PLAIN.match(text):
+        return ""
+    return f"{key} {text.removeprefix('applied: ')}"
+
+
+def _gravity(text: str) -> str:
+    """'0, 0, -9.81 m/s² in …' as 'gravity 9.81 m/s² along -z'."""
+    match = re.match(r"(\S+), (\S+), (\S+) m/s²", text)
+    if not match:
+        return f"gravity {text}"
+    along = [(float(entry), axis) for entry, axis in zip(match.groups(), "xyz", strict=True)]
+    nonzero = [(entry, axis) for entry, axis in along if entry]
+    if not nonzero:
+        return "no gravity"
+    if len(nonzero) == 1:
+        entry, axis = nonzero[0]
+        return f"gravity {abs(entry):g} m/s² along {'-' if entry < 0 else '+'}{axis}"
+    return f"gravity ({', '.join(match.groups())}) m/s²"

@@ -1,0 +1,103 @@
+"""The first screen of every computing command shows its main numbers, on a real terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from robolin.queries.verbs import VERBS
+
+pty = pytest.importorskip("pty", reason="pseudo-terminals need POSIX")
+
+ROWS, COLUMNS = 24, 80
+POSE = ("--q", "0,-0.8,0,-2.4,0,1.6,0.8")
+CHANGE = ("--payload-change", "panda_hand_tcp:0.1", "--differentiate", "central")
+# command line -> numbers of the main array that the first screen shows
+COMMANDS: dict[tuple[str, ...], int] = {
+    ("inverse", "panda", *POSE): 5,
+    ("forward", "panda", *POSE): 7,
+    ("mass-matrix", "panda", *POSE): 49,
+    ("linearize-inverse", "panda", *POSE): 30,
+    ("linearize-forward", "panda", *POSE): 42,
+    ("jacobian", "panda", *POSE, "--frame", "panda_hand_tcp"): 20,
+    ("momentum", "panda", *POSE): 10,
+    ("diagonalize", "panda", *POSE): 14,
+    ("regressor", "panda", *POSE): 30,
+    ("sensitivity", "panda", "--trajectory", "MOTION", *CHANGE): 10,
+    ("state-space", "panda", *POSE): 42,
+    ("poles", "panda", *POSE): 30,
+    ("lqr", "panda", *POSE): 40,
+    ("response", "panda", *POSE, "--frequencies", "1:10:3"): 20,
+    ("simulate", "panda", *POSE, "--duration", "0.02", "--dt", "0.002"): 50,
+    ("sweep", "inverse", "panda", *POSE, "--payload", "panda_hand_tcp:0,1,2"): 15,
+}
+# runs all commands in one process, each on a cleared page
+PROGRAM = """
+import json, sys
+from robolin.cli.main import main
+for words in json.loads(sys.argv[1]):
+    main(words)
+    print("\f", end="", flush=True)
+"""
+NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]\d+)?(?![\w.])|~0")
+
+
+def screens(commands: list[list[str]]) -> list[list[str]]:
+    """The lines that each command prints on a terminal of 80 × 24."""
+    import fcntl
+    import json
+    import struct
+    import termios
+
+    process, terminal = pty.fork()
+    if process == 0:
+        for name in ("COLUMNS", "LINES", "PAGER", "ROBOLIN_PAGER"):
+            os.environ.pop(name, None)
+        os.environ.update(TERM="xterm", NO_COLOR="1", PAGER="cat")
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM, json.dumps(commands)])
+    written = b""
+    try:
+        while more := os.read(terminal, 1 << 16):
+            written += more
+    except OSError:
+        # Linux reports the end of a pseudo-terminal as an error
+        pass
+    finally:
+        os.close(terminal)
+        os.waitpid(process, 0)
+    pages = written.decode().replace("\r\n", "\n").split("\f")[:-1]
+    return [page.splitlines() for page in pages]
+
+
+@pytest.mark.slow
+def test_the_first_screen_shows_the_main_numbers(tmp_path: Path) -> None:
+    """Every command that computes shows numbers of its main array on the first 24 lines."""
+    motion = tmp_path / "motion.csv"
+    joints = [f"panda_joint{i}" for i in range(1, 8)]
+    header = ",".join(["time", *(f"{name}/position" for name in joints)])
+    rows = [f"{0.01 * i},{0.1 * i},-0.8,0,-2.4,0,1.6,0.8" for i in range(6)]
+    motion.write_text("\n".join([header, *rows]))
+    commands = [[str(motion) if word == "MOTION" else word for word in each] for each in COMMANDS]
+
+    pages = screens(commands)
+
+    assert len(pages) == len(COMMANDS)
+    missing = {}
+    for (words, expected), lines in zip(COMMANDS.items(), pages, strict=True):
+        # the last line of the screen is the prompt
+        screen = lines[: ROWS - 1]
+        count = sum(len(NUMBER.findall(line)) for line in screen)
+        if count < expected or max(map(len, lines)) > COLUMNS:
+            missing[words] = (count, expected, lines)
+    assert not missing, missing
+
+
+def test_every_computing_command_has_a_screen() -> None:
+    """A new command that returns a result needs a line in the table above."""
+    computing = {name for name, verb in VERBS.items() if verb.answers}
+    assert computing <= {words[0] for words in COMMANDS}
