@@ -140,10 +140,10 @@ def test_symbols_are_the_riemann_tensor(arm: Arm) -> None:
 def test_independent_symbols_give_all_others(arm: Arm) -> None:
     """n²(n²-1)/12 symbols, and the symmetries, determine all n⁴ of them."""
     found = robolin.curvature(arm, random_states(arm, 1).q[0])
-    places = independent_symbols(arm.n)
-    rebuilt = _rebuilt({place: found.symbols[place] for place in places}, arm.n)
+    indices = independent_symbols(arm.n)
+    rebuilt = _rebuilt({index: found.symbols[index] for index in indices}, arm.n)
 
-    assert len(set(places)) == found.independent == arm.n**2 * (arm.n**2 - 1) // 12
+    assert len(set(indices)) == found.independent == arm.n**2 * (arm.n**2 - 1) // 12
     np.testing.assert_allclose(
         rebuilt, found.symbols, rtol=0, atol=1e-13 * np.abs(found.symbols).max()
     )
@@ -151,10 +151,10 @@ def test_independent_symbols_give_all_others(arm: Arm) -> None:
 
 def _rebuilt(known: dict[tuple[int, ...], float], n: int) -> np.ndarray:
     full = np.full((n,) * 4, np.nan)
-    for place in np.ndindex(*full.shape):
-        h, i, j, k = place
+    for index in np.ndindex(*full.shape):
+        h, i, j, k = index
         if h == i or j == k:
-            full[place] = 0.0
+            full[index] = 0.0
     for (h, i, j, k), value in known.items():
         _put(full, (h, i, j, k), value)
     # the others follow from the cyclic sum
@@ -165,8 +165,8 @@ def _rebuilt(known: dict[tuple[int, ...], float], n: int) -> np.ndarray:
     return full
 
 
-def _put(full: np.ndarray, place: tuple[int, int, int, int], value: float) -> None:
-    h, i, j, k = place
+def _put(full: np.ndarray, index: tuple[int, int, int, int], value: float) -> None:
+    h, i, j, k = index
     for a, b, c, d in ((h, i, j, k), (j, k, h, i)):
         full[a, b, c, d] = full[b, a, d, c] = value
         full[b, a, c, d] = full[a, b, d, c] = -value

@@ -93,8 +93,8 @@ def with_parameter(arm: Arm, name: str, change: float) -> Arm:
             axis = np.array(joint.axis) + e
             return replace(joint, axis=tuple(axis / np.linalg.norm(axis)))
         if word.startswith("origin"):
-            place = tuple(np.array(pose.translation) + e)
-            return replace(joint, pose=Pose(pose.rotation, place))
+            position = tuple(np.array(pose.translation) + e)
+            return replace(joint, pose=Pose(pose.rotation, position))
         turn = tuple((np.reshape(pose.rotation, (3, 3)) @ turned(e)).ravel())
         return replace(joint, pose=Pose(turn, pose.translation))
 

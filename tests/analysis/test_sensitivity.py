@@ -142,14 +142,14 @@ def parameter_changes(arm: Arm) -> dict[str, float]:
 
 def test_payload() -> None:
     """A point mass added to a frame that is merged into a link changes the motion as predicted."""
-    arm, mass, place = robolin.load("panda"), 0.2, (0.02, -0.01, 0.05)
+    arm, mass, position = robolin.load("panda"), 0.2, (0.02, -0.01, 0.05)
     start = swing(arm, seed=5)
     motion = start.motion()
     frame = arm.frames["panda_link8"]
     tip = arm.link(frame.link)
 
     def loaded(s: float) -> Swing:
-        point = Inertia(s * mass, apply(frame.pose, place))
+        point = Inertia(s * mass, apply(frame.pose, position))
         heavier = replace(tip, inertia=merged_inertia([tip.inertia, point]))
         links = tuple(heavier if link is tip else link for link in arm.links_tip_to_base)
         return replace(start, arm=replace(arm, links_tip_to_base=links))
@@ -160,7 +160,7 @@ def test_payload() -> None:
         motion.q,
         motion.qd,
         motion.tau,
-        payload=[("panda_link8", mass, place)],
+        payload=[("panda_link8", mass, position)],
     )
     assert_first_order(gaps(start, motion, found, [loaded(s).motion() for s in SIZES]))
 

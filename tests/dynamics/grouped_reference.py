@@ -76,14 +76,14 @@ def _se3(pose) -> pin.SE3:
 def _prepared(model: pin.Model, arm: Arm, names: dict[str, str]) -> pin.Model:
     assert model.nv == len(arm.links), "both must see the same freedoms"
     model.gravity.linear = np.array(arm.gravity)
-    model.places = places(model, arm, names)
+    model.places = velocity_indices(model, arm, names)
     rotors = np.zeros(model.nv)
     rotors[model.places] = [link.joint.armature for link in arm.links_tip_to_base]
     model.armature = rotors
     return model
 
 
-def places(model: pin.Model, arm: Arm, names: dict[str, str]) -> np.ndarray:
+def velocity_indices(model: pin.Model, arm: Arm, names: dict[str, str]) -> np.ndarray:
     """Index of the coordinate of each link, 1, 2, …, in Pinocchio's velocity."""
     found = {}
     for group in arm.groups:
@@ -155,20 +155,20 @@ def _turning_rotors(arm: Arm, qd: np.ndarray) -> np.ndarray:
     """[v x A v; ω x A v] of every joint with translations, at the indices of its coordinates."""
     torque = np.zeros_like(qd)
     for group in arm.groups:
-        places, joints = (
+        indices, joints = (
             arm.places(group),
             {p: arm.link(k).joint for p, k in group.freedoms.items()},
         )
         v, w, momentum = (np.zeros((*qd.shape[:-1], 3), qd.dtype) for _ in range(3))
         for i, axis in enumerate("xyz"):
-            if axis in places:
-                v[..., i] = qd[..., places[axis]]
+            if axis in indices:
+                v[..., i] = qd[..., indices[axis]]
                 momentum[..., i] = joints[axis].armature * v[..., i]
-            if f"r{axis}" in places:
-                w[..., i] = qd[..., places[f"r{axis}"]]
+            if f"r{axis}" in indices:
+                w[..., i] = qd[..., indices[f"r{axis}"]]
         force, couple = np.cross(w, momentum), np.cross(v, momentum)
         for i, axis in enumerate("xyz"):
             for part, share in ((axis, force), (f"r{axis}", couple)):
-                if part in places:
-                    torque[..., places[part]] += share[..., i]
+                if part in indices:
+                    torque[..., indices[part]] += share[..., i]
     return torque

@@ -64,12 +64,12 @@ def _prepared(model: pin.Model, arm: Arm) -> pin.Model:
     assert model.nv == len(arm.links), "both must see the same moving joints"
     model.gravity.linear = np.array(arm.gravity)
     rotors = np.zeros(model.nv)
-    rotors[places(model, arm)] = [link.joint.armature for link in arm.links_tip_to_base]
+    rotors[velocity_indices(model, arm)] = [link.joint.armature for link in arm.links_tip_to_base]
     model.armature = rotors
     return model
 
 
-def places(model: pin.Model, arm: Arm) -> np.ndarray:
+def velocity_indices(model: pin.Model, arm: Arm) -> np.ndarray:
     """Indices of the joints of links 1 … N in Pinocchio's velocity."""
     return np.array(
         [model.idx_vs[model.getJointId(link.joint.name)] for link in arm.links_tip_to_base]
@@ -78,11 +78,11 @@ def places(model: pin.Model, arm: Arm) -> np.ndarray:
 
 def reference(model: pin.Model, arm: Arm, states: States, forward: bool) -> Reference:
     """The inverse side of all states, and the forward side if requested."""
-    spread, place = spreading(arm), places(model, arm)
+    spread, indices = spreading(arm), velocity_indices(model, arm)
     S = np.zeros((model.nv, arm.n))
-    S[place] = spread
+    S[indices] = spread
     full = np.zeros((len(states.q), model.nv))
-    full[:, place] = link_positions(arm, states.q)
+    full[:, indices] = link_positions(arm, states.q)
     qd, qdd = states.qd @ S.T, states.qdd @ S.T
 
     rows = [

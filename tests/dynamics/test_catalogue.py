@@ -106,10 +106,10 @@ def test_a_method_of_another_verb_is_no_obstacle() -> None:
 def test_results_name_the_paper() -> None:
     """The contract names the paper of an algorithm by its authors, not its tag."""
     arm = robolin.load("two-link")
-    for verb, place in (("linearize-forward", "Algorithm 4"), ("linearize-inverse", "Algorithm 2")):
+    for verb, title in (("linearize-forward", "Algorithm 4"), ("linearize-inverse", "Algorithm 2")):
         contract = robolin.answer(arm, verb).contract
-        assert contract["algorithm"].startswith(place), "as it always was"
-        assert contract["paper"].startswith(f"{place} of Jain and Rodriguez, linearization")
+        assert contract["algorithm"].startswith(title), "as it always was"
+        assert contract["paper"].startswith(f"{title} of Jain and Rodriguez, linearization")
     question = robolin.Question("mass-matrix", inverse=True)
     long = robolin.load("panda", floating_base=True)
     paper = robolin.answer(long, question).contract["paper"]

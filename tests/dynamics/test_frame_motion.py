@@ -231,7 +231,7 @@ def test_floating_and_planar_joints() -> None:
 def test_pinocchio_agrees(arm: Arm) -> None:
     """Pose, Jacobian, velocity, and both accelerations in Pinocchio's world-aligned frame."""
     pin = pytest.importorskip("pinocchio")
-    from tests.dynamics.pinocchio_reference import model_from_arm, places
+    from tests.dynamics.pinocchio_reference import model_from_arm, velocity_indices
     from tests.dynamics.world import link_positions, spreading
 
     model = model_from_arm(arm)
@@ -240,9 +240,13 @@ def test_pinocchio_agrees(arm: Arm) -> None:
     pose = pose * pin.SE3(np.eye(3), np.array(POINT))
     joint = model.getJointId(arm.link(frame.link).joint.name)
     number = model.addFrame(pin.Frame("tool", joint, pose, pin.FrameType.OP_FRAME))
-    data, place, aligned = model.createData(), places(model, arm), pin.LOCAL_WORLD_ALIGNED
+    data, indices, aligned = (
+        model.createData(),
+        velocity_indices(model, arm),
+        pin.LOCAL_WORLD_ALIGNED,
+    )
     S = np.zeros((model.nv, arm.n))
-    S[place] = spreading(arm)
+    S[indices] = spreading(arm)
     swapped = [3, 4, 5, 0, 1, 2]
 
     s = random_states(arm, 10)
@@ -250,7 +254,7 @@ def test_pinocchio_agrees(arm: Arm) -> None:
     moving = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
     for i in range(10):
         full = np.zeros(model.nv)
-        full[place] = link_positions(arm, s.q[i])
+        full[indices] = link_positions(arm, s.q[i])
         q = pin.integrate(model, pin.neutral(model), full)
         pin.forwardKinematics(model, data, q, S @ s.qd[i], S @ s.qdd[i])
         pin.updateFramePlacements(model, data)

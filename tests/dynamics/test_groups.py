@@ -311,8 +311,8 @@ def test_lanes_have_the_same_bits(name: str) -> None:
     rng = np.random.default_rng(7)
     given = {each: rng.uniform(-2.0, 2.0, (rows, arm.n)) for each in algorithm.needs}
     expected = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, given)[0]
-    found, complaints = on_lanes(arm, name, algorithm, given, width=host_width())
-    assert not complaints.any()
+    found, status = on_lanes(arm, name, algorithm, given, width=host_width())
+    assert not status.any()
     one = {each: values[5] for each, values in given.items()}
     on_floats = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, one)[0]
     for each, values in expected.items():

@@ -31,11 +31,11 @@ def hand_on_arm(reach: float) -> Arm:
 def _small(link: Link, offset: float) -> Link:
     """The link shrunk, at a distance along where it was."""
     along = np.array(link.joint.pose.translation)
-    place = tuple(offset * along / np.linalg.norm(along))
+    position = tuple(offset * along / np.linalg.norm(along))
     body = link.inertia
     return replace(
         link,
-        joint=replace(link.joint, pose=Pose(link.joint.pose.rotation, place)),
+        joint=replace(link.joint, pose=Pose(link.joint.pose.rotation, position)),
         inertia=Inertia(
             body.mass * FINGER,
             tuple(FINGER * x for x in body.com),

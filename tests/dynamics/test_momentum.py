@@ -83,13 +83,13 @@ def test_only_gravity_accelerates_a_floating_arm(kinds: tuple[str, ...]) -> None
 def test_pinocchio(arm: Arm) -> None:
     """Pinocchio's centre of mass, its Jacobian, centroidal map and the map's rate."""
     pin = pytest.importorskip("pinocchio")
-    from tests.dynamics.pinocchio_reference import model_from_arm, places
+    from tests.dynamics.pinocchio_reference import model_from_arm, velocity_indices
 
     model, s = model_from_arm(arm), random_states(arm, 3)
     data, S = model.createData(), np.zeros((model.nv, arm.n))
-    S[places(model, arm)] = spreading(arm)
+    S[velocity_indices(model, arm)] = spreading(arm)
     full = np.zeros((3, model.nv))
-    full[:, places(model, arm)] = link_positions(arm, s.q)
+    full[:, velocity_indices(model, arm)] = link_positions(arm, s.q)
     found = robolin.momentum(arm, s.q, s.qd)
     # Pinocchio has the linear half first
     swapped = [3, 4, 5, 0, 1, 2]

@@ -146,12 +146,12 @@ def test_the_linear_model_has_the_slope_of_friction(name):
     s = random_states(arm, 1)
     q, qd, qdd = s.q[0], 0.2 * s.qd[0], s.qdd[0]
     slopes = np.zeros((arm.n, arm.n))
-    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
+    for link, coordinate in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         ratio = link.joint.mimic.ratio if link.joint.mimic else 1.0
         positive, negative = link.joint.friction_sides
-        t = np.tanh(ratio * (qd[place] + 1e-30j) / 0.3)
+        t = np.tanh(ratio * (qd[coordinate] + 1e-30j) / 0.3)
         loss = ratio * (positive * t * (1 + t) / 2 + negative * t * (1 - t) / 2)
-        slopes[place, place] += loss.imag / 1e-30
+        slopes[coordinate, coordinate] += loss.imag / 1e-30
     found, without = (robolin.linearize_inverse(each, q, qd, qdd).dtau_dqd for each in (arm, bare))
     np.testing.assert_allclose(found - without, slopes, atol=1e-12 * np.abs(found).max())
 

@@ -170,12 +170,12 @@ def test_lanes_have_the_same_bits(arm: Arm) -> None:
     placed, algorithm = at_frame(arm, arm_and_tip(arm)), ALGORITHMS["operational-space"]
     s = random_states(arm, 100)
     given = {"q": s.q, "qd": s.qd, "tau": s.dtau}
-    found, complaints = on_lanes(placed, "operational-space", algorithm, given)
+    found, status = on_lanes(placed, "operational-space", algorithm, given)
     true = robolin.operational_space(
         arm, s.q, s.qd, s.dtau, frame=arm_and_tip(arm), engine="python"
     )
 
-    assert not complaints.any()
+    assert not status.any()
     for name, values in arrays_of(true).items():
         assert found[name].tobytes() == values.tobytes(), name
 

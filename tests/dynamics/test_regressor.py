@@ -91,17 +91,17 @@ def mass_parameters(body: Inertia) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "name, place",
+    "name, field",
     [("damping", "damping"), ("armature", "armature"), ("friction", "friction")],
 )
-def test_columns_of_joints(name: str, place: str) -> None:
+def test_columns_of_joints(name: str, field: str) -> None:
     """More damping, rotor inertia or friction of a joint takes torque from that joint alone."""
     arm = with_follower(LOSSY)
     s = random_states(arm, 3)
     Y = robolin.regressor(arm, s.q, s.qd, s.qdd)
     before = robolin.inverse(arm, s.q, s.qd, s.qdd)
     for k, link in enumerate(arm.links_tip_to_base):
-        joint = replace(link.joint, **{place: getattr(link.joint, place) + 1.0})
+        joint = replace(link.joint, **{field: getattr(link.joint, field) + 1.0})
         links = (
             *arm.links_tip_to_base[:k],
             replace(link, joint=joint),
@@ -169,15 +169,15 @@ PINOCCHIOS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 def test_against_pinocchio(arm: Arm) -> None:
     """Every column is that of Pinocchio's regressor, link frame by link frame."""
     pin = pytest.importorskip("pinocchio")
-    from tests.dynamics.pinocchio_reference import model_from_arm, places
+    from tests.dynamics.pinocchio_reference import model_from_arm, velocity_indices
 
     model = model_from_arm(arm)
-    data, place = model.createData(), places(model, arm)
+    data, indices = model.createData(), velocity_indices(model, arm)
     S = np.zeros((model.nv, arm.n))
-    S[place] = spreading(arm)
+    S[indices] = spreading(arm)
     s = random_states(arm, 4)
     full = np.zeros((4, model.nv))
-    full[:, place] = link_positions(arm, s.q)
+    full[:, indices] = link_positions(arm, s.q)
     found = robolin.regressor(arm, s.q, s.qd, s.qdd)
 
     for row in range(4):

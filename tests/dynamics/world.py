@@ -27,9 +27,9 @@ class Placed:
 def link_positions(arm: Arm, q: np.ndarray) -> np.ndarray:
     """The value of every link's own joint (..., N), followers included."""
     full = []
-    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
+    for link, coordinate in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         rule = link.joint.mimic
-        value = q[..., place]
+        value = q[..., coordinate]
         full.append(rule.ratio * value + rule.offset if rule else value)
     return np.stack(full, axis=-1)
 
@@ -37,8 +37,10 @@ def link_positions(arm: Arm, q: np.ndarray) -> np.ndarray:
 def spreading(arm: Arm) -> np.ndarray:
     """S (N, n) with q_full = S q + constant."""
     S = np.zeros((len(arm.links), arm.n))
-    for k, (link, place) in enumerate(zip(arm.links_tip_to_base, arm.coordinates, strict=True)):
-        S[k, place] = link.joint.mimic.ratio if link.joint.mimic else 1.0
+    for k, (link, coordinate) in enumerate(
+        zip(arm.links_tip_to_base, arm.coordinates, strict=True)
+    ):
+        S[k, coordinate] = link.joint.mimic.ratio if link.joint.mimic else 1.0
     return S
 
 

@@ -67,7 +67,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         guard.values[:] = values.ravel()
     lengths = [prod(numbers.parameters.sizes(shape)) for shape in algorithm.gives.values()]
     outputs = [Guarded(rows * length) for length in lengths]
-    complaints = Guarded(rows)
+    status = Guarded(rows)
     # scratch memory begins at a vector boundary: sizes are multiples of a vector
     scratch = Guarded(kernel.scratch_vectors * (n + 2) * width)
     tables = Guarded(kernel.tables * (m + 1) ** 2 * width)
@@ -82,7 +82,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         numbers.integers.ctypes.data,
         at_in.ctypes.data,
         at_out.ctypes.data,
-        complaints.address,
+        status.address,
         scratch.address,
         tables.address,
         staging.address,
@@ -92,11 +92,11 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     # a few rows in the middle leave the others unchanged; then all, by pieces of three
     first, last = rows // 3, rows - rows // 4
     kernel.call(*known, first, last)
-    for guard, length in zip((*outputs, complaints), (*lengths, 1), strict=True):
+    for guard, length in zip((*outputs, status), (*lengths, 1), strict=True):
         table = guard.values.reshape(rows, length)
         assert (np.delete(table, range(first, last), axis=0) == MARK).all()
         assert not (table[first:last] == MARK).any()
-    for guard in (*outputs, complaints):
+    for guard in (*outputs, status):
         guard.values[:] = MARK
     bounds, claimed = np.array([0, rows], np.int64), np.zeros(COUNTER_STRIDE + 1, np.int64)
     assert kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
@@ -105,14 +105,14 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         claimed[-1] = done
         last_word = kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
         assert last_word == (done == rows)
-    for guard in (*inputs, *outputs, complaints, scratch, tables, staging):
+    for guard in (*inputs, *outputs, status, scratch, tables, staging):
         assert guard.intact
     for guard, values in zip(inputs, given.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
     expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
     for guard, values in zip(outputs, expected.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
-    assert not complaints.values.any()
+    assert not status.values.any()
 
 
 def main(widths: list[int]) -> None:

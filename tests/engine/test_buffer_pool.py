@@ -45,11 +45,11 @@ def test_a_single_array_that_is_held_never_changes() -> None:
 def test_memory_is_used_again_when_nobody_looks() -> None:
     """A result that was dropped makes room for the next one of its size, or of a smaller."""
     arm = robolin.load("panda")
-    places = set()
+    addresses = set()
     for rows in (ROWS, ROWS, ROWS // 2, ROWS):
-        places.add(robolin.inverse(arm, _states(1)[:rows], engine="compiled").ctypes.data)
+        addresses.add(robolin.inverse(arm, _states(1)[:rows], engine="compiled").ctypes.data)
 
-    assert len(places) == 1
+    assert len(addresses) == 1
 
 
 def test_results_in_reused_memory_are_the_same() -> None:
@@ -65,13 +65,13 @@ def test_several_results_in_flight_reuse_memory() -> None:
     """A pipeline with two results at a time needs three buffers, not one per call."""
     arm = robolin.load("panda")
     held: list[np.ndarray] = []
-    places = set()
+    addresses = set()
     for seed in range(12):
         held.append(robolin.inverse(arm, _states(seed), engine="compiled"))
-        places.add(held[-1].ctypes.data)
+        addresses.add(held[-1].ctypes.data)
         del held[:-2]
 
-    assert len(places) <= 3
+    assert len(addresses) <= 3
 
 
 def test_a_small_result_does_not_occupy_a_large_buffer() -> None:

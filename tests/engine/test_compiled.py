@@ -77,8 +77,8 @@ def test_a_row_does_not_depend_on_the_number_of_rows(arm: Arm, width: int) -> No
     most, _ = on_lanes(arm, "linearize-inverse", algorithm, given, width=width)
     for count in ROW_COUNTS:
         few = {name: values[:count] for name, values in given.items()}
-        found, complaints = on_lanes(arm, "linearize-inverse", algorithm, few, width=width)
-        assert complaints.shape == (count,)
+        found, status = on_lanes(arm, "linearize-inverse", algorithm, few, width=width)
+        assert status.shape == (count,)
         for name, values in found.items():
             assert values.tobytes() == most[name][:count].tobytes(), (name, count)
 
@@ -248,12 +248,12 @@ def test_rows_without_inertia_do_not_affect_the_others(verb: str) -> None:
     """Two of a hundred states are stretched out: only these two have an error status."""
     arm, stretched = swinging_mass(), [3, 70]
     values = swinging_states(100, stretched)
-    results, complaints = evaluate_rows(arm, verb, values, engine="compiled")
+    results, status = evaluate_rows(arm, verb, values, engine="compiled")
 
-    assert complaints is not None
-    assert np.flatnonzero(complaints).tolist() == stretched
+    assert status is not None
+    assert np.flatnonzero(status).tolist() == stretched
     # link 2 is the one inboard of which the shoulder sits
-    assert complaints[stretched].tolist() == [2.0, 2.0]
+    assert status[stretched].tolist() == [2.0, 2.0]
     fine = np.delete(np.arange(100), stretched)
     alone = evaluate(arm, verb, {each: array[fine] for each, array in values.items()})
     for name, array in results.items():
@@ -287,11 +287,9 @@ def test_an_inertia_of_round_off_is_zero(method: Any) -> None:
     """
     states = swinging_states(100, [])
     states["q"][:, 1] = 0.0
-    _, complaints = evaluate_rows(
-        swinging_mass(), "forward", states, engine="compiled", method=method
-    )
-    assert complaints is not None
-    assert complaints.all()
+    _, status = evaluate_rows(swinging_mass(), "forward", states, engine="compiled", method=method)
+    assert status is not None
+    assert status.all()
 
 
 def test_inverse_results_need_no_inertia() -> None:
@@ -299,9 +297,9 @@ def test_inverse_results_need_no_inertia() -> None:
     values = swinging_states(100, [3, 70])
     for verb in ("inverse", "mass-matrix", "linearize-inverse"):
         given = {**values, "qdd": values["tau"]}
-        results, complaints = evaluate_rows(swinging_mass(), verb, given, engine="compiled")
-        assert complaints is not None
-        assert not complaints.any()
+        results, status = evaluate_rows(swinging_mass(), verb, given, engine="compiled")
+        assert status is not None
+        assert not status.any()
         assert all(np.isfinite(array).all() for array in results.values())
 
 
@@ -324,10 +322,10 @@ def test_rows_that_are_not_finite_do_not_affect_the_others() -> None:
     expected = robolin.inverse(TREE, **given, engine="python")
     given["qd"][66, 2] = np.nan
     given["q"][5, 0] = np.inf
-    results, complaints = evaluate_rows(TREE, "inverse", given, engine="compiled")
+    results, status = evaluate_rows(TREE, "inverse", given, engine="compiled")
 
-    assert complaints is not None
-    assert np.flatnonzero(complaints).tolist() == [5, 66]
+    assert status is not None
+    assert np.flatnonzero(status).tolist() == [5, 66]
     fine = np.delete(np.arange(70), [5, 66])
     assert results["tau"][fine].tobytes() == expected[fine].tobytes()
 
@@ -359,8 +357,8 @@ def test_results_of_nontemporal_stores_are_the_same(
     plan.call_batch([values + 0.5 for values in given], (rows,), jobs=1)
     monkeypatch.setattr("robolin.engine.compiled.plan.NONTEMPORAL_MIN", 0)
     for jobs, chunk in ((1, None), (2, 8)):
-        found, complaints = plan.call_batch(given, (rows,), jobs, chunk)
-        assert not complaints.any()
+        found, status = plan.call_batch(given, (rows,), jobs, chunk)
+        assert not status.any()
         for name, values in expected.items():
             assert found[name].tobytes() == values.tobytes(), name
 

@@ -190,11 +190,11 @@ def cases() -> Iterator[Case]:
         widths_of_groups = widths_in_turn(first, len(groups), widths_met(name))
         kernels = [(mates[0].name, w[0]) for mates, w in zip(groups, widths_of_groups, strict=True)]
         # one that no algorithm before was optimized for, or else in turn
-        new = [place for place, kernel in enumerate(kernels) if kernel not in optimized]
+        new = [index for index, kernel in enumerate(kernels) if kernel not in optimized]
         chosen = 0 if name in SLOWEST else (new or [first % len(groups)])[0]
         optimized.add(kernels[chosen])
-        for place, (mates, widths) in enumerate(zip(groups, widths_of_groups, strict=True)):
-            yield Case(name, mates, widths, place == chosen, turn + place)
+        for index, (mates, widths) in enumerate(zip(groups, widths_of_groups, strict=True)):
+            yield Case(name, mates, widths, index == chosen, turn + index)
 
 
 CASES = list(cases())
@@ -261,16 +261,16 @@ def _require_the_same_bits(arm: Arm, case: Case) -> None:
         assert bits(found) == bits(one), f"{arm.name}, row {row}"
 
     inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
-    for place, width in enumerate(case.widths):
+    for index, width in enumerate(case.widths):
         # the first as users have it
-        made = case.optimized and place == 0
+        made = case.optimized and index == 0
         plan = plan_for(arm, case.name, algorithm, width, made)
-        found, complaints = plan.call_batch(inputs, (STATES,), 1)
+        found, status = plan.call_batch(inputs, (STATES,), 1)
         assert bits(found) == true, f"{arm.name}, width {width}"
-        assert not complaints.any()
+        assert not status.any()
 
         # every number of threads and every chunk, and in three cases all pairs of them
-        for i, jobs in enumerate(JOBS if place == 0 else ()):
+        for i, jobs in enumerate(JOBS if index == 0 else ()):
             chunk = CHUNKS[(case.turn + i) % len(CHUNKS)]
             found, _ = plan.call_batch(inputs, (STATES,), jobs, chunk)
             assert bits(found) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
@@ -306,6 +306,6 @@ def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> 
     # old content of the memory must not pass for a result
     plan = plan_for(arm, name, algorithm)
     plan.call_batch([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)
-    found, complaints = plan.call_batch([*given.values()], (13,), jobs=1)
+    found, status = plan.call_batch([*given.values()], (13,), jobs=1)
     assert bits(found) == bits(expected)
-    assert not complaints.any()
+    assert not status.any()

@@ -55,6 +55,6 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
         state = {need: values[row] for need, values in given.items()}
         found = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
         assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
-    found, complaints = on_lanes(closed.arm, name, algorithm, given)
+    found, status = on_lanes(closed.arm, name, algorithm, given)
     assert bits(found) == bits(expected)
-    assert not complaints.any()
+    assert not status.any()

@@ -203,13 +203,13 @@ def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPa
     states = random_states(ARM, 31)
     given = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
-    found, complaints = plan.call_batch(given, (31,), 4, 3)
+    found, status = plan.call_batch(given, (31,), 4, 3)
     assert [task.worker for task in late] == [1, 2, 3]
     assert all(task.keep_alive is None for task in late)
-    found["tau"][:] = complaints[:] = 7.0
+    found["tau"][:] = status[:] = 7.0
     assert all(task.work(task.worker) for task in late)
     assert (found["tau"] == 7.0).all()
-    assert (complaints == 7.0).all()
+    assert (status == 7.0).all()
 
 
 def test_what_is_done_meanwhile_comes_back() -> None:
@@ -250,9 +250,9 @@ def test_every_row_is_computed_for_any_division(rows: int, workers: int, piece: 
     expected, _ = plan.call_batch([states.q, states.qd, states.qdd], (31,), jobs=1)
     # old content of the memory must not pass for a result
     plan.call_batch([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
-    found, complaints = plan.call_batch(given, (rows,), workers, piece)
+    found, status = plan.call_batch(given, (rows,), workers, piece)
     assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
-    assert not complaints.any()
+    assert not status.any()
 
 
 def test_rows_with_many_results_are_divided_too() -> None:

@@ -45,8 +45,8 @@ def carried_out(
 
     for number in program.needed():
         if number.kind == "input":
-            name, place = number.entry
-            values[number.number] = float(state[name][place])
+            name, index = number.entry
+            values[number.number] = float(state[name][index])
         else:
             values[number.number] = done[number.kind](*map(of, number.operands))
     return {

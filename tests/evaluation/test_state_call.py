@@ -308,8 +308,8 @@ def test_choices_without_effect_are_refused(
 @native
 def test_the_module_is_sound() -> None:
     """LLVM's verifier accepts the function's assembly."""
-    places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
-    kernels._llvm().parse_assembly(call_text.call_text(places)).verify()
+    offsets = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
+    kernels._llvm().parse_assembly(call_text.call_text(offsets)).verify()
 
 
 # public functions

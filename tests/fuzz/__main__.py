@@ -29,15 +29,15 @@ def main() -> int:
         return _kills(options.kills, options.seed)
     kinds, total = options.kind or list(SUBJECTS), Tally()
     end = time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as place:
-        os.chdir(place)
-        os.environ["ROBOLIN_CACHE"] = f"{place}/kernels"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["ROBOLIN_CACHE"] = f"{folder}/kernels"
         ready()
         done = 0
         while done < options.mutants and time.monotonic() < end:
             kind = kinds[(done // AT_ONCE) % len(kinds)]
             found = apart(
-                kind, Path(place), options.seed + done, min(AT_ONCE, options.mutants - done)
+                kind, Path(folder), options.seed + done, min(AT_ONCE, options.mutants - done)
             )
             _add(found, total, options.keep)
             done += AT_ONCE
@@ -59,10 +59,10 @@ def _add(found: Tally, total: Tally, keep: bool) -> None:
 
 
 def _kills(count: int, seed: int) -> int:
-    with tempfile.TemporaryDirectory() as place:
-        os.environ["ROBOLIN_CACHE"] = f"{place}/kernels"
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ROBOLIN_CACHE"] = f"{folder}/kernels"
         ready()
-        found = campaign(count, Path(place), seed)
+        found = campaign(count, Path(folder), seed)
         os.chdir("/")
     sys.stdout.write(f"in all       {dict(found.ended)}\n")
     for what, times in Counter(found.broken).most_common():

@@ -38,10 +38,10 @@ def databases(_: Path) -> list[bytes]:
 
 def _made(ending: str, packed: str) -> bytes:
     motion = Motion.random(12)
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as folder:
         if ending == ".bag":
-            return write_bag(Path(place) / "m.bag", motion, packed).read_bytes()
-        return write_bag2(Path(place) / "m", motion, ending, packed).read_bytes()
+            return write_bag(Path(folder) / "m.bag", motion, packed).read_bytes()
+        return write_bag2(Path(folder) / "m", motion, ending, packed).read_bytes()
 
 
 def changed(data: bytes, rng: random.Random) -> bytes:

@@ -103,8 +103,8 @@ def _deflated(path: Path, megabytes: int) -> None:
     numbers = [n.to_bytes(w, "little") for n, w in ((0, 4), (len(packed), 4), (size, 4), (5, 2))]
     local = b"PK\3\4\x14\0\0\0\x08\0\0\0\0\0" + b"".join(numbers) + b"\0\0q.npy"
     entry = b"PK\1\2\x14\0\x14\0\0\0\x08\0\0\0\0\0" + b"".join(numbers) + bytes(16) + b"q.npy"
-    place = len(local) + len(packed)
-    end = [(0, 4), (1, 2), (1, 2), (len(entry), 4), (place, 4), (0, 2)]
+    offset = len(local) + len(packed)
+    end = [(0, 4), (1, 2), (1, 2), (len(entry), 4), (offset, 4), (0, 2)]
     tail = b"PK\5\6" + b"".join(n.to_bytes(w, "little") for n, w in end)
     path.write_bytes(local + packed + entry + tail)
 
@@ -242,10 +242,10 @@ def measured(bomb: Bomb, folder: Path) -> Measured:
 
 def main() -> None:
     """The table on stdout."""
-    with tempfile.TemporaryDirectory() as place:
-        os.chdir(place)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
         for bomb in BOMBS:
-            found = measured(bomb, Path(place))
+            found = measured(bomb, Path(folder))
             errors = [line for line in found.message.splitlines() if "error" in line] or [
                 found.message
             ]

@@ -165,9 +165,9 @@ def campaign(kills: int, folder: Path, seed: int) -> Kills:
     """Run `count` kills, divided among all kinds of files."""
     rng, found = random.Random(seed), Kills()
     for k, what in enumerate(WRITERS):
-        place = folder / what.replace(" ", "-")
-        place.mkdir()
-        os.chdir(place)
+        own_folder = folder / what.replace(" ", "-")
+        own_folder.mkdir()
+        os.chdir(own_folder)
         before = found.ended.copy()
         killed(what, kills // len(WRITERS) + (k < kills % len(WRITERS)), rng, found)
         sys.stdout.write(f"{what:12} {dict(found.ended - before)}\n")

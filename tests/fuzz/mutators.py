@@ -175,10 +175,10 @@ def tree(document: Any, rng: random.Random) -> Any:
     """A part of a JSON document replaced, removed or added."""
     document = copy.deepcopy(document)
     for _ in range(rng.choice([1, 1, 2, 3])):
-        places = [place for place in _places(document) if place]
-        if not places:
+        paths = [path for path in _paths(document) if path]
+        if not paths:
             return rng.choice(VALUES)
-        *way, last = rng.choice(places)
+        *way, last = rng.choice(paths)
         around = document
         for step in way:
             around = around[step]
@@ -302,11 +302,11 @@ def _again(pattern: str, text: str, rng: random.Random) -> str:
     return text[: one.start()] + new + text[one.end() :]
 
 
-def _places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _paths(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield way
     if isinstance(value, dict):
         for key in value:
-            yield from _places(value[key], (*way, key))
+            yield from _paths(value[key], (*way, key))
     elif isinstance(value, list):
         for i in range(len(value)):
-            yield from _places(value[i], (*way, i))
+            yield from _paths(value[i], (*way, i))

@@ -129,13 +129,13 @@ def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
     names = [*model.names][1:]
     if sorted(names) != sorted(arm.joint_names) or model.nq != len(q):
         return None
-    place = [names.index(name) for name in arm.joint_names]
+    indices = [names.index(name) for name in arm.joint_names]
     own = np.zeros(len(q))
-    own[place] = q
+    own[indices] = q
     # it adds bodies by dividing by the sum of their masses, or by 2e-16 where that is negative
     full = (_body_by_body if _NEGATIVE.search(text) else _of_composites)(model, arm, own)
     armature = np.diag([link.joint.armature for link in arm.links])
-    return full[np.ix_(place, place)] + armature
+    return full[np.ix_(indices, indices)] + armature
 
 
 def _of_composites(model: Any, _: Arm, q: np.ndarray) -> np.ndarray:

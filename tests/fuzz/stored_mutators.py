@@ -64,9 +64,9 @@ def stored_parquet(data: bytes, rng: random.Random) -> bytes:
 def checked(data: bytes) -> bytes:
     """Set the checksum that belongs to the bytes of a stored Parquet file, if it has one."""
     held = io.BytesIO(data)
-    place = checksum_offset(held)
-    if place is not None:
-        held.write(checksum_excluding(held, place))
+    offset = checksum_offset(held)
+    if offset is not None:
+        held.write(checksum_excluding(held, offset))
     return held.getvalue()
 
 

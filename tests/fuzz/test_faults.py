@@ -332,13 +332,13 @@ def _two_of(names: Iterable[str], turn: int) -> Iterator[str]:
 
 # two targets for every writer, and the next two for the next writer
 @pytest.mark.parametrize(
-    ("what", "place"),
-    [_of_writer(what, place) for i, what in enumerate(WRITERS) for place in _two_of(PLACES, i)],
+    ("what", "target"),
+    [_of_writer(what, target) for i, what in enumerate(WRITERS) for target in _two_of(PLACES, i)],
 )
-def test_targets_that_cannot_be_written(project: Path, what: str, place: str) -> None:
+def test_targets_that_cannot_be_written(project: Path, what: str, target: str) -> None:
     """They are named with exit code 4, and no other file is touched."""
     line, out, _ = WRITERS[what]
-    path = PLACES[place].format(out=out)
+    path = PLACES[target].format(out=out)
     Path("there", out).mkdir(parents=True)
     Path("loop").symlink_to("loop")
     before = _kept(project)

@@ -17,7 +17,7 @@ from tests.cli.command import ROOT, environment, python, run_ok
 WATCHED = """
 import json, os, sys
 from robolin.cli.main import main
-seen, told = [], open(sys.argv[2], "w")
+seen, report = [], open(sys.argv[2], "w")
 
 def hook(event, args):
     if event == "open" and isinstance(args[0], (str, bytes, os.PathLike)):
@@ -35,7 +35,7 @@ ended = []
 for line in json.loads(sys.argv[1]):
     seen.append(["line", line])
     ended.append(main(line.split()))
-json.dump([ended, seen], told)
+json.dump([ended, seen], report)
 """
 
 LINES = {
@@ -92,9 +92,9 @@ def _shared() -> list[str]:
 def _allowed(path: str, project: Path) -> bool:
     """Check that a path is code or data of Python or robolin, an input, or system information."""
     code = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT / "robolin")}
-    code |= {place for place in sys.path if place.endswith("-packages")}
-    places = [*code, str(ROOT / "models"), str(project), *_shared()]
-    if f"{path}/".startswith(tuple(f"{place}/" for place in places)):
+    code |= {folder for folder in sys.path if folder.endswith("-packages")}
+    folders = [*code, str(ROOT / "models"), str(project), *_shared()]
+    if f"{path}/".startswith(tuple(f"{folder}/" for folder in folders)):
         return True
     # settings are looked for in the folders above
     above = {str(parent / "pyproject.toml") for parent in project.parents}
@@ -116,7 +116,7 @@ def test_nothing_else_is_opened(project: Path, names: tuple[str, ...]) -> None:
     ended, seen = _watched([LINES[name] for name in names], project)
     assert set(ended) <= {0, 1, 2, 3, 4}
     assert [path for kind, path in seen if kind == "read"], "nothing was seen at all"
-    written = (*(f"{place}/" for place in (str(project), *_shared())), "/dev/null")
+    written = (*(f"{folder}/" for folder in (str(project), *_shared())), "/dev/null")
     line = ""
     for kind, path in seen:
         if kind == "line":

@@ -124,8 +124,8 @@ def wrong_out(rng: np.random.Generator, right: Subject) -> Any:
     if not isinstance(right.out, tuple):
         return _any(rng, [(right.out,), [right.out], wrong_array(rng, right.out, True)])
     several, kind = list(right.out), type(right.out)
-    swapped, place = several.copy(), rng.integers(len(several))
-    swapped[place] = wrong_array(rng, several[place], True)
+    swapped, index = several.copy(), rng.integers(len(several))
+    swapped[index] = wrong_array(rng, several[index], True)
     # the last array once more in place of another of its shape, if there is one
     first = next(i for i, each in enumerate(several) if each.shape == several[-1].shape)
     twice = [*several[:first], several[-1], *several[first + 1 :]]
@@ -140,11 +140,11 @@ def overlapping(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
     """A call whose output would overwrite one of its inputs."""
     given, results = list(right.inputs.values()), right.out
     several = list(results) if isinstance(results, tuple) else [results]
-    place, at = rng.integers(len(given)), rng.integers(len(several))
+    index, at = rng.integers(len(given)), rng.integers(len(several))
     size, shape = several[at].size, several[at].shape
-    memory = np.zeros(size + given[place].size)
-    given[place] = memory[: given[place].size]
-    start = rng.integers(given[place].size)
+    memory = np.zeros(size + given[index].size)
+    given[index] = memory[: given[index].size]
+    start = rng.integers(given[index].size)
     several[at] = memory[start : start + size].reshape(shape)
     out = type(results)(*several) if isinstance(results, tuple) else several[0]
     return lambda: right.call(*given, out)
@@ -157,15 +157,15 @@ def _any(rng: np.random.Generator, choices: list[Any]) -> Any:
 def wrong_call(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
     """A call with at least one invalid argument."""
     given, names = list(right.inputs.values()), list(right.inputs)
-    place = int(rng.integers(len(given)))
+    index = int(rng.integers(len(given)))
     kind = rng.integers(8)
     if kind == 0:
-        return lambda: right.call(*given[:place])
+        return lambda: right.call(*given[:index])
     if kind == 1:
-        return lambda: right.call(*given, None, *given[: 1 + place])
+        return lambda: right.call(*given, None, *given[: 1 + index])
     if kind == 2:
-        name = _any(rng, ["outt", "arm", "", "self", names[place]])
-        return lambda: right.call(*given, **{name: given[place]})
+        name = _any(rng, ["outt", "arm", "", "self", names[index]])
+        return lambda: right.call(*given, **{name: given[index]})
     if kind == 3:
         out = wrong_out(rng, right)
         if rng.random() < 0.5:
@@ -174,9 +174,9 @@ def wrong_call(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
     if kind == 7:
         return overlapping(rng, right)
     if kind == 4:
-        given[place] = wrong_values(rng, given[place])
+        given[index] = wrong_values(rng, given[index])
     else:
-        given[place] = wrong_array(rng, given[place], False)
+        given[index] = wrong_array(rng, given[index], False)
     if kind == 6:
         return lambda: right.call(*given, out=right.out)
     return lambda: right.call(*given)

@@ -24,19 +24,19 @@ def flipped(data: bytes, _: bytes, rng: random.Random) -> bytes:
 
 
 def spliced(data: bytes, other: bytes, rng: random.Random) -> bytes:
-    place = rng.randrange(len(data))
+    offset = rng.randrange(len(data))
     # usually at the same offset, where both files have similar content
-    return data[:place] + other[place if rng.random() < 0.7 else rng.randrange(len(other)) :]
+    return data[:offset] + other[offset if rng.random() < 0.7 else rng.randrange(len(other)) :]
 
 
 def shortened(data: bytes, _: bytes, rng: random.Random) -> bytes:
-    place = rng.randrange(len(data))
-    return data[:place] + data[place + rng.randrange(1, 64) :]
+    offset = rng.randrange(len(data))
+    return data[:offset] + data[offset + rng.randrange(1, 64) :]
 
 
 def patched(data: bytes, other: bytes, rng: random.Random) -> bytes:
-    place, length = rng.randrange(len(data)), rng.randrange(1, 256)
-    return data[:place] + other[place : place + length] + data[place + length :]
+    offset, length = rng.randrange(len(data)), rng.randrange(1, 256)
+    return data[:offset] + other[offset : offset + length] + data[offset + length :]
 
 
 def swapped_members(data: bytes, other: bytes, rng: random.Random) -> bytes:

@@ -106,8 +106,8 @@ def test_damage_is_found(tmp_path, form):
     result, path = poles(3), tmp_path / f"r.{form}"
     FORMATS[form].write(stream_of_one_part(result), path)
     healthy, refused, tried = path.read_bytes(), 0, 0
-    for place in range(0, len(healthy), 41):
-        path.write_bytes(healthy[:place] + bytes([healthy[place] ^ 1]) + healthy[place + 1 :])
+    for offset in range(0, len(healthy), 41):
+        path.write_bytes(healthy[:offset] + bytes([healthy[offset] ^ 1]) + healthy[offset + 1 :])
         tried += 1
         try:
             found = read_result(path)

@@ -26,10 +26,10 @@ def _lines(rng: random.Random) -> list[str]:
     lines = [",".join(str(rng.randrange(99) / 8) for _ in range(3)) for _ in range(count)]
     for fault in rng.choices(FAULTS, k=2):
         if fault and lines:
-            place = rng.randrange(len(lines))
-            cells = lines[place].split(",")
+            index = rng.randrange(len(lines))
+            cells = lines[index].split(",")
             cells[rng.randrange(len(cells))] = fault
-            lines[place] = rng.choice([fault, ",".join(cells)])
+            lines[index] = rng.choice([fault, ",".join(cells)])
     return lines
 
 

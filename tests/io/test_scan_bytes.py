@@ -40,11 +40,11 @@ def test_random_texts(size: int, inside: bool) -> None:
             assert scan_bytes(text, commas, after) == _plainly(text, commas, inside)
 
 
-@pytest.mark.parametrize("place", [0, 1, 62, 63, 64, 65, 127, 128, 200])
+@pytest.mark.parametrize("offset", [0, 1, 62, 63, 64, 65, 127, 128, 200])
 @pytest.mark.parametrize("letter", [b'"', b"\r", b"\x80", b"\n\n", b",", b"\n"])
-def test_one_sign_is_seen_wherever_it_is(letter: bytes, place: int) -> None:
+def test_one_sign_is_seen_wherever_it_is(letter: bytes, offset: int) -> None:
     even = b"1,2\n" * 64
-    text = even[:place] + letter + even[place:]
+    text = even[:offset] + letter + even[offset:]
     assert scan_bytes(text, 1) == _plainly(text, 1, False)
 
 

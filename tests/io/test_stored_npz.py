@@ -155,8 +155,8 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
     write_npz(stream_of_one_part(result), path)
     data = path.read_bytes()
     found = 0
-    for place in range(0, len(data), 7):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :])
+    for offset in range(0, len(data), 7):
+        path.write_bytes(data[:offset] + bytes([data[offset] ^ 0x41]) + data[offset + 1 :])
         try:
             stored = read_result(path)
         except RobolinError:

@@ -101,15 +101,15 @@ def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("unread", range(4))
-@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("index", range(4))
 @pytest.mark.parametrize("other", ["", "4,5"])
 def test_a_cell_too_many_is_never_shifted_away(
-    unread: int, place: int, other: str, monkeypatch: pytest.MonkeyPatch
+    unread: int, index: int, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row with one cell too many is rejected, even if another row has one too few."""
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     cells = ["1", "2", "3"]
-    cells.insert(place, "9")
+    cells.insert(index, "9")
     rows = ["1,2,3"] * 50 + [",".join(cells)] + ["1,2,3"] * 50 + [other] * bool(other)
     text = "\n".join(["a,b,c", *rows]).encode()
     request = ReadRequest([i for i in range(3) if i != unread], 1000)

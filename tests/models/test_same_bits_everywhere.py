@@ -147,10 +147,10 @@ def _interpreter(version: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("place", MAKES_NUMBERS)
-def test_no_reduction_makes_a_number_of_a_model(place: str) -> None:
+@pytest.mark.parametrize("path", MAKES_NUMBERS)
+def test_no_reduction_makes_a_number_of_a_model(path: str) -> None:
     """Sums of floats are written out or taken by `float_sum`, which adds from left to right."""
-    root = PACKAGE / place
+    root = PACKAGE / path
     modules = sorted(root.rglob("*.py")) if root.is_dir() else [root]
     found = [
         f"{name}:{line}: {text}"

@@ -526,8 +526,8 @@ def test_D_eq_8_5(at: Subject) -> None:
     """Ẏ = B*φ*H*θ̇ for the place of a frame."""
     op, frame = at.op, list(at.arm.frames)[-1]
     B = op.pick_off(frame)
-    place = at.rate(lambda o: np.array(next(r for r in o.pick_off(frame).values if r)))
-    assert apart((B.T @ op.phi.T @ op.H.T @ at.qd)[3:], place) <= EXACT
+    rate = at.rate(lambda o: np.array(next(r for r in o.pick_off(frame).values if r)))
+    assert apart((B.T @ op.phi.T @ op.H.T @ at.qd)[3:], rate) <= EXACT
     J = robolin.jacobian(at.arm, at.q, frame=frame).jacobian
     assert apart(B.T @ op.phi.T @ op.H.T, J) <= EXACT
 

@@ -41,8 +41,8 @@ def test_D_eq_A_1_to_A_3(at: Subject) -> None:
     for i in at.links():
         full, beyond, own = (operator.dense() for operator in turns(at, i))
         assert apart(full, beyond + own) == 0.0
-        for place, part in enumerate((full, beyond, own)):
-            sums[place] = sums[place] + part * rates[i - 1]
+        for index, part in enumerate((full, beyond, own)):
+            sums[index] = sums[index] + part * rates[i - 1]
 
     inboard = (op.E_phi.T @ op.V).reshape(-1, 6)
     assert apart(sums[0], -op.V_tilde.T) <= EXACT

@@ -76,16 +76,16 @@ def test_D_lemma_2_2_number_of_symbols(joints: int) -> None:
 
 def _symmetries(n: int) -> int:
     """The rank of R_hijk = -R_ihjk = -R_hikj = R_jkhi and of the cyclic sum, written as rows."""
-    place = {index: i for i, index in enumerate(product(range(n), repeat=4))}
+    number = {index: i for i, index in enumerate(product(range(n), repeat=4))}
     rows = set()
-    for h, i, j, k in place:
+    for h, i, j, k in number:
         for terms in (
             ((h, i, j, k, 1), (i, h, j, k, 1)),
             ((h, i, j, k, 1), (h, i, k, j, 1)),
             ((h, i, j, k, 1), (j, k, h, i, -1)),
             ((h, i, j, k, 1), (h, j, k, i, 1), (h, k, i, j, 1)),
         ):
-            rows.add(tuple(sorted((place[term[:4]], term[4]) for term in terms)))
+            rows.add(tuple(sorted((number[term[:4]], term[4]) for term in terms)))
     pivots: dict[int, dict[int, Fraction]] = {}
     for terms in rows:
         row: dict[int, Fraction] = {}

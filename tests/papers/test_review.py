@@ -42,9 +42,9 @@ class InLinkAxes:
 
     def __init__(self, at: Subject) -> None:
         arm, n = at.arm, at.op.n
-        place, (masses, centres, rotary) = placed(arm, at.q), bodies(arm)
-        R = {n + 1: np.eye(3)} | {k: place.R[k - 1] for k in at.links()}
-        p = {n + 1: np.zeros(3)} | {k: place.p[k - 1] for k in at.links()}
+        poses, (masses, centres, rotary) = placed(arm, at.q), bodies(arm)
+        R = {n + 1: np.eye(3)} | {k: poses.R[k - 1] for k in at.links()}
+        p = {n + 1: np.zeros(3)} | {k: poses.p[k - 1] for k in at.links()}
         self.inertia, self.h, self.motion = {}, {}, {}
         for k in at.links():
             link, i = arm.link(k), at.parent(k)

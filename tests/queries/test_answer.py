@@ -155,7 +155,7 @@ def test_failed_rows_are_nan_if_requested():
 
 def test_states_have_the_names_that_verbs_know():
     """Every quantity of a command's states is a keyword, and each keyword is that quantity."""
-    given = {name: [float(place), 0.0] for place, name in enumerate(STATE_QUANTITIES)}
+    given = {name: [float(index), 0.0] for index, name in enumerate(STATE_QUANTITIES)}
     assert States(**given).values == {name: f"{value[0]},0.0" for name, value in given.items()}
 
 

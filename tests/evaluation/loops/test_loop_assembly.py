@@ -25,18 +25,18 @@ every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: close
 def test_joints_follow_those_that_are_held(name: str, linkage: Linkage, held: list[str]) -> None:
     """With the free coordinates held, closing is the geometry of circles that meet."""
     arm = robolin.load(name)
-    places = [arm.joint_names.index(joint) for joint in held]
+    indices = [arm.joint_names.index(joint) for joint in held]
     theta, rate = np.full(len(held), 0.4), np.linspace(1.0, -0.5, len(held))
     true = reduced(linkage, theta, rate, np.zeros(arm.n))
     q, qd = np.zeros((2, arm.n))
-    q[places], qd[places] = theta, rate
+    q[indices], qd[indices] = theta, rate
     found = robolin.close(arm, q, qd, hold=held)
 
     # gaps are closed to 1e-13 m, and bars are half a metre long
     np.testing.assert_allclose(found.q, true.q, atol=1e-12)
     np.testing.assert_allclose(found.qd, true.qd, atol=1e-11)
-    np.testing.assert_array_equal(found.q[places], theta)
-    np.testing.assert_array_equal(found.qd[places], rate)
+    np.testing.assert_array_equal(found.q[indices], theta)
+    np.testing.assert_array_equal(found.qd[indices], rate)
 
 
 @every_arm
@@ -137,8 +137,12 @@ def parallelogram(at: float) -> robolin.Arm:
     def moved(link: Link, translation: tuple[float, float, float]) -> Link:
         return replace(link, joint=replace(link.joint, pose=Pose(translation=translation)))
 
-    places = {"crank": (at, 0.0, 0.0), "coupler": (0.0, 1.0, 0.0), "rocker": (at + 1.0, 0.0, 0.0)}
-    links = tuple(moved(link, places[link.name]) for link in arm.links_tip_to_base)
+    positions = {
+        "crank": (at, 0.0, 0.0),
+        "coupler": (0.0, 1.0, 0.0),
+        "rocker": (at + 1.0, 0.0, 0.0),
+    }
+    links = tuple(moved(link, positions[link.name]) for link in arm.links_tip_to_base)
     first = replace(arm.loops[0].first, pose=Pose(translation=(1.0, 0.0, 0.0)))
     return replace(arm, links_tip_to_base=links, loops=(replace(arm.loops[0], first=first),))
 

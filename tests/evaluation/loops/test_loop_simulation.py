@@ -11,8 +11,8 @@ import robolin
 def started(name: str = "four-bar", hold: tuple[str, ...] = ("drive",)) -> tuple:
     arm = robolin.load(name)
     q, qd = np.zeros((2, arm.n))
-    places = [arm.joint_names.index(joint) for joint in hold]
-    q[places], qd[places] = 0.4, 1.0
+    indices = [arm.joint_names.index(joint) for joint in hold]
+    q[indices], qd[indices] = 0.4, 1.0
     state = robolin.close(arm, q, qd, hold=hold)
     return arm, state.q, state.qd
 

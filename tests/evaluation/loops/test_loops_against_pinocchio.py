@@ -13,7 +13,7 @@ from tests.evaluation.loops.closed_arms import Closed, relative, sample
 
 pin = pytest.importorskip("pinocchio")
 
-from tests.dynamics.pinocchio_reference import model_from_arm, places  # noqa: E402, needs pin
+from tests.dynamics.pinocchio_reference import model_from_arm, velocity_indices  # noqa: E402, needs pin
 
 INDEPENDENT = [closed for closed in sample() if not closed.arm.has_mimic]
 WORLD = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -69,12 +69,12 @@ def test_motion_and_forces_are_pinocchios(closed: Closed) -> None:
         for loop in arm.loops
     ]
     found = robolin.loop_forces(arm, closed.q, closed.qd, closed.tau)
-    place, coordinate = places(model, arm), np.array(arm.coordinates)
+    indices, coordinate = velocity_indices(model, arm), np.array(arm.coordinates)
     for i in range(len(closed.q)):
         given = np.zeros((3, model.nv))
-        given[:, place] = np.stack([closed.q[i], closed.qd[i], closed.tau[i]])[:, coordinate]
+        given[:, indices] = np.stack([closed.q[i], closed.qd[i], closed.tau[i]])[:, coordinate]
         qdd, lam = motion(model, closures, *given)
 
         # condition numbers of up to 1e3 times rounding, measured at 1e-14
-        assert relative(found.qdd[i][coordinate], qdd[place]) < 1e-12
+        assert relative(found.qdd[i][coordinate], qdd[indices]) < 1e-12
         assert relative(found.lam[i], lam) < 1e-12

@@ -103,10 +103,10 @@ def test_a_bad_cell_is_found_in_any_block(tmp_path, row, end):
 def test_rows_know_their_location(tmp_path, end):
     """Every row of every chunk knows its line number."""
     (tmp_path / "m.csv").write_text(text(values(), end))
-    places = [c.location(i) for c in chunks(tmp_path / "m.csv", 7) for i in range(c.rows)]
+    locations = [c.location(i) for c in chunks(tmp_path / "m.csv", 7) for i in range(c.rows)]
     step = len(end)
     file = tmp_path / "m.csv"
-    assert places == [f"{file}:{step * (i + 1) + 1}, row {i + 1}" for i in range(100)]
+    assert locations == [f"{file}:{step * (i + 1) + 1}, row {i + 1}" for i in range(100)]
 
 
 @pytest.mark.usefixtures("small_blocks")

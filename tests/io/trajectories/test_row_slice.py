@@ -153,9 +153,9 @@ def test_lines_keep_their_numbers() -> None:
 
 
 @pytest.mark.parametrize("rows", ["0:", "3:", "12:"])
-@pytest.mark.parametrize("form, place", [("csv", "bad.csv:14"), ("npz", "bad.npz, row 13")])
+@pytest.mark.parametrize("form, location", [("csv", "bad.csv:14"), ("npz", "bad.npz, row 13")])
 def test_a_bad_selected_row_is_named_by_its_location(
-    tmp_path: Path, form: str, place: str, rows: str
+    tmp_path: Path, form: str, location: str, rows: str
 ) -> None:
     """For any selection, an error names the location of the bad row in the file."""
     arm, path = robolin.load("two-link"), tmp_path / f"bad.{form}"
@@ -170,7 +170,7 @@ def test_a_bad_selected_row_is_named_by_its_location(
     states = robolin.States(trajectory=path, rows=rows, stride=3)
     with pytest.raises(RobolinError) as refused:
         robolin.answer(arm, "inverse", states, notify=lambda *_: None)
-    assert place in str(refused.value)
+    assert location in str(refused.value)
     # rows 1, 4, 7, … pass it by
     states = robolin.States(trajectory=path, rows="1:", stride=3)
     assert robolin.answer(arm, "inverse", states, notify=lambda *_: None)["tau"].shape == (7, 2)
