@@ -19,6 +19,11 @@ import pytest
 # collection after every 700 objects takes a tenth of the run time
 gc.set_threshold(100_000, 20, 20)
 
+# without bytecode files, each worker and each command would compile all sources and rewrite all
+# assertions, half a minute in total; git ignores these files
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # tests write thousands of files and an atomic write waits 5 ms for the disk: use a folder in
 # memory if there is one with enough free space, as on Linux
 MEMORY, BYTES_OF_TESTS = Path("/dev/shm"), 4e9
@@ -27,17 +32,6 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > BYTES_OF_TEST
 
 # number of cases that a quick run takes of one test
 QUICK_CASES = 4
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Keep bytecode in pytest's cache where Python must not write it next to the sources.
-
-    Otherwise each process of each session compiles all sources, and rewrites all assertions.
-    """
-    cache = getattr(config, "cache", None)
-    if sys.dont_write_bytecode and cache is not None:
-        sys.pycache_prefix = str(cache.mkdir("bytecode"))
-        sys.dont_write_bytecode = False
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,7 +72,4 @@ def kernel_folder(
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(folder))
         patch.setitem(os.environ, "ROBOLIN_OPTIMIZE", "0")
-        if sys.pycache_prefix is not None:
-            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-            patch.setenv("PYTHONPYCACHEPREFIX", sys.pycache_prefix)
         yield folder
