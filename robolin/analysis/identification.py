@@ -9,11 +9,11 @@ import numpy as np
 from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
 from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
+from robolin.core.arm_parts import axis_to_z, transpose, turned_rotary
 from robolin.core.array_checks import batch_of, joint_arrays, require_arm
 from robolin.core.arrays import AnyArray, Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
-from robolin.core.rotations import axis_to_z, transpose, turned_rotary
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method

@@ -22,11 +22,11 @@ import numpy as np
 from robolin.analysis.link_parameters import sound_change
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm, DhRow, Joint, Link, Pose
+from robolin.core.arm_parts import axis_to_z, compose, inverse_rotation
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
-from robolin.core.rotations import axis_to_z, compose, inverse_rotation
 from robolin.dynamics.algebra.comparison import GEOMETRY_COLUMNS
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.core.arm import ORIGIN, Arm, Inertia, Link, Vector3
+from robolin.core.arm_parts import apply
 from robolin.core.arrays import AnyArray
-from robolin.core.rotations import apply
 from robolin.core.text import did_you_mean
 from robolin.dynamics.algebra.comparison import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.errors import RobolinError, UsageError

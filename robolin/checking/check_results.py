@@ -21,8 +21,14 @@ from robolin.checking.recorded_question import (
     recorded_question,
     with_stored_motors,
 )
-from robolin.core.results.result import Reference, Result, ResultStream, stream_of_one_part
-from robolin.core.results.sound_arrays import require_finite, validate_result
+from robolin.core.results.result import (
+    Reference,
+    Result,
+    ResultStream,
+    require_finite,
+    stream_of_one_part,
+    validate_result,
+)
 from robolin.core.threads import result_of
 from robolin.description.load import figures, read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from robolin.core.arm import HERE, Limits, Vector3
-from robolin.core.rotations import unit, without_direction
+from robolin.core.arm_parts import unit, without_direction
 from robolin.core.text import did_you_mean, quote_list
 from robolin.description.model import (
     JOINT_TYPES,

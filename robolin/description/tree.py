@@ -23,7 +23,7 @@ from robolin.core.arm import (
     Pose,
     Vector3,
 )
-from robolin.core.rotations import compose, unit
+from robolin.core.arm_parts import compose, unit
 from robolin.core.text import did_you_mean
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from robolin.errors import RobolinError, UsageError

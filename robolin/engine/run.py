@@ -6,7 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from robolin.core.arrays import Arrays
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.engine.direct import DirectChain
+from robolin.engine.direct import DirectChain, SingularPivot
 from robolin.engine.direct_storage import Entries, Reduce
 from robolin.engine.operation_graph import (
     ADDITION,
@@ -32,7 +32,6 @@ from robolin.engine.operation_graph import (
     ancestors,
 )
 from robolin.engine.parameters import Parameters
-from robolin.engine.singular_pivot import SingularPivot
 
 # up to this many states run faster one by one as floats than as arrays
 MAX_SCALAR_STATES = 3
@@ -159,9 +158,6 @@ def gathered_array(
     return result + 0.0
 
 
-# no common subexpressions: an operation that the algorithm repeats counts twice
-_UNSHARED = OperationGraph(shares=False)
-
 # kind of operation -> name in the counts; other kinds are free
 _COUNTED_AS = {
     ADDITION: "addition",
@@ -174,9 +170,15 @@ _COUNTED_AS = {
 }
 
 
+@cache
+def _unshared() -> OperationGraph:
+    """Graph without common subexpressions: an operation that is repeated counts twice."""
+    return OperationGraph(shares=False)
+
+
 def unknown_number() -> GraphNumber:
     """Input variable without a name, for counting."""
-    return _UNSHARED.input()
+    return _unshared().input()
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from typing import Any
 
 from robolin.dynamics.algebra.comparison import Shape, if_less
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.engine.direct import DirectChain
+from robolin.engine.direct import NEGLIGIBLE_D, DirectChain, no_inertia
 from robolin.engine.operation_graph import GraphNumber, Operand, OperationGraph, ancestors
 from robolin.engine.parameters import Parameters
-from robolin.engine.singular_pivot import NEGLIGIBLE_D, no_inertia
 
 
 @dataclass(frozen=True)

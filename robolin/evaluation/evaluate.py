@@ -208,8 +208,8 @@ def explain_failure(
     arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **options: Unpack[RunOptions]
 ) -> RobolinError | None:
     """Run one row again to find its error; None if it is valid."""
+    from robolin.engine.direct import no_inertia
     from robolin.engine.run import run_on
-    from robolin.engine.singular_pivot import no_inertia
 
     algorithm = ALGORITHMS[algorithm_for(arm, verb, options.get("method", "auto"))]
     arrays = joint_arrays(arm, {each: values[each] for each in algorithm.needs})

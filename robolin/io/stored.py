@@ -14,8 +14,7 @@ import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.core.notebook import DisplayMixin
-from robolin.core.results.result import Footer, Result, ResultStream
-from robolin.core.results.sound_arrays import require_finite
+from robolin.core.results.result import Footer, Result, ResultStream, require_finite
 from robolin.core.results.table_columns import COMPLEX, DATETIMES, INTEGER
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan

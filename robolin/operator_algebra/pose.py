@@ -16,8 +16,8 @@ from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
 from robolin.dynamics.algebra.vectors import add, rotate
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+from robolin.engine.direct import no_inertia
 from robolin.engine.parameters import FrameRow, Parameters, parameters_of
-from robolin.engine.singular_pivot import no_inertia
 from robolin.errors import RobolinError, UsageError
 from robolin.operator_algebra.expression import Expression, Identity
 from robolin.operator_algebra.primitives import (

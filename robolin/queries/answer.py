@@ -11,8 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.results.result import Result, ResultStream, stream_of_one_part
-from robolin.core.results.sound_arrays import require_finite
+from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
 from robolin.errors import RobolinWarning
 from robolin.queries.question import Question
 from robolin.queries.request import (

@@ -70,7 +70,7 @@ def prescription_from_options(question: Question, arm: Arm) -> Prescription | No
 def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | None) -> Law | None:
     """Return the control law of --control; None without the option."""
     from robolin.control.simulation.controllers import PoseControl, RateControl
-    from robolin.core.rotations import rotation_from_rpy
+    from robolin.core.arm_parts import rotation_from_rpy
 
     control, gains = question.text("control"), question.text("gain")
     if control is None:

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import FIGURES, joint_units
-from robolin.core.results.result import Array, Result
-from robolin.core.results.sound_arrays import require_finite
+from robolin.core.results.result import Array, Result, require_finite
 from robolin.core.results.swept_verbs import SWEEP
 from robolin.core.text_parsing import SWEPT_FORMS, parse_swept, text_of
 from robolin.errors import RobolinError, UsageError, raise_all

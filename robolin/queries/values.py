@@ -11,8 +11,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
-from robolin.core.results.result import Array
-from robolin.core.results.sound_arrays import RESERVED_NAMES
+from robolin.core.results.result import RESERVED_NAMES, Array
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import (
     HOLD_TORQUE,

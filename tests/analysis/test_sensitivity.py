@@ -19,8 +19,8 @@ import pytest
 import robolin
 from robolin.analysis.nominal_motion import nominal_motion
 from robolin.core.arm import Arm, Inertia
+from robolin.core.arm_parts import apply, merged_inertia
 from robolin.core.configuration import advanced, difference
-from robolin.core.rotations import apply, merged_inertia
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
 from tests.robots import grouped_arm, random_arm, with_follower, with_springs, with_wrench
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robolin.checking.model_changes import model_changes
-from robolin.core.rotations import rotation_from_rpy
+from robolin.core.arm_parts import rotation_from_rpy
 from robolin.description.load import read
 from robolin.description.model import figures_of
 

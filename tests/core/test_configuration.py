@@ -9,6 +9,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
+from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.configuration import (
     advanced,
     coordinates_of,
@@ -19,7 +20,6 @@ from robolin.core.configuration import (
     kinematic_block,
 )
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy, rpy_from_quaternion
-from robolin.core.rotations import rotation_from_rpy
 from tests.dynamics.world import placed
 from tests.robots import arm_name, grouped_arm, random_states
 

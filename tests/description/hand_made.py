@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.core.arm import Arm, Inertia, Pose, Rotary, Vector3
-from robolin.core.rotations import rotation_from_rpy
+from robolin.core.arm_parts import rotation_from_rpy
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from robolin.description.tree import composed_mimic
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robolin.core.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
-from robolin.core.rotations import inertia_about, merged_inertia, placed, unit
+from robolin.core.arm_parts import inertia_about, merged_inertia, placed, unit
 from robolin.description.building.build_arm import build
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.tree import turn_about

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from robolin.core.arm import NO_TURN, Inertia, Limits, Mimic, Pose
-from robolin.core.rotations import (
+from robolin.core.arm_parts import (
     apply,
     compose,
     matmul,

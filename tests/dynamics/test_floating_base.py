@@ -13,9 +13,9 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
+from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.configuration import advanced
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy
-from robolin.core.rotations import rotation_from_rpy
 from robolin.description.robot_source import bundled_path
 from tests.dynamics.running import gap_by_state
 from tests.published import URDF, needs_published_files

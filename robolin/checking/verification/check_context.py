@@ -29,9 +29,9 @@ from robolin.core.travelling import FAR_SLID
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.direct import SingularPivot
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import AlgorithmRun
-from robolin.engine.singular_pivot import SingularPivot
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import arm_cache
 from robolin.evaluation.methods import algorithm_for, why_not_with_groups

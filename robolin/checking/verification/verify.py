@@ -30,7 +30,7 @@ from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.singular_pivot import no_inertia
+from robolin.engine.direct import no_inertia
 from robolin.errors import UsageError
 
 FAMILY = "derivatives"

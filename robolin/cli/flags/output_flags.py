@@ -92,7 +92,7 @@ class Output:
                 always include all rows
         """
         if self.arrays:
-            from robolin.core.results.sound_arrays import only_arrays
+            from robolin.core.results.result import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:

@@ -26,7 +26,7 @@ from robolin.core.arm import (
     Vector3,
     with_load_options,
 )
-from robolin.core.rotations import (
+from robolin.core.arm_parts import (
     NO_BODY,
     apply,
     compose,

@@ -24,7 +24,7 @@ from robolin.core.arm import (
     Vector3,
     effort_ends,
 )
-from robolin.core.rotations import (
+from robolin.core.arm_parts import (
     apply,
     compose,
     rotation_about,

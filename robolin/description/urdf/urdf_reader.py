@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import chain
 
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
-from robolin.core.rotations import rotation_from_rpy, turned_rotary, without_direction
+from robolin.core.arm_parts import rotation_from_rpy, turned_rotary, without_direction
 from robolin.core.text import did_you_mean
 from robolin.description.model import (
     JOINT_TYPES,

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from robolin.core.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
-from robolin.core.rotations import turned_rotary, without_direction
+from robolin.core.arm_parts import turned_rotary, without_direction
 from robolin.core.text import quote_list
 from robolin.description.model import (
     Description,

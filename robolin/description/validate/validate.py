@@ -7,8 +7,8 @@ from math import copysign, hypot, inf, radians, sqrt
 from typing import Any
 
 from robolin.core.arm import Arm, Inertia, Link, Rotary, Vector3
+from robolin.core.arm_parts import inertia_about, merged_inertia, placed
 from robolin.core.quantity_table import joint_unit
-from robolin.core.rotations import inertia_about, merged_inertia, placed
 from robolin.core.text import quote_list
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import repr_number

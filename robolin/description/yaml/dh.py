@@ -29,7 +29,7 @@ from math import cos, sin
 from typing import cast
 
 from robolin.core.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
-from robolin.core.rotations import compose, rotate_point, transpose
+from robolin.core.arm_parts import compose, rotate_point, transpose
 from robolin.core.text import did_you_mean
 from robolin.description.model import EntryKind, JointEntry, LinkEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number

@@ -25,7 +25,7 @@ from hashlib import sha256
 from typing import cast
 
 from robolin.core.arm import Inertia, Vector3
-from robolin.core.rotations import without_direction
+from robolin.core.arm_parts import without_direction
 from robolin.core.text import closest_match
 from robolin.description.model import (
     JOINT_TYPES,

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, cast, get_args
 
 from robolin.core.arm import HERE, NO_TURN, Limits, LoopKind, Mimic, Pose, effort_ends
-from robolin.core.rotations import rotation_from_rpy
+from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.text import did_you_mean
 from robolin.description.model import (
     JOINT_TYPES,

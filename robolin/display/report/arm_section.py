@@ -11,9 +11,19 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arm_parts import HERE, ORIGIN, Frame, Inertia, Joint, Pose, Vector3
+from robolin.core.arm_parts import (
+    HERE,
+    ORIGIN,
+    Frame,
+    Inertia,
+    Joint,
+    Pose,
+    Vector3,
+    apply,
+    compose,
+    rotation_about,
+)
 from robolin.core.arrays import Floats
-from robolin.core.rotations import apply, compose, rotation_about
 from robolin.description.inspection import link_table
 from robolin.display.report.page_markup import (
     PageNumbers,

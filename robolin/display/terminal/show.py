@@ -12,8 +12,7 @@ from typing import TextIO
 
 import numpy as np
 
-from robolin.core.results.result import Result, ResultStream, stream_of_one_part
-from robolin.core.results.sound_arrays import require_finite
+from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
 from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, PIPED, TABLE, format_of
 from robolin.io.stored import write_into

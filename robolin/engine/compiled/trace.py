@@ -32,7 +32,7 @@ from robolin.engine.compiled.trace_storage import (
     TreeSums,
     traced_closures,
 )
-from robolin.engine.singular_pivot import NEGLIGIBLE_D
+from robolin.engine.direct import NEGLIGIBLE_D
 
 # links whose vectors fit in the L1 cache together with other data
 BLOCK_LINKS = 16
