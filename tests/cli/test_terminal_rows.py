@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 WIDTH = "100"
 # a peak between two of the ten rows that a table shows
-PEAK_ROW, ROWS = 137, 200
+PEAK_ROW, ROWS = 35, 50
 REDUCED = {
     "simulate": ("two-link", "--q", "1,-0.5", "--duration", "0.5"),
     "response": ("two-link", "--duration", "1", "--rows", "150"),
