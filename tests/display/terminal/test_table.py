@@ -155,15 +155,15 @@ def test_joint_names_are_shortened_by_their_common_words(joints, expected):
 
 
 def test_arrays_that_do_not_fit_the_screen_are_one_line():
-    """The first array is whole; others name the flag that shows them."""
+    """The first array is complete; others name the flag that shows them."""
     arrays = [matrix(7, name) for name in ("dqdd_dq", "dqdd_dtau")]
     result = replace(result_of(*arrays), verb="linearize-forward")
     screen = render_table(result, 80, False, height=24)
     assert len(screen.splitlines()) < 24
     assert len(re.findall(r"-?\d\.\d+", screen)) == 49 + 2
     assert "(--only dqdd_dtau)" in screen
-    whole = render_table(result, 80, False)
-    assert len(re.findall(r"-?\d\.\d+", whole)) == 98
+    complete = render_table(result, 80, False)
+    assert len(re.findall(r"-?\d\.\d+", complete)) == 98
 
 
 def test_a_batch_shows_its_first_rows_and_counts_the_rest():
