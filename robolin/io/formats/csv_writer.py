@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -147,8 +147,9 @@ def open_csv(path: Path) -> Iterator[StoredFile]:
     """Open a CSV file with its provenance in `<path>.meta.json`."""
     where = str(path)
     with ExitStack() as opened:
-        # writers replace both files within this lock
-        with folder_lock(Path(os.path.realpath(path)).parent, shared=True):
+        # writers replace both files within this lock, which must not wait for a pipe
+        folder = Path(os.path.realpath(path)).parent
+        with nullcontext() if is_stream(path) else folder_lock(folder, shared=True):
             stream = opened.enter_context(open_bytes(path))
             meta = _provenance(companion_of(path))
         # not a regular file, because its size is not needed
