@@ -24,7 +24,7 @@ from robolin.errors import RobolinError
 from robolin.io.atomic import as_file_error
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, content, exists, make_folder, write_file
-from robolin.io.provenance_reader import are_options, is_plain_json, is_size, matches
+from robolin.io.provenance_reader import are_options, is_size, matches
 from robolin.io.provenance_writer import meta_digest, with_checksum
 from robolin.queries.request import Request
 
@@ -55,9 +55,9 @@ def read_plan(folder: FileLocation) -> PartsPlan | None:
 
 def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
     """Parse a plan file; ValueError if it was modified or is not from robolin."""
-    if stored.get("sha256") != meta_digest(stored):
+    if stored.get("sha256") != meta_digest(stored, strict=True):
         raise ValueError("changed after it was written")
-    if not matches(stored, _FIELDS) or not stored["parts"] or not is_plain_json(stored):
+    if not matches(stored, _FIELDS) or not stored["parts"]:
         raise ValueError("a field is not what it should be")
     sources = tuple(surveyed_from(each) for each in stored["sources"])
     parts = tuple(PlannedPart(*part) for part in stored["parts"])
@@ -236,7 +236,7 @@ def _parsed_line(line: bytes, question: str) -> SurveyedRecording | None:
     """The recording of a line; None if it is corrupt or belongs to another request."""
     try:
         stored = json.loads(line)
-        if not isinstance(stored, dict) or stored.get("sha256") != meta_digest(stored):
+        if not isinstance(stored, dict) or stored.get("sha256") != meta_digest(stored, strict=True):
             return None
         mine = stored.get("question") == question
         return surveyed_from(stored.get("recording")) if mine else None

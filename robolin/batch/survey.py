@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
 from robolin.io.paths import is_stored, location_of, split_part
-from robolin.io.provenance_reader import is_plain_json, is_size, matches
+from robolin.io.provenance_reader import is_size, matches
 from robolin.io.stores import objects
 from robolin.io.table_file import FileIndex, RowOffset, digest_of, file_stamp
 from robolin.io.trajectories.column_rules import ReadOptions
@@ -215,7 +215,7 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
     """
     if not isinstance(stored, dict) or set(stored) != set(_FIELDS):
         raise ValueError("other fields than those of a recording")
-    if not matches(stored, _FIELDS) or not is_plain_json(stored):
+    if not matches(stored, _FIELDS):
         raise ValueError("a field is not what it should be")
     rows = stored["rows"]
     marks = tuple(RowOffset(*mark) for mark in stored["marks"])

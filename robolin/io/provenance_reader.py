@@ -87,7 +87,11 @@ def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str,
         version, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
         message = f"stored in format {version!r}; robolin here reads {known}"
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
-    if not is_plain_json(meta) or meta.get("sha256") != meta_digest(meta):
+    try:
+        intact = meta.get("sha256") == meta_digest(meta, strict=True)
+    except (ValueError, RecursionError):
+        intact = False
+    if not intact:
         raise corrupt_file_error(where, f"{what} was changed after it was stored")
     if not _is_provenance(meta):
         raise corrupt_file_error(where, f"{what} was not written by robolin")
@@ -176,15 +180,6 @@ def matches(value: Any, pattern: Any) -> bool:
     return type(value) is pattern if isinstance(pattern, type) else pattern(value)
 
 
-def is_plain_json(value: Any) -> bool:
-    """Return whether numbers are finite and texts can be encoded; half a surrogate pair cannot."""
-    try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def is_size(value: Any) -> bool:
     """Return whether the value is a count or a size in bytes; booleans are not."""
     return type(value) is int and 0 <= value < _LARGEST
@@ -230,7 +225,8 @@ def _is_parameter(key: str, value: Any) -> bool:
     """Check a model parameter by the last word of its key: a vector, a name, or one number."""
     kind = key.rpartition(" ")[2]
     if kind in _VECTORS:
-        return matches(value, [_is_number]) and len(value) == _VECTORS[kind]
+        vector = isinstance(value, list) and len(value) == _VECTORS[kind]
+        return vector and all(map(_is_number, value))
     return isinstance(value, str) if kind in _NAMES else _is_number(value)
 
 

@@ -141,12 +141,16 @@ def with_checksum(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {**meta, "sha256": meta_digest(meta)}
 
 
-def meta_digest(meta: Mapping[str, Any]) -> str:
-    """SHA-256 of the provenance without its own hash, independent of the layout of the JSON."""
+def meta_digest(meta: Mapping[str, Any], *, strict: bool = False) -> str:
+    """SHA-256 of the provenance without its own hash, independent of the layout of the JSON.
+
+    Args:
+        strict: raise ValueError for NaN, infinity and half of a surrogate pair
+    """
     content = {key: value for key, value in meta.items() if key != "sha256"}
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    # a damaged file may hold surrogates
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    layout: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
+    text = json.dumps(content, sort_keys=True, allow_nan=not strict, **layout)
+    return hashlib.sha256(text.encode(errors="strict" if strict else "surrogatepass")).hexdigest()
 
 
 def to_json_types(value: Any) -> Any:
