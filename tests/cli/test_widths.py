@@ -59,7 +59,7 @@ REPORTED = (
     ("count", "inverse"),
     ("diff", "OTHER"),
 )
-SLOWER = (("verify", "--samples", "1"), ("models",))
+SLOWER = (("verify", "--samples", "1", "-v"), ("models",))
 # commands that write files or text without columns
 NO_TABLES = {
     *("new", "generate", "completion", "record", "check", "bench"),

@@ -90,7 +90,7 @@ def test_c_is_generated_from_a_new_algorithm(tmp_path: Path) -> None:
 def test_a_new_algorithm_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` compares it with the algorithm that it replaces, and finds an error in it."""
     title = "inverse: mass matrix and bias torques = recursive Newton–Euler"
-    assert title in run_ok("verify", "two-link", "--samples", "4").out
+    assert title in run_ok("verify", "two-link", "--samples", "4", "-v").out
 
     def wrong(chain: Chain) -> None:
         inverse_by_mass_matrix(chain, factor=1.0 + 1e-9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.output.report import Report, report_options
 from robolin.errors import FOUND_SOMETHING
@@ -27,13 +27,20 @@ _FLAGS = [
         default=0,
         show_default=True,
         metavar="N",
-        help="Which states: the same number gives the same ones.",
+        help="Random seed of the states.",
     ),
     flag(
         "--against",
         section=METHOD,
         type=click.Choice(PEERS),
         help="Compare with another program as well, if it is installed.",
+    ),
+    flag(
+        "-v",
+        "--verbose",
+        section=OUTPUT,
+        is_flag=True,
+        help="List every check with its error, its bound and the worst state.",
     ),
 ]
 
@@ -42,9 +49,14 @@ _FLAGS = [
 @model_option_flags
 @report_options
 def command(
-    model: ArmSource, report: Report, samples: int | None, seed: int, against: str | None
+    model: ArmSource,
+    report: Report,
+    samples: int | None,
+    seed: int,
+    against: str | None,
+    verbose: bool,
 ) -> None:
-    """Whether robolin is right about an arm.
+    """Check robolin's results for a robot.
 
     At states inside the joint limits, compares derivatives with complex steps, results with what
     mechanics demands of them, algorithms with each other, kernels with plain Python, and every
@@ -60,6 +72,6 @@ def command(
     from robolin.cli.output.verify_report import verify_document, verify_sections
 
     found = verify(model.arm(), samples=samples, seed=seed, against=against)
-    report.write(verify_sections(found), verify_document(found))
+    report.write(verify_sections(found, verbose), verify_document(found))
     if not found.passed:
         click.get_current_context().exit(FOUND_SOMETHING)

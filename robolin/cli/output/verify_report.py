@@ -17,33 +17,66 @@ WIDTH = 100
 
 # number of correct digits below which the state is shown
 FEW = 10.0
+# results with the fewest correct digits that are listed
+_WORST = 5
 
 
-def verify_sections(outcome: Verification) -> list[ReportSection]:
-    """Checks that ran, skipped checks with reasons, and the verdict on the last line."""
+def verify_sections(outcome: Verification, everything: bool = False) -> list[ReportSection]:
+    """The verdict, then failures and a line per family; every check with `everything`."""
     compared = [check for check in outcome.checks if check.error is not None]
     plain = [check for check in compared if check.family != "digits"]
-    shown: list[ReportSection] = [TextLines([_head(outcome)]), _report_table(plain)]
-    if exact := [check for check in compared if check.family == "digits"]:
-        shown.append(TextLines(_digits(exact), _digits_title(len(outcome.condition))))
-    if absent := list(_absent(outcome)):
+    exact = [check for check in compared if check.family == "digits"]
+    absent = list(_absent(outcome))
+    shown: list[ReportSection] = [
+        TextLines([_verdict(outcome), _head(outcome), *_failures(outcome)])
+    ]
+    if everything:
+        shown.append(_report_table(plain))
+    else:
+        if failed := [check for check in plain if check.verdict != "passed"]:
+            shown.append(_report_table(failed))
+        shown.append(_family_table(compared))
+    if exact:
+        shown.append(TextLines(_digits(exact, everything), _digits_title(len(outcome.condition))))
+    if absent and everything:
         shown.append(TextLines(absent, "not compared"))
     if outcome.comparison is not None:
         shown.append(TextLines(_accounted(outcome), f"against {outcome.comparison.peer}"))
+    if not everything:
+        skipped = sum(check.error is None for check in outcome.checks)
+        more = f"{pluralize(skipped, 'check')} not compared; " if skipped else ""
+        return [*shown, TextLines([f"{more}-v lists every check, its bound and the worst state"])]
     shown.append(TextLines(_worst(outcome), "worst"))
     reasons = dict.fromkeys(check.why for check in compared)
     bounds = [f"{why}: {WHY[why]}" for why in reasons]
     shown.append(TextLines([*wrap(YARDSTICK, WIDTH), *bounds], "bounds"))
-    shown.append(TextLines(_verdict(outcome)))
     return shown
 
 
 def _head(outcome: Verification) -> str:
     low, high = (_number(float(x)) for x in (outcome.condition.min(), outcome.condition.max()))
     return (
-        f"{outcome.arm}: {pluralize(len(outcome.joints), 'joint')}, {len(outcome.condition)} "
-        f"states inside its limits (seed {outcome.seed}), cond(M) {low} to {high}"
+        f"{pluralize(len(outcome.joints), 'joint')}, "
+        f"{pluralize(len(outcome.condition), 'state')} within the joint limits "
+        f"(seed {outcome.seed}), cond(M) {low} to {high}"
     )
+
+
+def _family_table(checks: list[Check]) -> ReportTable:
+    """One line per family: number of checks, and the one nearest to its bound."""
+    families: dict[str, list[Check]] = {}
+    for check in checks:
+        families.setdefault(check.family, []).append(check)
+    rows = []
+    for family, members in families.items():
+        worst = max(members, key=lambda check: check.share)
+        passed = sum(check.verdict == "passed" for check in members)
+        share = f"{worst.share:.1%}" if isfinite(worst.share) else "above"
+        if not worst.bound:
+            share = "equal" if not worst.error else "differ"
+        rows.append((family, f"{passed} of {len(members)}", share, worst.name))
+    header = ("checks", "passed", "of its bound", "nearest to its bound")
+    return ReportTable(header, rows, frozenset(("passed", "of its bound")))
 
 
 def _report_table(checks: list[Check]) -> ReportTable:
@@ -65,15 +98,18 @@ def _report_table(checks: list[Check]) -> ReportTable:
 
 def _digits_title(states: int) -> str:
     every = f"all {states} states" if states > 1 else "the one state"
-    return f"right digits beside the largest entry: the fewest of {every}, by 50-digit arithmetic"
+    return f"fewest correct digits in {every}, by 50-digit arithmetic"
 
 
-def _digits(checks: list[Check]) -> list[str]:
-    """Fewest correct digits of each result, over all its algorithms."""
+def _digits(checks: list[Check], everything: bool) -> list[str]:
+    """Fewest correct digits of each result over all its algorithms, or of the five worst."""
     fewest: dict[str, RightDigits] = {}
     for result in (result for check in checks for result in check.digits):
         fewest[result.array] = min(fewest.get(result.array, result), result, key=_digits_key)
-    lines = _wrapped(_right(result) for result in fewest.values() if result.digits is not None)
+    counted = [result for result in fewest.values() if result.digits is not None]
+    if not everything:
+        return _wrapped(_right(result) for result in sorted(counted, key=_digits_key)[:_WORST])
+    lines = _wrapped(_right(result) for result in counted)
     for why, names in _without_digits(fewest.values()).items():
         lines += wrap(f"{why}: {', '.join(names)}", WIDTH, subsequent_indent="    ")
     return lines
@@ -145,19 +181,25 @@ def _worst(outcome: Verification) -> list[str]:
     return lines
 
 
-def _verdict(outcome: Verification) -> list[str]:
+def _failures(outcome: Verification) -> list[str]:
     lines = [f"defect: {text}" for text in outcome.defects]
-    lines += [
+    return lines + [
         f"out of bounds: {check.family}, {check.name} {check.detail}" for check in outcome.failed
     ]
+
+
+def _verdict(outcome: Verification) -> str:
+    """The first line: passed or failed, and the largest share of a bound."""
     done = sum(check.error is not None for check in outcome.checks)
-    out = len(outcome.failed)
+    share = outcome.worst.share
+    used = f", worst at {share:.1%} of its bound" if isfinite(share) else ""
     if outcome.passed:
-        return [f"passed: {done} checks within bounds"]
-    summary = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
+        return f"{outcome.arm}: passed, {pluralize(done, 'check')}{used}"
+    out = len(outcome.failed)
+    parts = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
     if outcome.defects:
-        summary.append(f"{pluralize(len(outcome.defects), 'defect')} of the arm")
-    return [*lines, f"FAILED: {', '.join(summary)}" if out else f"DEFECT: {', '.join(summary)}"]
+        parts.append(f"{pluralize(len(outcome.defects), 'defect')} of the arm")
+    return f"{outcome.arm}: {'FAILED' if out else 'DEFECT'}, {', '.join(parts)}"
 
 
 def _number(value: float | None) -> str:
