@@ -149,30 +149,19 @@ class States:
         stride: int | None = None,
         **unknown: Never,
     ) -> None:
+        arguments = locals()
         for name in unknown:
             raise UsageError(f"no state has '{name}'", hint=_suggestion(name))
-        values = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
-        values |= {"nu": nu, "epsilon": epsilon, "xi": xi, "kappa": kappa}
-        given = {name: _values(name, value) for name, value in values.items() if value is not None}
+        given = {
+            name: _values(name, arguments[name])
+            for name in STATE_QUANTITIES
+            if arguments[name] is not None
+        }
         if state is not None:
             given = _with_file(given, str(state))
-        for label, value in {
-            "trajectory": trajectory,
-            "on-bad-row": on_bad_row,
-            "samples": samples,
-            "seed": seed,
-            "columns": columns,
-            "time": time,
-            "time-unit": time_unit,
-            "degrees": degrees,
-            "radians": radians,
-            "differentiate": differentiate,
-            "carry": carry,
-            "rows": rows,
-            "stride": stride,
-        }.items():
-            plain = coerce_option(_ANY, label, _OPTIONS[label], value)
-            object.__setattr__(self, label.replace("-", "_"), plain)
+        for label, spec in _OPTIONS.items():
+            name = label.replace("-", "_")
+            object.__setattr__(self, name, coerce_option(_ANY, label, spec, arguments[name]))
         object.__setattr__(self, "values", given)
         self._validate()
 
