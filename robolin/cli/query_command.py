@@ -29,7 +29,7 @@ from robolin.queries.verbs import VERBS
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.results.result import Result, ResultStream
-    from robolin.display.terminal.progress import RowProgress
+    from robolin.display.terminal.show import RowProgress
     from robolin.queries.request import ResultCallback
 
 # receives a request, its output, and extra flags by name
@@ -144,7 +144,7 @@ def _progress(inquiry: Request, out: Output) -> RowProgress | None:
     """A progress bar on a terminal, or notes for a log; None for one state."""
     if inquiry.states.trajectory is None:
         return None
-    from robolin.display.terminal.progress import RowProgress, stderr_is_terminal
+    from robolin.display.terminal.show import RowProgress, stderr_is_terminal
 
     if inquiry.states.on_bad_row is not None:
         require_nan_support(inquiry.states, out.resolved_format())

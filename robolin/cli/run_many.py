@@ -19,7 +19,7 @@ from robolin.batch.recordings import require_outside
 from robolin.cli.main import say
 from robolin.cli.query_command import tune_malloc
 from robolin.core.text import pluralize
-from robolin.display.terminal.progress import stderr_is_terminal
+from robolin.display.terminal.show import stderr_is_terminal
 from robolin.errors import UsageError
 from robolin.io.locations import FileLocation, parse_location
 from robolin.io.paths import require_output_is_no_input

@@ -21,14 +21,16 @@ from robolin.errors import RobolinError
 from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedback
 from robolin.queries.loop_answer import closed_state, loop_options
 from robolin.queries.question import Question, parsed_option
-from robolin.queries.reference_trajectory import (
-    ReferenceTrajectory,
-    read_reference,
-    read_with_notes,
-)
 from robolin.queries.request import QueryContext
 from robolin.queries.simulate_result import SimulatedMotion, motion_result
-from robolin.queries.simulate_start import PrescribedTrajectory, read_prescribed, simulation_start
+from robolin.queries.simulate_start import (
+    PrescribedTrajectory,
+    ReferenceTrajectory,
+    read_prescribed,
+    read_reference,
+    read_with_notes,
+    simulation_start,
+)
 from robolin.queries.simulate_torque import (
     compensates_gravity,
     constant_torque,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from robolin.control.simulation.reference import Prescription
     from robolin.control.simulation.torques import Push
     from robolin.core.arm import Arm
-    from robolin.queries.reference_trajectory import ReferenceTrajectory
+    from robolin.queries.simulate_start import ReferenceTrajectory
 
 RATE, POSE, PD, COMPUTED = CONTROL_LAWS
 TRACKING = (PD, COMPUTED)
