@@ -69,7 +69,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     metavar="NAME",
     help="Name of the machine in the file name, such as epyc-2-cores.  [default: CORES-cores]",
 )
-@click.option("--page", "page_only", is_flag=True, help="Only update docs/performance.md.")
+@click.option("--page", "page_only", is_flag=True, help="Only update docs/explain/performance.md.")
 def main(
     parts: tuple[str, ...],
     quick: bool,

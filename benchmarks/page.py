@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, written from the stored runs in benchmarks/results/.
+"""The tables of docs/explain/performance.md, written from the stored runs in benchmarks/results/.
 
 A table is between `<!-- table: NAME -->` and `<!-- end of table -->`; the rest of the page is
 unchanged.
@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.tables import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE = DOCS / "performance.md"
+PAGE = DOCS / "explain/performance.md"
 RESULTS = Path(__file__).parent / "results"
 
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)

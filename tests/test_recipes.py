@@ -1,4 +1,4 @@
-"""The recipes for a command, a flag and a quantity in docs/extending.md, with throw-away examples.
+"""Recipes of docs/dev/extending.md for a command, a flag and a quantity, each with an example.
 
 Each example has the parts that the recipe lists and no others; the comments name their files.
 """

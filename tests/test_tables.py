@@ -194,7 +194,7 @@ def test_documented_lines_give_the_same_bits() -> None:
 
 
 def test_the_page_has_the_tested_lines() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "scale.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "howto/scale.md").read_text()
     for library, text in LINES.items():
         call = next(line for line in text.splitlines() if "map" in line or "apply_ufunc" in line)
         assert call.strip() in page, library

@@ -1,4 +1,4 @@
-"""The table of packages in docs/architecture.md: contents and allowed imports."""
+"""The table of packages in docs/dev/architecture.md: contents and allowed imports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from tests.test_layout import ALLOWED
 from tools.markdown import DOCS, ROOT
 
-PAGE = DOCS / "architecture.md"
+PAGE = DOCS / "dev/architecture.md"
 _TABLE = re.compile(r"(<!-- packages -->\n).*(<!-- /packages -->)", re.DOTALL)
 
 

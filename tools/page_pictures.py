@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.markdown import DOCS
 
 PICTURES = DOCS / "pictures"
-_SHOWN = re.compile(r"!\[[^\]]+\]\((?:docs/)?pictures/([\w-]+\.(?:svg|png))\)")
+_SHOWN = re.compile(r"!\[[^\]]+\]\((?:docs/|../)?pictures/([\w-]+\.(?:svg|png))\)")
 # tick labels, which differ between versions of matplotlib
 _NUMBER = re.compile(r"[-−+]?[\d.]+(?:e[-+]?\d+)?")
 

@@ -40,7 +40,8 @@ All problems of a file are reported at once.
 The contract of every result counts the warnings.
 `robolin validate` ends with exit code 1 when it found an error or a warning.
 With `--strict` a note is enough.
-`--ignore ID` leaves some out; a project can also keep a list of [known ones](ci.md#robot-files).
+`--ignore ID` leaves some out.
+A project can also keep a list of [known ones](../howto/ci.md#robot-files).
 """
 
 _COMMANDS = """\
@@ -109,10 +110,10 @@ def _fenced(text: str) -> list[str]:
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
-    "findings.md": findings_page,
-    "commands.md": commands_page,
-    "architecture.md": architecture_page,
-    "reference.md": reference_page,
+    "reference/findings.md": findings_page,
+    "reference/commands.md": commands_page,
+    "dev/architecture.md": architecture_page,
+    "reference/api.md": reference_page,
 }
 
 

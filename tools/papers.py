@@ -1,6 +1,6 @@
 """The page on the papers: its rows, the code they name, and the errors their tests measure.
 
-`python -m tools.papers` measures every row and writes the numbers into docs/papers.md.
+`python -m tools.papers` measures every row and writes the numbers into docs/dev/papers.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tools.markdown import DOCS
 from tools.papers_measure import differences
 from tools.papers_trace import Search, codes_of
 
-PAGE = DOCS / "papers.md"
+PAGE = DOCS / "dev/papers.md"
 
 # shown instead of a number if a misprint cannot be evaluated
 UNMEASURED = ("by inspection", "garbled")

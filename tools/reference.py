@@ -1,4 +1,4 @@
-"""docs/reference.md: every public Python name once, by the chapters of docs/python.md.
+"""docs/reference/api.md: every public Python name once, by the chapters of docs/howto/python.md.
 
 The docs site inserts the docstrings below the names.  Tables of the options of each command follow,
 from the table of verbs.
@@ -19,8 +19,8 @@ _INTRO = """\
 # Python reference
 
 Every public name of the package, with what it takes, gives and raises, as its docstring says.
-On the [site](index.md#this-site) the text stands here; `help(robolin.inverse)` shows the same.
-[python](python.md) tells how the names go together.
+On the [site](../index.md#this-site) the text stands here; `help(robolin.inverse)` shows the same.
+[python](../howto/python.md) tells how the names go together.
 """
 _KEYWORDS = """\
 ## Keywords of questions
@@ -38,8 +38,8 @@ def public_names() -> list[str]:
 
 
 def chapters() -> dict[str, list[str]]:
-    """Public names by the chapter of docs/python.md that first lists them."""
-    text = (DOCS / "python.md").read_text("utf-8").partition("## All names")[2]
+    """Public names by the chapter of docs/howto/python.md that first lists them."""
+    text = (DOCS / "howto/python.md").read_text("utf-8").partition("## All names")[2]
     left = set(public_names())
     by_chapter: dict[str, list[str]] = {}
     names: list[str] = []
@@ -52,7 +52,7 @@ def chapters() -> dict[str, list[str]]:
             if name and name[0] in left:
                 left.remove(name[0])
                 names.append(name[0])
-    assert not left, f"docs/python.md does not list {sorted(left)}"
+    assert not left, f"docs/howto/python.md does not list {sorted(left)}"
     return by_chapter
 
 

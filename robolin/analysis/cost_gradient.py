@@ -104,7 +104,7 @@ def cost_gradient(
         dcost_dq: derivative of the cost by the positions of each row (rows, n), per rad or m
         dcost_dqd: derivative by the velocities of each row (rows, n), per rad/s or m/s
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
-        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
         loop_method: not supported; for the forward dynamics of closed loops only

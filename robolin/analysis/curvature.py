@@ -69,7 +69,7 @@ def curvature(
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
         loop_method: not supported; for the forward dynamics of closed loops only

@@ -129,7 +129,7 @@ def sensitivity(
             `parameter_names(arm)` and `geometry_names(arm)`
         payload: point masses added, each as (link, mass) or (link, mass, (x, y, z)), in kg and m
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
-        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
         loop_method: not supported; for the forward dynamics of closed loops only
@@ -199,7 +199,7 @@ def sensitivity_matrices(
         qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
         geometry: append the parameters of `geometry_names(arm)`
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
-        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
         loop_method: not supported; for the forward dynamics of closed loops only

@@ -174,7 +174,7 @@ def linearize_forward(
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, so that an
             arm at rest stays there
-        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
@@ -302,7 +302,7 @@ def perturb_forward(
             arm at rest stays there
         dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` projects
             them onto the loop constraints
-        method: algorithm, "auto", "operator" or "conventional"; see docs/algorithms.md
+        method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no

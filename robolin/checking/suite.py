@@ -129,7 +129,7 @@ def find_suite(folder: Path) -> Path:
     raise FileError(
         f"no {SUITE} here or in a folder above, and no [tool.robolin] in a {PROJECT}",
         where=str(folder),
-        hint="name stored results to check, or describe them in a suite file: see docs/ci.md",
+        hint="name stored results to check, or describe them in a suite file: see docs/howto/ci.md",
     )
 
 
@@ -181,7 +181,7 @@ class _SuiteReader:
         self._require_different(found)
         raise_all(self._problems)
         if not found:
-            hint = "begin one with a line [[case]]: see docs/ci.md"
+            hint = "begin one with a line [[case]]: see docs/howto/ci.md"
             raise RobolinError("there is no case", where=str(self._path), hint=hint)
         return tuple(found)
 

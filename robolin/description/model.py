@@ -111,7 +111,7 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An error, warning or note about a description; docs/findings.md lists the stable ids.
+    """An error, warning or note about a description; docs/reference/findings.md lists all ids.
 
     Message and hint may quote the file, so control characters are removed here.
     """

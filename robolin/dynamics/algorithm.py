@@ -37,7 +37,7 @@ class Algorithm:
             chains of such joints ('serial'), six or more independent joints that move the tip in
             all directions, except in singular poses ('spanning'), the same with mimic joints
             ('reaching'), or closed loops ('closed')
-    paper:  the paper with the algorithm and its name there, as in docs/papers.md; '' if none
+    paper:  the paper with the algorithm and its name there, as in docs/dev/papers.md; '' if none
     verb:   the quantity that it computes; '' for the quantity of its own name
     method: name of the method; for equal verb and method, the first that supports the arm is used
     inverts_bodies: whether it divides by every body's own inertia about the base; bodies that are

@@ -55,7 +55,7 @@ FORWARD_METHODS = (
 )
 
 # joints up to which elimination beats the recursions on the compiled engine, as measured in
-# docs/performance.md; one state on floats follows the same rule so that its bits are the same
+# docs/explain/performance.md; one state on floats follows the same rule for the same bits
 CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8, "mass-matrix-inverse": 10}
 
 

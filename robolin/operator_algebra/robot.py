@@ -38,8 +38,9 @@ class Operators(PoseOperators):
     """Spatial operators of an arm at q, with q̇ also those of motion, with q̈ those of forces.
 
     Operators multiply as in the papers and apply to arrays in O(n); `.explain()` shows the
-    recursion.  docs/operators.md lists them: H, phi, E_phi, M, P, D, G, K, psi, …, V, Hd, Mhat, …,
-    f.  Vectors of joints are (n,), of links (6 links,), in SI units; `.dense()` returns a matrix.
+    recursion.  docs/howto/operators.md lists them: H, phi, E_phi, M, P, D, G, K, psi, …, V, Hd,
+    Mhat, …, f.  Vectors of joints are (n,), of links (6 links,), in SI units; `.dense()` returns a
+    matrix.
 
     Fields:
         n: number of links

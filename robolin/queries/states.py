@@ -66,7 +66,7 @@ class States:
     Two `States` are equal if their texts are identical and their arrays are equal.
 
     Args:
-        q: positions, in rad or m; docs/conventions.md explains multi-DoF joints
+        q: positions, in rad or m; docs/reference/conventions.md explains multi-DoF joints
         qd: velocities, in rad/s or m/s
         qdd: accelerations, in rad/s² or m/s²
         tau: torques, in N·m or N; 'hold' for the torques that give zero acceleration

@@ -84,11 +84,11 @@ def test_examples_on_bundled_arms_run(
     monkeypatch.chdir(tmp_path)
     for line in re.findall(r"^    robolin (.*)$", run_ok(verb, "--help").out, re.MULTILINE):
         words = line.partition(" > ")[0].split()
-        # what is checked has to be stored first: tests/docs runs docs/ci.md
+        # what is checked has to be stored first: tests/docs runs docs/howto/ci.md
         stored = words[0] in ("check", "record")
         # tests/cli/test_bench_verb.py measures fewer rows, tests of parts have a folder of them
         stored |= words[0] in ("bench", "status", "merge")
-        # docs/verify.md has an arm verified in as many states as it is by default
+        # docs/explain/verify.md has an arm verified in as many states as it is by default
         words += ["--samples", "1"] if words[0] == "verify" else []
         if not stored and "arm.urdf" not in words and "-o" not in words:
             run_ok(*words)

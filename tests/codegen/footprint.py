@@ -1,4 +1,4 @@
-"""Memory of generated Panda programs on a Cortex-M7 in bytes: the table of docs/embedded.md.
+"""Memory of generated Panda programs on a Cortex-M7 in bytes: the table of docs/howto/embedded.md.
 
     python -m tests.codegen.footprint
 

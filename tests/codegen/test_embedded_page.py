@@ -1,4 +1,4 @@
-"""Follow docs/embedded.md from a robot file to a running program."""
+"""Follow docs/howto/embedded.md from a robot file to a running program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "<!-- run: embedded -->\n```sh\n"
 
 def test_the_way_is_as_short_as_promised() -> None:
     """Ten lines of C, two commands before them and one after."""
-    script = (DOCS / "embedded.md").read_text("utf-8").partition(MARK)[2].partition("```")[0]
+    script = (DOCS / "howto/embedded.md").read_text("utf-8").partition(MARK)[2].partition("```")[0]
     before, program, after = script.partition("<<'END'\n")[0], "", ""
     program, _, after = script.partition("<<'END'\n")[2].partition("END\n")
     assert len(before.splitlines()) == 3
@@ -31,7 +31,7 @@ def test_the_program_runs(tmp_path: Path) -> None:
     for needed in ("make", "cc"):
         if shutil.which(needed) is None:
             pytest.skip(f"{needed} is not installed")
-    script = (DOCS / "embedded.md").read_text("utf-8").partition(MARK)[2].partition("```")[0]
+    script = (DOCS / "howto/embedded.md").read_text("utf-8").partition(MARK)[2].partition("```")[0]
     shutil.copy(ROOT / "models" / "ur5.urdf", tmp_path / "arm.urdf")
     variables = environment(tmp_path)
     done = subprocess.run(

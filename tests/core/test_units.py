@@ -107,8 +107,8 @@ def test_rates(unit, rate):
 
 
 def documented_names():
-    """The rows of the last table of docs/notation.md: names, symbols, shapes."""
-    text = (Path(__file__).parents[2] / "docs" / "notation.md").read_text("utf-8")
+    """The rows of the last table of docs/reference/notation.md: names, symbols, shapes."""
+    text = (Path(__file__).parents[2] / "docs" / "reference/notation.md").read_text("utf-8")
     for line in text.partition("## Names at the border")[2].partition("\n## ")[0].splitlines():
         if line.startswith("| `"):
             names, symbols, shapes = line.strip("| ").split(" | ")
@@ -136,7 +136,7 @@ def shape_text(name):
 
 
 def test_the_notation_page_agrees_with_the_quantity_table():
-    """Every public name has its symbol and its shape in docs/notation.md."""
+    """Every public name has its symbol and its shape in docs/reference/notation.md."""
     documented = set()
     for names, symbols, shapes in documented_names():
         documented |= set(names)

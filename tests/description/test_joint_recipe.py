@@ -1,4 +1,4 @@
-"""The recipe for a joint type in docs/extending.md: one entry in the table of joint types."""
+"""The recipe for a joint type in docs/dev/extending.md: one entry in the table of joint types."""
 
 from __future__ import annotations
 

@@ -6,5 +6,5 @@ from tools.package_table import PAGE, architecture_page
 
 
 def test_the_table_of_packages_is_current() -> None:
-    """docs/architecture.md is what `python -m tools.pages` would write."""
+    """docs/dev/architecture.md is what `python -m tools.pages` would write."""
     assert PAGE.read_text("utf-8") == architecture_page()

@@ -31,7 +31,7 @@ def test_compared_results_have_one_row_per_state(verb: str) -> None:
 
 
 def test_the_performance_page_is_current() -> None:
-    """The tables of docs/performance.md are those that `python -m benchmarks --page` writes."""
+    """The tables of explain/performance.md are those that `python -m benchmarks --page` writes."""
     page = PAGE.read_text("utf-8")
     assert refreshed(page, newest_results()) == page
 

@@ -1,4 +1,4 @@
-"""The files of docs/ci.md work in a project that copies them."""
+"""The files of docs/howto/ci.md work in a project that copies them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n0.5,0.3,-0.4\n"
 
 def files() -> dict[str, str]:
     """Every file that the page shows, by its name."""
-    marked = (block for block in blocks(DOCS / "ci.md") if block.mark.startswith("file: "))
+    marked = (block for block in blocks(DOCS / "howto/ci.md") if block.mark.startswith("file: "))
     return {block.mark.removeprefix("file: "): block.text for block in marked}
 
 

@@ -15,8 +15,8 @@ WIDEST = 100
 
 
 def test_the_page_is_current() -> None:
-    """docs/commands.md is what `python -m tools.pages` would write."""
-    assert (DOCS / "commands.md").read_text("utf-8") == commands_page()
+    """docs/reference/commands.md is what `python -m tools.pages` would write."""
+    assert (DOCS / "reference/commands.md").read_text("utf-8") == commands_page()
 
 
 @pytest.mark.parametrize("name", commands())

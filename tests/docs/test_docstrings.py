@@ -45,7 +45,7 @@ LOOKUPS = {
     *("Arm.places", "Array.axis_kind"),
     *("Question.asked", "Question.count", "Question.text", "Question.texts"),
 }
-# shown in docs/plots.md
+# shown in docs/howto/plots.md
 DRAWN = {"Result.plot", "StoredResult.plot"}
 QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 

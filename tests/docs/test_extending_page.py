@@ -1,4 +1,4 @@
-"""The recipes of docs/extending.md name existing files, tests and a limited number of sources."""
+"""The recipes of docs/dev/extending.md name existing files and tests, and few sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tools.markdown import DOCS, ROOT
 
-PAGE = (DOCS / "extending.md").read_text("utf-8")
+PAGE = (DOCS / "dev/extending.md").read_text("utf-8")
 RECIPES = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 # recipe -> most source files; a quantity is in addition to a flag
 MOST = {

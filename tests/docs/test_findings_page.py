@@ -12,8 +12,8 @@ from tools.pages import findings_page
 
 
 def test_the_page_is_current() -> None:
-    """docs/findings.md is what `python -m tools.pages` would write."""
-    assert (DOCS / "findings.md").read_text("utf-8") == findings_page()
+    """docs/reference/findings.md is what `python -m tools.pages` would write."""
+    assert (DOCS / "reference/findings.md").read_text("utf-8") == findings_page()
 
 
 def test_every_finding_has_a_fix() -> None:

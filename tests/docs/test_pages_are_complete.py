@@ -28,18 +28,18 @@ def _quoted(page: str) -> set[str]:
 
 
 def test_the_reading_guide_names_every_file() -> None:
-    """docs/notation.md states when to read each module of algebra and dynamics."""
-    assert set(ALGEBRAIC) - _quoted("notation.md") == set()
+    """docs/reference/notation.md states when to read each module of algebra and dynamics."""
+    assert set(ALGEBRAIC) - _quoted("reference/notation.md") == set()
 
 
 def test_every_result_is_in_the_notation() -> None:
-    """docs/notation.md gives the symbol of every array that a verb can return."""
-    assert set(RESULTS) - _quoted("notation.md") == set()
+    """docs/reference/notation.md gives the symbol of every array that a verb can return."""
+    assert set(RESULTS) - _quoted("reference/notation.md") == set()
 
 
 def test_every_member_of_the_chain_is_listed() -> None:
-    """docs/engine.md describes each member of the chain, and no others."""
-    page = (DOCS / "engine.md").read_text("utf-8")
+    """docs/dev/engine.md describes each member of the chain, and no others."""
+    page = (DOCS / "dev/engine.md").read_text("utf-8")
     table = page.partition("| asked of the chain |")[2].partition("\n\n")[0]
     members = {name for name in vars(Chain) if not name.startswith("_")}
     assert set(re.findall(r"`(\w+)`", table)) == members
@@ -54,8 +54,8 @@ def test_every_verb_is_on_the_first_page() -> None:
 
 
 def test_every_algorithm_is_listed() -> None:
-    """docs/algorithms.md states which verb runs each algorithm, and its file exists."""
-    rows = (DOCS / "algorithms.md").read_text("utf-8").splitlines()
+    """docs/reference/algorithms.md states which verb runs each algorithm, and its file exists."""
+    rows = (DOCS / "reference/algorithms.md").read_text("utf-8").splitlines()
     for name, algorithm in ALGORITHMS.items():
         row = next((line for line in rows if f"`{name}`" in line), "")
         file = re.search(r"`([\w/]+)\.py`", row)
@@ -67,7 +67,8 @@ def test_pages_state_where_methods_cross() -> None:
     """Both pages state the number of joints up to which elimination is chosen."""
     matrix, change = (CONVENTIONAL_UP_TO[verb] for verb in ("linearize-forward", "perturb-forward"))
     algorithms, performance = (
-        (DOCS / page).read_text("utf-8") for page in ("algorithms.md", "performance.md")
+        (DOCS / page).read_text("utf-8")
+        for page in ("reference/algorithms.md", "explain/performance.md")
     )
     assert f"Algorithm 4 up to {matrix} joints" in algorithms
     assert f"Algorithm 3 up to {change} joints" in algorithms
@@ -75,18 +76,18 @@ def test_pages_state_where_methods_cross() -> None:
 
 
 def test_the_contract_is_described() -> None:
-    """docs/conventions.md lists the keys of the contract in the order they have."""
+    """docs/reference/conventions.md lists the keys of the contract in the order they have."""
     contract = list(robolin.load("two-link").contract)
     described = re.findall(
-        r"^\| `(\w+)` \|", (DOCS / "conventions.md").read_text("utf-8"), re.MULTILINE
+        r"^\| `(\w+)` \|", (DOCS / "reference/conventions.md").read_text("utf-8"), re.MULTILINE
     )
     first = described.index(contract[0])
     assert described[first : first + len(contract)] == contract
 
 
 def test_the_python_interface_is_described() -> None:
-    """docs/python.md lists every public name, functions with what they take."""
-    text = (DOCS / "python.md").read_text("utf-8").partition("## All names")[2]
+    """docs/howto/python.md lists every public name, functions with what they take."""
+    text = (DOCS / "howto/python.md").read_text("utf-8").partition("## All names")[2]
     functions = [name for name in robolin.__all__ if name[0].islower()]
     classes = [name for name in robolin.__all__ if name[0].isupper()]
     assert [name for name in functions if f"`{name}(" not in text] == []

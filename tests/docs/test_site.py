@@ -16,8 +16,8 @@ from tools.reference import public_names, reference_page
 
 
 def test_the_reference_is_current() -> None:
-    """docs/reference.md is what `python -m tools.pages` would write."""
-    assert (DOCS / "reference.md").read_text("utf-8") == reference_page()
+    """docs/reference/api.md is what `python -m tools.pages` would write."""
+    assert (DOCS / "reference/api.md").read_text("utf-8") == reference_page()
 
 
 def test_every_name_is_there_once() -> None:
@@ -25,10 +25,10 @@ def test_every_name_is_there_once() -> None:
     names = re.findall(r"^::: robolin\.(\w+)$", reference_page(), re.MULTILINE)
     assert sorted(names) == public_names()
     assert set(public_names()) == set(robolin.__all__) - {"__version__"}
-    commands = (DOCS / "commands.md").read_text("utf-8")
+    commands = (DOCS / "reference/commands.md").read_text("utf-8")
     headings = Counter(re.findall(r"^## ([\w-]+)$", commands, re.MULTILINE))
     assert headings == Counter(["robolin", *VERBS])
-    findings = (DOCS / "findings.md").read_text("utf-8")
+    findings = (DOCS / "reference/findings.md").read_text("utf-8")
     rows = Counter(re.findall(r"^\| `([\w-]+)` \|", findings, re.MULTILINE))
     assert rows == Counter([*READING_IDS, *VALIDATION_IDS])
 
@@ -64,7 +64,7 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere() -> None:
         assert outside == [], page.name
     for sheet in site.rglob("*.css"):
         assert not re.findall(r"url\([\"']?(?:https?:)?//", sheet.read_text("utf-8")), sheet.name
-    reference = (site / "reference.html").read_text("utf-8")
+    reference = (site / "reference" / "api.html").read_text("utf-8")
     for name in public_names():
         # griffe's own name of what is imported from elsewhere
         assert len(re.findall(rf'<h3 id="robolin\.[\w.]*\b{name}"', reference)) >= 1, name

@@ -10,7 +10,7 @@ import pytest
 import robolin
 from robolin.description.yaml.yaml_schema import Schema, yaml_schema
 
-PAGE = (Path(__file__).parents[2] / "docs" / "yaml.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference/yaml.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 EXAMPLES = [text for text in BLOCKS if "robolin: 1" in text]
 

@@ -1,4 +1,4 @@
-"""The recipe for an algorithm in docs/extending.md: one module and one entry in the catalogue."""
+"""The recipe for an algorithm in docs/dev/extending.md: one module and one catalogue entry."""
 
 from __future__ import annotations
 

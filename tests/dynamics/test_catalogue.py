@@ -28,9 +28,9 @@ CITED = {name: each.paper for name, each in ALGORITHMS.items() if each.paper}
 
 @pytest.mark.parametrize("name", CITED)
 def test_papers_have_what_is_cited(name: str) -> None:
-    """The paper named in an entry has a result of that name, listed in docs/papers.md."""
+    """The paper named in an entry has a result of that name, listed in docs/dev/papers.md."""
     tag, _, result = CITED[name].partition(" ")
-    page = (DOCS / "papers.md").read_text("utf-8")
+    page = (DOCS / "dev/papers.md").read_text("utf-8")
     section = re.search(rf"^## {re.escape(tag)} .*?(?=^## )", page, re.MULTILINE | re.DOTALL)
     assert section, tag
     assert re.search(rf"^\| {re.escape(result)}[ |]", section[0], re.MULTILINE), CITED[name]
@@ -119,7 +119,7 @@ def test_results_name_the_paper() -> None:
 
 def test_every_tag_stands_for_a_paper() -> None:
     """The papers that algorithms name are those of the page of symbols, in the same words."""
-    page = (DOCS / "notation.md").read_text("utf-8")
+    page = (DOCS / "reference/notation.md").read_text("utf-8")
     tags = {algorithm.paper.partition(" ")[0] for algorithm in ALGORITHMS.values()} - {""}
     assert tags == set(PAPERS)
     for tag, paper in PAPERS.items():

@@ -206,7 +206,7 @@ def test_tau_hold() -> None:
 
 
 def test_free_joints_are_those_of_inverse_and_mass_matrix() -> None:
-    """As docs/embedded.md states: 𝓜 q̈ = τ - τ₀ for the free joints, to 1e-12."""
+    """As docs/howto/embedded.md states: 𝓜 q̈ = τ - τ₀ for the free joints, to 1e-12."""
     q, qd = np.random.default_rng(5).uniform(-1.0, 1.0, (2, 5))
     arm = robolin.load("two-link", base_joint="planar")
     prescribed_qdd, tau = {"base:x": 2.0}, [0.0, 0.0, 0.0, 1.0, 0.5]

@@ -1,4 +1,4 @@
-"""The recipe for a file format in docs/extending.md: one module and one entry in the table."""
+"""The recipe for a file format in docs/dev/extending.md: one module and one entry in the table."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Formulas as the papers print them, where the print is wrong: each must fail clearly.
 
-docs/algorithms.md lists the misprints; the corrected forms are tested with the other equations. A
+docs/dev/papers.md lists the misprints; the corrected forms are tested with the other equations.  A
 formula counts as wrong from a relative error of 1e-3, a thousand million times the tolerance of the
 right ones; the smallest error here is 0.01.
 """

@@ -12,7 +12,7 @@ from robolin.errors import FileError, UsageError
 
 _START = """\
 # An arm for robolin: change it, and look at it with `robolin inspect {file}`.
-# Units are SI; angles may be written as 30deg or pi/6.  Every key: docs/yaml.md.
+# Units are SI; angles may be written as 30deg or pi/6.  Every key: docs/reference/yaml.md.
 robolin: 1
 name: {name}
 gravity: [0, 0, -9.81]                # m/s2, in the axes of the base
