@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
+import pytest
+
 
 def for_each(name: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
     """Run a test once for all values of an argument; it fails with all failed cases.
@@ -19,16 +21,16 @@ def for_each(name: str, values: Iterable[Any]) -> Callable[[Callable[..., None]]
     def decorate(test: Callable[..., None]) -> Any:
         @wraps(test)
         def run(**fixtures: Any) -> None:
-            failed = []
+            failed: list[BaseException] = []
             for case in cases:
                 arguments = dict(zip(names, case if len(names) > 1 else [case], strict=True))
                 try:
                     test(**fixtures, **arguments)
-                except AssertionError as error:
+                except (AssertionError, pytest.fail.Exception) as error:
                     error.add_note(f"case: {arguments}")
                     failed.append(error)
             if failed:
-                raise ExceptionGroup(f"{len(failed)} of {len(cases)} cases failed", failed)
+                raise BaseExceptionGroup(f"{len(failed)} of {len(cases)} cases failed", failed)
 
         signature = inspect.signature(test)
         fixtures = [each for key, each in signature.parameters.items() if key not in names]

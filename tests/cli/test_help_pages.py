@@ -12,6 +12,7 @@ from robolin.cli.group import group
 from robolin.queries.option_specs import MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
 from robolin.version import __version__
+from tests.cases import for_each
 from tests.cli.command import robolin, run_ok
 
 SUMMARIES = {name: verb.summary for name, verb in VERBS.items()}
@@ -34,7 +35,7 @@ def test_help_of_every_verb_has_summary_usage_and_example(verb: str) -> None:
     assert re.search(rf"Examples?:\n    robolin {verb}", page)
 
 
-@pytest.mark.parametrize("verb", SUMMARIES)
+@for_each("verb", SUMMARIES)
 def test_the_list_of_verbs_has_the_summary_of_each_page(verb: str) -> None:
     """The summary in `robolin --help` is the first sentence of the verb's own help."""
     assert (command(verb).help or "").splitlines()[0] == SUMMARIES[verb]

@@ -14,6 +14,7 @@ from robolin.core.quantity_table import (
     units_along,
 )
 from robolin.dynamics.catalogue import ALGORITHMS
+from tests.cases import for_each
 from tests.cli.command import robolin, run_ok
 
 TURNS, SLIDES, BOTH = ["revolute", "continuous"], ["prismatic"], ["revolute", "prismatic"]
@@ -54,7 +55,7 @@ UNITS = [
 ]
 
 
-@pytest.mark.parametrize("name, turning, sliding, both", UNITS, ids=[row[0] for row in UNITS])
+@for_each("name,turning,sliding,both", UNITS)
 def test_units(name, turning, sliding, both):
     """Every quantity has the unit its definition gives it."""
     assert unit_of(name, TURNS) == turning

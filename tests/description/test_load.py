@@ -342,7 +342,7 @@ BAD_KEYWORDS = [
 ]
 
 
-@pytest.mark.parametrize(("keywords", "message"), BAD_KEYWORDS)
+@for_each("keywords,message", BAD_KEYWORDS)
 def test_bad_keywords_are_reported(keywords, message):
     """A keyword of the wrong shape is a usage error that names the value."""
     with pytest.raises(UsageError) as caught:

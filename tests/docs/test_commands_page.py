@@ -7,6 +7,7 @@ import re
 import click
 import pytest
 
+from tests.cases import for_each
 from tools.markdown import DOCS
 from tools.pages import commands, commands_page, help_text
 
@@ -31,7 +32,7 @@ def test_every_command_has_a_summary_and_an_example(name: str) -> None:
     assert re.search(rf"^ *robolin {name}\b", page, re.MULTILINE), "no example"
 
 
-@pytest.mark.parametrize("name", commands())
+@for_each("name", commands())
 def test_every_option_has_a_help_text(name: str) -> None:
     """No option is listed without a word about it."""
     options = (p for p in commands()[name].params if isinstance(p, click.Option) and not p.hidden)

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from robolin.cli.main import main
+from tests.cases import for_each
 from tools.console_blocks import commands, environment, matches, printed, trimmed
 from tools.markdown import Block, blocks, examples, given_files, pages
 from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
@@ -126,7 +127,7 @@ def test_every_picture_is_shown_and_made() -> None:
         assert drawn or name in DRAWN_BY_TOOLS
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@for_each("page", pages())
 def test_blocks_have_a_known_language(page: Path) -> None:
     """Every block has a language that the tests run."""
     unknown = [f"{b}: {b.language!r}" for b in blocks(page) if b.language not in LANGUAGES]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from tests.cases import for_each
 from tools.markdown import anchors, links, pages
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@for_each("page", pages())
 def test_relative_links_resolve(page: Path) -> None:
     """Every relative link names a file of the project and, after #, a heading of that page."""
     broken = [

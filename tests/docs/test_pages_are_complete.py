@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 import robolin
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from robolin.queries.verbs import VERBS
+from tests.cases import for_each
 from tools.markdown import DOCS, ROOT, pages
 
 ALGEBRAIC = [
@@ -94,7 +93,7 @@ def test_the_python_interface_is_described() -> None:
     assert [name for name in classes if f"`{name}`" not in text] == []
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@for_each("page", pages())
 def test_pages_start_with_their_purpose(page) -> None:
     """A page starts with its title and a sentence, not with a list or a table."""
     title, gap, first = page.read_text("utf-8").splitlines()[:3]

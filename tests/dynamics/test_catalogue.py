@@ -19,6 +19,7 @@ from robolin.evaluation.methods import (
     algorithm_for,
     describe_auto,
 )
+from tests.cases import for_each
 from tests.cli.command import python, run_ok
 from tests.robots import random_arm, with_follower
 from tools.markdown import DOCS
@@ -26,7 +27,7 @@ from tools.markdown import DOCS
 CITED = {name: each.paper for name, each in ALGORITHMS.items() if each.paper}
 
 
-@pytest.mark.parametrize("name", CITED)
+@for_each("name", CITED)
 def test_papers_have_what_is_cited(name: str) -> None:
     """The paper named in an entry has a result of that name, listed in docs/dev/papers.md."""
     tag, _, result = CITED[name].partition(" ")

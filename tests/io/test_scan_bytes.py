@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 
 from robolin.engine.csv_scanner import NOTHING_YET, ScannedText, scan_bytes
+from tests.cases import for_each
 
 LETTERS = b'0123456789.,,,,\n\n"\r- \xc3\x80\xff\x00'
 
@@ -40,8 +42,10 @@ def test_random_texts(size: int, inside: bool) -> None:
             assert scan_bytes(text, commas, after) == _plainly(text, commas, inside)
 
 
-@pytest.mark.parametrize("offset", [0, 1, 62, 63, 64, 65, 127, 128, 200])
-@pytest.mark.parametrize("letter", [b'"', b"\r", b"\x80", b"\n\n", b",", b"\n"])
+@for_each(
+    "letter,offset",
+    product([b'"', b"\r", b"\x80", b"\n\n", b",", b"\n"], [0, 1, 62, 63, 64, 65, 127, 128, 200]),
+)
 def test_one_sign_is_seen_wherever_it_is(letter: bytes, offset: int) -> None:
     even = b"1,2\n" * 64
     text = even[:offset] + letter + even[offset:]
