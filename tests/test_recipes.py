@@ -69,7 +69,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(QUANTITIES, "reach", REACH_QUANTITY)  # type: ignore[arg-type]
     answering = ModuleType("robolin.queries.reach_answer")
     answering.answer_reach = answer_reach  # type: ignore[attr-defined]
-    cli = ModuleType(REACH.command)
+    cli = ModuleType(REACH.command.partition(":")[0])
 
     # robolin/cli/commands/reach_verb.py
     @query_command("reach", [flag("--halved", section=METHOD, is_flag=True, help="Half.")])

@@ -25,19 +25,6 @@ _KINDS = {
 }
 
 
-# module of commands -> its commands; every other command has a module of its own
-_MODULES = {
-    "forward_verbs": "forward linearize-forward simulate",
-    "frame_verbs": "jacobian momentum",
-    "linear_model_verbs": "state-space poles response lqr",
-    "mass_matrix_verbs": "mass-matrix diagonalize",
-    "nested_verbs": "sweep record plan",
-    "parameter_verbs": "regressor sensitivity",
-    "parts_verbs": "status merge",
-}
-_SHARED = {verb: module for module, verbs in _MODULES.items() for verb in verbs.split()}
-
-
 class Verbs(click.Group):
     """Commands by name, each module imported on first use."""
 
@@ -47,12 +34,8 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        shared = _SHARED.get(cmd_name)
-        if shared is not None:
-            module = import_module(f"robolin.cli.commands.{shared}")
-            command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        else:
-            command = import_module(VERBS[cmd_name].command).command
+        module, _, name = VERBS[cmd_name].command.partition(":")
+        command: click.Command = getattr(import_module(module), name)
         return command
 
     def resolve_command(

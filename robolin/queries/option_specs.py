@@ -240,6 +240,22 @@ def never(_: Mapping[str, Any]) -> bool:
     return False
 
 
+# commands that share a module with others; every other command has a module of its own
+_SHARED_MODULES = {
+    verb: module
+    for module, verbs in (
+        ("forward_verbs", "forward linearize-forward simulate"),
+        ("frame_verbs", "jacobian momentum"),
+        ("linear_model_verbs", "state-space poles response lqr"),
+        ("mass_matrix_verbs", "mass-matrix diagonalize"),
+        ("nested_verbs", "sweep record plan"),
+        ("parameter_verbs", "regressor sensitivity"),
+        ("parts_verbs", "status merge"),
+    )
+    for verb in verbs.split()
+}
+
+
 class Verb(NamedTuple):
     """A command: its entry on the help page and, if it returns results, its options.
 
@@ -271,8 +287,10 @@ class Verb(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Module of its own whose `command` is its command line; several may share another."""
-        return f"robolin.cli.commands.{self.name.replace('-', '_')}_verb"
+        """'module:name' of its command line."""
+        name, shared = self.name.replace("-", "_"), _SHARED_MODULES.get(self.name)
+        own = f"{name}_verb:command"
+        return f"robolin.cli.commands.{f'{shared}:{name}_command' if shared else own}"
 
     @property
     def options(self) -> dict[str, OptionSpec]:

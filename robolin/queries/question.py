@@ -321,9 +321,10 @@ def keywords_by_verb() -> str:
 
 def keywords_of(verb: Verb) -> list[Keyword]:
     """Keywords of a command with the help texts of its flags."""
+    module, _, name = verb.command.partition(":")
     flags = {
         option.removeprefix("--"): flag
-        for flag in import_module(verb.command).command.params
+        for flag in getattr(import_module(module), name).params
         for option in flag.opts
     }
     keywords = zip(keyword_names(verb), verb.asks.items(), strict=True)

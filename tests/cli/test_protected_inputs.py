@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from robolin import States, answer, answer_stream, load, write
 from robolin.cli.flags.flag import OUTPUTS, VerbCommand
+from robolin.cli.group import group
 from robolin.errors import UsageError
 from robolin.queries.verbs import VERBS
 from tests.cases import for_each
@@ -226,7 +226,8 @@ def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> N
 @for_each("verb", VERBS)
 def test_every_flag_that_writes_is_checked(verb: str) -> None:
     """A flag whose help starts with Write or Store is one of the checked flags."""
-    command: click.Command = import_module(VERBS[verb].command).command
+    command = group.get_command(click.Context(group), verb)
+    assert command is not None
     assert isinstance(command, VerbCommand)
     for param in command.params:
         text = getattr(param, "help", None) or ""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
 from robolin.cli.flags.flag import Flag
+from robolin.cli.group import group
 from robolin.queries.verbs import VERBS
 from tests.cli.command import robolin, run_ok
 
 
 def _single_flags(verb: str) -> Iterator[Flag]:
     """Every flag of a verb that takes one value."""
-    command: click.Command = import_module(VERBS[verb].command).command
+    command = group.get_command(click.Context(group), verb)
+    assert command is not None
     for param in command.params:
         if isinstance(param, click.Option) and not param.is_flag and not param.multiple:
             assert isinstance(param, Flag), f"{verb} {param.opts[0]} would drop a value"
