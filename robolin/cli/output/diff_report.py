@@ -152,10 +152,10 @@ def write_check_report(report: Report, outcomes: Sequence[CheckOutcome], everyth
 def _check_report_sections(
     outcomes: Sequence[CheckOutcome], everything: bool
 ) -> Iterator[ReportSection]:
+    yield TextLines([counted_outcomes(outcomes), *_summary_lines(outcomes)])
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_extra_notes(outcome)):
             yield from _details(outcome, everything)
-    yield TextLines([*_summary_lines(outcomes), counted_outcomes(outcomes)])
 
 
 def _extra_notes(outcome: CheckOutcome) -> Iterator[str]:

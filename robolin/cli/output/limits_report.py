@@ -36,8 +36,8 @@ LIMIT_COLUMNS = (
 
 
 def limits_sections(limits: JointLimits, precision: int, one_state: bool) -> list[ReportSection]:
-    """Closest approach of every joint to each limit, then joints without limits."""
-    shown: list[ReportSection] = []
+    """The verdict, then the closest approach of every joint to each limit."""
+    shown: list[ReportSection] = [TextLines([_verdict(limits), *unlimited(limits)])]
     if limits.margins:
         rows = [_cells(margin, precision) for margin in limits.margins]
         header = (*(name.replace("_percent", " %") for name in LIMIT_COLUMNS), "")
@@ -52,7 +52,6 @@ def limits_sections(limits: JointLimits, precision: int, one_state: bool) -> lis
                 keys=2,
             )
         )
-    shown.append(TextLines([*unlimited(limits), _verdict(limits)]))
     return shown
 
 
@@ -97,7 +96,12 @@ def _verdict(limits: JointLimits) -> str:
         return "no joint has limits"
     over = limits.exceeded
     if not over:
-        return "within all limits"
+        shares = [margin for margin in limits.margins if margin.share is not None]
+        if not shares:
+            return "within all limits"
+        tightest = min(shares, key=lambda margin: margin.share or 0.0)
+        left = f"{100.0 * (tightest.share or 0.0):.1f} % left"
+        return f"within all limits; tightest: {tightest.joint} {tightest.quantity}, {left}"
     joints = len({margin.joint for margin in over})
     return f"EXCEEDED: {pluralize(len(over), 'limit')} of {pluralize(joints, 'joint')}"
 

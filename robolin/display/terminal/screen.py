@@ -17,7 +17,7 @@ from robolin.core.results.swept_verbs import base_verb, is_swept
 from robolin.core.text import join_and, pluralize
 from robolin.display.terminal.grid import Grid
 
-STATE = ("q", "qd", "qdd", "tau")
+_POINT = ("q", "qd", "qdd", "tau")
 # words for the headline, and the arrays to show first; the others follow in their own order
 SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
     "inverse": ("joint torques", ("tau",)),
@@ -114,7 +114,7 @@ def shortened(result: Result, names: ShortNames) -> Result:
     def key(array: Array) -> int:
         if is_swept(result.verb) and array is result.arrays[0]:
             return -1
-        return rank.get(array.name, point if array.name in STATE else len(rank))
+        return rank.get(array.name, point if array.name in _POINT else len(rank))
 
     arrays = [
         replace(array, labels=tuple(tuple(map(names.of, axis)) for axis in array.labels))
@@ -126,7 +126,7 @@ def shortened(result: Result, names: ShortNames) -> Result:
 def main_arrays(result: Result) -> frozenset[str]:
     """Names of the arrays to show in full, or else with their range; all others are listed."""
     _, first = SCREENS.get(base_verb(result.verb), ("", ()))
-    return frozenset(first or (array.name for array in result.arrays if array.name not in STATE))
+    return frozenset(first or (array.name for array in result.arrays if array.name not in _POINT))
 
 
 def state_blocks(array: Array, slides: Mapping[str, bool]) -> list[Array]:
@@ -142,13 +142,13 @@ def state_blocks(array: Array, slides: Mapping[str, bool]) -> list[Array]:
     return sorted(blocks, key=is_plain)
 
 
-Kind = tuple[str, slice, tuple[str, ...]]
+_LabelKind = tuple[str, slice, tuple[str, ...]]
 _STATE_KINDS = frozenset({"", "position", "velocity", "acceleration", "effort"})
 
 
-def _kinds(labels: tuple[str, ...]) -> list[Kind]:
+def _kinds(labels: tuple[str, ...]) -> list[_LabelKind]:
     """Consecutive labels of one kind: its name, their slice, and the labels without it."""
-    kinds: list[Kind] = []
+    kinds: list[_LabelKind] = []
     start = 0
     for kind, group in groupby(labels, key=lambda label: label.partition("/")[2]):
         members = list(group)
@@ -159,7 +159,11 @@ def _kinds(labels: tuple[str, ...]) -> list[Kind]:
 
 
 def _block(
-    array: Array, row: Kind, column: Kind, several: tuple[bool, bool], slides: Mapping[str, bool]
+    array: Array,
+    row: _LabelKind,
+    column: _LabelKind,
+    several: tuple[bool, bool],
+    slides: Mapping[str, bool],
 ) -> Array:
     (of_rows, take, names), (of_columns, pick, heads) = row, column
     kinds = [f"{of_rows} rows"] if several[0] else []
@@ -197,7 +201,7 @@ def _state(result: Result, rows: int | None) -> str:
         return f"{pluralize(rows, 'row')}{f' of {source}' if source else ''}"
     parts = []
     zero = str(result.contract.get("state", ""))
-    for name in STATE:
+    for name in _POINT:
         if name in result.options:
             text = str(result.options[name])
             parts.append(f"{name} = {text if len(text) <= 40 else text[:37] + '…'}")
@@ -305,12 +309,12 @@ def one_line(array: Array, rows: int, numbers: Callable[[list[float]], list[str]
     return f"{title}: {shape}{kind} from {low} to {high} (--only {array.name})"
 
 
-def in_short(array: Array, rows: int, numbers: Callable[[list[float]], list[str]]) -> str:
+def name_and_shape(array: Array, rows: int, numbers: Callable[[list[float]], list[str]]) -> str:
     """An array in the list of those left out: its name, and its value or shape."""
     if array.values.ndim == 0 and array.values.dtype.kind in "fi":
         value = array.values.item()
         return f"{array.name} {value if isinstance(value, int) else numbers([value])[0].strip()}"
-    return f"{array.name} ({_shape(array, rows)})" if array.name not in STATE else array.name
+    return f"{array.name} ({_shape(array, rows)})" if array.name not in _POINT else array.name
 
 
 def _shape(array: Array, rows: int) -> str:

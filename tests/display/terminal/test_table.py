@@ -8,8 +8,9 @@ import pytest
 
 import robolin
 from robolin.core.results.result import Array, Result
+from robolin.display.terminal.result_grids import aligned
 from robolin.display.terminal.screen import short_names
-from robolin.display.terminal.table import aligned, render_table
+from robolin.display.terminal.table import render_table
 
 
 def result_of(*arrays, contract=None, time=None):
