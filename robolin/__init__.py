@@ -4,7 +4,7 @@
     tau = robolin.inverse(arm, q, qd, qdd)
 
 Arrays have batch axes first and joints last, in SI units and in the order of `arm.joint_names`.
-`help(robolin.inverse)` explains the arguments; docs/howto/python.md lists all functions.
+`help(robolin.inverse)` explains the arguments; docs/reference/python.md lists all functions.
 Names are imported on first use, so that commands without arrays start faster.
 """
 

@@ -1,4 +1,4 @@
-"""docs/reference/api.md: every public Python name once, by the chapters of docs/howto/python.md.
+"""docs/reference/api.md: every public Python name once, by the chapters of docs/reference/python.md.
 
 The docs site inserts the docstrings below the names.  Tables of the options of each command follow,
 from the table of verbs.
@@ -18,17 +18,17 @@ from tools.markdown import DOCS, cell
 _INTRO = """\
 # Python reference
 
-Every public name of the package, with what it takes, gives and raises, as its docstring says.
-On the [site](../index.md#this-site) the text stands here; `help(robolin.inverse)` shows the same.
-[python](../howto/python.md) tells how the names go together.
+Look up arguments, shapes, units, results and errors of every public name.
+On the [site](../index.md#this-site) this page has the docstrings; `help(robolin.inverse)` prints the same.
+[Python names](python.md) lists the names by subject.
 """
 _KEYWORDS = """\
 ## Keywords of questions
 
-What `robolin.Question(verb, …)` takes, as `robolin.Question.keywords(verb)` tells it.
-States have keywords of their own, those of `robolin.States`, and arms those of `robolin.load`.
+These are the keywords of `robolin.Question(verb, …)`; `robolin.Question.keywords(verb)` returns them.
+`robolin.States` has the keywords of states, and `robolin.load` those of the model.
 """
-_CHAPTER = re.compile(r"^(?!\|)(.+):$")
+_CHAPTER = re.compile(r"^## (.+)$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -38,21 +38,21 @@ def public_names() -> list[str]:
 
 
 def chapters() -> dict[str, list[str]]:
-    """Public names by the chapter of docs/howto/python.md that first lists them."""
-    text = (DOCS / "howto/python.md").read_text("utf-8").partition("## All names")[2]
+    """Public names by the chapter of docs/reference/python.md that first lists them."""
+    text = (DOCS / "reference/python.md").read_text("utf-8")
     left = set(public_names())
     by_chapter: dict[str, list[str]] = {}
     names: list[str] = []
     for line in text.splitlines():
         if chapter := _CHAPTER.match(line):
-            names = by_chapter[re.sub(r"\[(.*?)\]\(.*?\)", r"\1", chapter[1])] = []
+            names = by_chapter[chapter[1]] = []
             continue
         for code in re.findall(r"`(.*?)`", line):
             name = _NAME.match(code)
             if name and name[0] in left:
                 left.remove(name[0])
                 names.append(name[0])
-    assert not left, f"docs/howto/python.md does not list {sorted(left)}"
+    assert not left, f"docs/reference/python.md does not list {sorted(left)}"
     return by_chapter
 
 
@@ -69,12 +69,12 @@ def _keyword_tables() -> Iterator[str]:
     for verb in VERBS.values():
         if verb.answers:
             yield f"### Keywords of {verb.name}\n"
-            yield from _keyword_rows(verb) if verb.asks else ["There are none."]
+            yield from _keyword_rows(verb) if verb.asks else ["This command has no keywords."]
             yield ""
 
 
 def _keyword_rows(verb: Verb) -> Iterator[str]:
-    yield "| keyword | value | what it means |"
+    yield "| keyword | value | meaning |"
     yield "| --- | --- | --- |"
     for name, value, meaning in keywords_of(verb):
         yield f"| `{name}` | {cell(value)} | {cell(meaning)} |"

@@ -19,7 +19,7 @@ class Diagonalized(DisplayMixin):
 
     Fields:
         nu: velocities ν (..., n) in m·√kg/s; kinetic energy is ½ νᵀν
-        epsilon: torques ε = m⁻¹ τ (..., n) in m·√kg/s²
+        epsilon: m⁻¹ (τ - gravity - springs - damping - friction - loads) (..., n) in m·√kg/s²
         coriolis: Coriolis terms (..., n) in m·√kg/s²
         m: a factor of the mass matrix (..., n, n) in m·√kg or √kg
         D: articulated inertias at the joints (..., n) in kg·m² or kg

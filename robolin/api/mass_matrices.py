@@ -18,7 +18,7 @@ class Factors(DisplayMixin):
     """Mass matrix as factor · diag(D) · factorᵀ, with the inverse of the factor.
 
     Fields:
-        factor: I + HφK (..., n, n), triangular with ones on the diagonal
+        factor: I + HφK (..., n, n), upper triangular with ones on the diagonal
         D: articulated inertias at the joints (..., n) in kg·m² or kg
         factor_inverse: I - HψK (..., n, n)
 

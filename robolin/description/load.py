@@ -50,7 +50,7 @@ def load(
 
     Args:
         source: a path to a .urdf, .xacro, .mjcf or .yaml file, `-` for standard input, a name such
-            as "panda" or "robot_descriptions:ur10", or the text itself: XML or YAML as str or
+            as "panda" or "robot_descriptions:ur10e", or the text itself: XML or YAML as str or
             bytes, or an open file
         gravity: (3,) in m/s² in the root link's axes, or a magnitude in the direction of the
             file's gravity (else -z); None for the file's gravity, else 9.81

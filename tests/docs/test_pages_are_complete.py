@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import robolin
@@ -85,12 +86,18 @@ def test_the_contract_is_described() -> None:
 
 
 def test_the_python_interface_is_described() -> None:
-    """docs/howto/python.md lists every public name, functions with what they take."""
-    text = (DOCS / "howto/python.md").read_text("utf-8").partition("## All names")[2]
+    """docs/reference/python.md lists every public name, functions with their arguments."""
+    text = (DOCS / "reference/python.md").read_text("utf-8")
     functions = [name for name in robolin.__all__ if name[0].islower()]
     classes = [name for name in robolin.__all__ if name[0].isupper()]
     assert [name for name in functions if f"`{name}(" not in text] == []
     assert [name for name in classes if f"`{name}`" not in text] == []
+    for name, listed in re.findall(r"`(\w+)\(([^`]*)\)`", text):
+        parameters = inspect.signature(getattr(robolin, name)).parameters
+        for argument in listed.split(", "):
+            if "…" not in argument:
+                optional = parameters[argument.rstrip("=")].default is not inspect.Parameter.empty
+                assert optional == argument.endswith("="), f"{name}: {argument}"
 
 
 @for_each("page", pages())

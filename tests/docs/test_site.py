@@ -68,3 +68,5 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere() -> None:
     for name in public_names():
         # griffe's own name of what is imported from elsewhere
         assert len(re.findall(rf'<h3 id="robolin\.[\w.]*\b{name}"', reference)) >= 1, name
+    # a group of arguments would be shown as one argument that is required
+    assert re.findall(r"<td>\s*<code>\w+(?:, \w+)+</code>", reference) == []
