@@ -1,4 +1,4 @@
-"""docs/reference/api.md: every public Python name once, by the chapters of docs/reference/python.md.
+"""docs/reference/api.md: every public Python name, by the chapters of reference/python.md.
 
 The docs site inserts the docstrings below the names.  Tables of the options of each command follow,
 from the table of verbs.
@@ -19,13 +19,15 @@ _INTRO = """\
 # Python reference
 
 Look up arguments, shapes, units, results and errors of every public name.
-On the [site](../index.md#this-site) this page has the docstrings; `help(robolin.inverse)` prints the same.
+On the [site](../index.md#this-site) this page has the docstrings.
+`help(robolin.inverse)` prints the same.
 [Python names](python.md) lists the names by subject.
 """
 _KEYWORDS = """\
 ## Keywords of questions
 
-These are the keywords of `robolin.Question(verb, …)`; `robolin.Question.keywords(verb)` returns them.
+These are the keywords of `robolin.Question(verb, …)`.
+`robolin.Question.keywords(verb)` returns them.
 `robolin.States` has the keywords of states, and `robolin.load` those of the model.
 """
 _CHAPTER = re.compile(r"^## (.+)$")
