@@ -18,7 +18,7 @@ from benchmarks.peers import installed
 from benchmarks.subjects import Subject, panda
 from benchmarks.timing import Contestant, Effort, interleaved, progress
 from benchmarks.verbs import VERBS
-from robolin.engine.calls.call_table import fallback_reason
+from robolin.engine.compiled.call_table import fallback_reason
 
 # states that are used cyclically
 STATES = 100

@@ -23,7 +23,7 @@ def no_fast_call(*_: object, **__: object) -> None:
 
 def quick_call_of(plan: Plan) -> QuickCall:
     """The quick call of a kernel; `no_fast_call` if the interpreter is not supported."""
-    from robolin.engine.calls.call_table import CallTable, is_supported
+    from robolin.engine.compiled.call_table import CallTable, is_supported
 
     kernel = plan.kernel_call()
     if not is_supported(kernel):

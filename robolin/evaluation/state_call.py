@@ -17,7 +17,7 @@ from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Floats
 from robolin.core.text import pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.calls.call_table import CallTable, is_supported
+from robolin.engine.compiled.call_table import CallTable, is_supported
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import (
     arm_cache,

@@ -19,9 +19,8 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.calls import call_table, call_text
-from robolin.engine.calls.call_table import CallTable, is_supported
-from robolin.engine.compiled import kernels
+from robolin.engine.compiled import call_table, call_text, kernels
+from robolin.engine.compiled.call_table import CallTable, is_supported
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
@@ -122,7 +121,9 @@ def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyP
     arm = replace(CHAIN)
     state = state_of(arm, ("q", "qd", "qdd"))
     expected = robolin.inverse(CHAIN, **state, engine="python")
-    monkeypatch.setattr("robolin.engine.calls.call_table.fallback_reason", lambda: "for the test")
+    monkeypatch.setattr(
+        "robolin.engine.compiled.call_table.fallback_reason", lambda: "for the test"
+    )
     call = robolin.compile(arm, "inverse")
     assert isinstance(call, PythonCall)
     assert fast_call(arm, "inverse") is no_fast_call

@@ -59,7 +59,7 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     """
     from robolin.core.array_checks import require_tree
     from robolin.core.threads import cores
-    from robolin.engine.calls.call_table import fallback_reason
+    from robolin.engine.compiled.call_table import fallback_reason
     from robolin.engine.compiled.kernels import host_width, optimizing
 
     arm = model.arm()

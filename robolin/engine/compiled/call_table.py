@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import AnyArray
-from robolin.engine.calls import call_text as array_text
-from robolin.engine.calls.call_text import (
+from robolin.engine.compiled import call_text as array_text
+from robolin.engine.compiled.call_text import (
     MOST_AXES,
     MOST_INPUTS,
     MOST_RESULTS,
