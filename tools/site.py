@@ -1,10 +1,15 @@
-"""Documentation site: `python -m tools.site` builds docs/ into site/, strictly and offline."""
+"""Documentation site: `python -m tools.site` builds docs/ into site/, strictly and offline.
+
+Formulas become MathML, which browsers display without scripts and fonts.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 from tools.markdown import ROOT
@@ -13,6 +18,7 @@ _FILES = Path(__file__).parent / "site_files"
 # search script for local pages, which the builder would load from the network
 _ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 _SHIM = "iframe-worker.js"
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.+?)\\[)\]]</\1>', re.DOTALL)
 
 
 def build() -> Path:
@@ -25,13 +31,22 @@ def build() -> Path:
         shutil.copy(_FILES / file, site / "assets" / file)
     for page in sorted(site.rglob("*.html")):
         up = "../" * (len(page.relative_to(site).parts) - 1)
-        text = page.read_text("utf-8")
-        page.write_text(text.replace(_ELSEWHERE, f"{up}assets/{_SHIM}"), "utf-8")
+        text = page.read_text("utf-8").replace(_ELSEWHERE, f"{up}assets/{_SHIM}")
+        page.write_text(_FORMULA.sub(_mathml, text), "utf-8")
     return site
+
+
+def _mathml(formula: re.Match[str]) -> str:
+    """A formula as MathML: inline in a span, displayed in a div."""
+    from latex2mathml.converter import convert
+
+    display = "inline" if formula[1] == "span" else "block"
+    return convert(unescape(formula[2]), display=display)
 
 
 def main() -> None:
     try:
+        import latex2mathml  # noqa: F401
         import zensical  # noqa: F401
     except ImportError:
         sys.exit("the site needs what `pip install -e '.[docs]'` brings")

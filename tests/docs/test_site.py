@@ -54,6 +54,7 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere() -> None:
     """A strict build succeeds, documents every name, and names no script, style or font outside."""
     pytest.importorskip("zensical", reason="the extra docs is absent")
     pytest.importorskip("mkdocstrings", reason="the extra docs is absent")
+    pytest.importorskip("latex2mathml", reason="the extra docs is absent")
     from tools.site import build
 
     site = build()
@@ -62,6 +63,7 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere() -> None:
         outside = re.findall(r'<(?:script|img|iframe)[^>]*src="(?:https?:)?//[^"]*"', text)
         outside += re.findall(r'<link[^>]*rel="?(?:stylesheet|preconnect)[^>]*//[^>]*>', text)
         assert outside == [], page.name
+        assert "arithmatex" not in text, f"{page.name}: a formula that is not MathML"
     for sheet in site.rglob("*.css"):
         assert not re.findall(r"url\([\"']?(?:https?:)?//", sheet.read_text("utf-8")), sheet.name
     reference = (site / "reference" / "api.html").read_text("utf-8")
