@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import PurePath
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from robolin.core.arm_parts import GROUP_FREEDOMS as GROUP_FREEDOMS
 from robolin.core.arm_parts import HERE as HERE
@@ -47,6 +48,9 @@ from robolin.core.text import range_text
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import UsageError
 
+if TYPE_CHECKING:
+    from robolin.core.arrays import Floats
+
 T = TypeVar("T")
 
 # key in an arm's `__dict__` of the dict with values cached by `cached_on_arm`
@@ -72,6 +76,7 @@ class Arm:
             friction
         wrenches: external wrenches, in N and N·m
         loops: loop-closure constraints between frames
+        named_poses: (name, positions in rad or m) of each named pose; `poses` has them as arrays
         dh_rows: of the moving joints that were written as rows of a Denavit–Hartenberg table
         tip: the frame of kinematic results, or None
         contract: model assumptions in words: what is included and what is ignored
@@ -105,6 +110,7 @@ class Arm:
     loops: tuple[Loop, ...] = ()
     tip: Frame | None = None
     dh_rows: tuple[DhRow, ...] = ()
+    named_poses: tuple[tuple[str, tuple[float, ...]], ...] = ()
     contract: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
@@ -152,6 +158,18 @@ class Arm:
     def n(self) -> int:
         """Number of independent joints: the length of q."""
         return len(self.joint_names)
+
+    @cached_property
+    def poses(self) -> Mapping[str, Floats]:
+        """Named poses of the description: name -> positions (n,) in rad or m, read-only.
+
+        Example:
+            >>> robolin.load("panda").poses["home"].round(2)
+            array([ 0.  , -0.79,  0.  , -2.36,  0.  ,  1.57,  0.79])
+        """
+        from robolin.core.arrays import read_only
+
+        return MappingProxyType({name: read_only(values) for name, values in self.named_poses})
 
     @property
     def base(self) -> int:

@@ -1,4 +1,4 @@
-"""Type aliases of arrays."""
+"""Type aliases of arrays, and arrays that cannot be changed."""
 
 from __future__ import annotations
 
@@ -24,3 +24,10 @@ Arrays = dict[str, np.ndarray]
 
 # a value per joint: numbers in joint order, or by joint name
 JointValues = npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Mapping[str, npt.ArrayLike]]
+
+
+def read_only(values: Sequence[float]) -> Floats:
+    """The numbers as an array that cannot be changed."""
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite, pi, radians
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from robolin.core.text import did_you_mean, pluralize, quote_list
+from robolin.core.text import closest_match, did_you_mean, pluralize, quote_list
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,6 +73,15 @@ def parse_number(typed: FlagText, item: str) -> ParsedNumber:
         raise typed.wrong(what, hint)
     parsed = _finite(typed, item, float(plain))
     return ParsedNumber(radians(parsed.value), True) if unit else ParsedNumber(parsed.value)
+
+
+def is_number(text: str) -> bool:
+    """True if `parse_number` accepts the text."""
+    try:
+        parse_number(FlagText("", text), text)
+    except UsageError:
+        return False
+    return True
 
 
 def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> ParsedNumber:
@@ -190,8 +199,11 @@ def parse_per_joint(
 ) -> list[float]:
     """Parse one value per joint, in the arm's order; `angular` allows degrees for revolute joints.
 
-    Among positions, a quaternion may replace the angles of a floating joint.
+    Among positions, a quaternion may replace the angles of a floating joint, and the name of a
+    pose may replace all values.
     """
+    if positions and (pose := named_pose(typed, arm)) is not None:
+        return list(pose)
     items = typed.text.split(",")
     named = ["=" in item for item in items]
     if not any(named):
@@ -221,6 +233,20 @@ def parse_per_joint(
         if angle and not joint.turns:
             raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
     return [value for value, _ in parsed]
+
+
+def named_pose(typed: FlagText, arm: Arm) -> tuple[float, ...] | None:
+    """The positions (n,) of a named pose; None for numbers, an unknown name is an error."""
+    name, poses = typed.text.strip(), dict(arm.named_poses)
+    if name in poses or not name or "," in name or "=" in name or is_number(name):
+        return poses.get(name)
+    if not poses:
+        hint = f"'{arm.name}' has no named poses; numbers look like 0.5, -1.2, 30deg or pi/2"
+        raise typed.wrong(f"'{name}' is not a number", hint)
+    near = closest_match(name, poses)
+    hint = f"the poses are {quote_list(list(poses))}"
+    hint = f"did you mean '{near}'? {hint}" if near else hint
+    raise typed.wrong(f"'{name}' is not a number and not a pose of '{arm.name}'", hint)
 
 
 def parse_one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:

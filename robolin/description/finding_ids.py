@@ -58,6 +58,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "not-xml": ("error", "The file is no XML at all."),
     "number-malformed": ("error", "Something else stands where a number is needed."),
     "number-not-finite": ("error", "A number is NaN, infinite or too large to hold."),
+    "pose-ignored": (
+        "warning",
+        "A pose of an SRDF or MJCF file, or one of its positions, cannot be used.",
+    ),
+    "pose-name": ("error", "A pose has the name of a joint, or a name that is a number."),
     "repeated-element": ("note", "An element stands twice and says the same both times."),
     "rest-of-two-units": (
         "error",
@@ -68,6 +73,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "shape-size": ("error", "A shape has no size, or none that its density could fill."),
     "shape-twice": ("error", "A link's shape, mass or inertia is told in two ways, or in none."),
     "space-before-xml": ("note", "White space stands before the XML declaration."),
+    "srdf-other-joint": ("note", "A pose of an SRDF file has a joint that the robot lacks."),
     "two-parents": ("error", "A link is the child of two joints."),
     "unknown-convention": ("error", "A DH table's convention is neither standard nor modified."),
     "unknown-joint-type": ("error", "A joint's type is none of those known."),
@@ -136,6 +142,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "A link's inertia is exactly 1, 1, 1: a value written where none was known.",
     ),
+    "pose-outside-limits": ("note", "A named pose has joints outside their limits."),
     "radius-of-gyration": (
         "warning",
         "A link's mass would sit over 1.5 m from its centre, or over 0.1 m and 3 times the size "

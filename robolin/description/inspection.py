@@ -39,6 +39,10 @@ def inspection(reading: Reading, arm: Arm) -> Row:
         "joints": joint_table(description, arm),
         "links": link_table(arm),
         "loops": loop_table(arm),
+        "poses": {
+            name: dict(zip(arm.joint_names, positions, strict=True))
+            for name, positions in arm.named_poses
+        },
         "mass": {"total": moving + base, "moving": moving, "base": base},
         "contract": dict(arm.contract),
         "findings": {level: levels[level] for level in ("error", "warning", "note")},

@@ -44,6 +44,7 @@ def load(
     strict: bool = False,
     xacro_args: Mapping[str, object] | None = None,
     packages: Mapping[str, str | PathLike[str]] | None = None,
+    srdf: str | PathLike[str] | None = None,
     **unknown: Never,
 ) -> Arm:
     """Load the arm of a file or of a bundled name.
@@ -72,6 +73,8 @@ def load(
         strict: True turns warnings of `robolin validate` into errors
         xacro_args: values for the arguments of a xacro file, by name
         packages: folders of packages for `$(find NAME)` in a xacro file, by name
+        srdf: SRDF file with named poses for a URDF or xacro file; None for the file of the same
+            name next to it, if any
         unknown: any other keyword is an error, with the closest option as a hint
 
     Returns:
@@ -109,6 +112,7 @@ def load(
         "strict": strict,
         "xacro_args": xacro_args,
         "packages": packages,
+        "srdf": srdf,
     }
     return load_with(source, model_options(options))
 
@@ -256,7 +260,7 @@ def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
 def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
     """Read a path, '-' for standard input, a bundled name or a text; errors become findings."""
     found = robot_text(source)
-    reading = _read(found, options)
+    reading = _with_poses(_read(found, options), found, options.srdf)
     if not found.origin or reading.description is None:
         return reading
     notes = (*reading.description.notes, found.origin)
@@ -277,6 +281,17 @@ def _read(found: RobotText, options: ModelOptions) -> Reading:
     if options.packages:
         raise _without_effect("--package", f"{found.shown} reads no other files")
     return _reader(found.kind)(found.text, found.shown)
+
+
+def _with_poses(reading: Reading, found: RobotText, srdf: str | None) -> Reading:
+    """The reading with the poses of an SRDF file; YAML and MJCF files have their own."""
+    if found.kind in ("urdf", "xacro"):
+        from robolin.description.urdf.srdf_reader import with_group_states
+
+        return with_group_states(reading, found, srdf)
+    if srdf is not None:
+        raise _without_effect("--srdf", f"{found.shown} is no URDF or xacro file")
+    return reading
 
 
 def _without_effect(option: str, reason: str) -> UsageError:

@@ -207,6 +207,15 @@ class LoopEntry:
     second: LoopEnd
 
 
+@dataclass(frozen=True, slots=True)
+class PoseEntry:
+    """A named pose as written: coordinate -> position in rad or m; missing ones are 0."""
+
+    name: str
+    location: SourceLocation
+    positions: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class Description:
     """The content of a file: links and joints in file order, and the ignored elements."""
@@ -219,6 +228,7 @@ class Description:
     digest: str
     gravity: Vector3 | None = None
     loops: tuple[LoopEntry, ...] = ()
+    poses: tuple[PoseEntry, ...] = ()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     locations: Mapping[str, SourceLocation] = field(default_factory=dict)

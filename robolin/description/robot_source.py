@@ -75,10 +75,10 @@ def robot_text(source: Source) -> RobotText:
         return RobotText(text, STANDARD_INPUT, _sniffed(text))
     if name.startswith(PREFIX):
         path, origin = fetched_description(name)
-        text = _bytes(path)
+        text = robot_file_bytes(path)
         return RobotText(text, path.name, _format(path, text), path, origin)
     path = _found(name)
-    text = _bytes(path)
+    text = robot_file_bytes(path)
     shown = path.name if path == bundled_path(name) else name
     return RobotText(text, shown, _format(path, text), path)
 
@@ -160,7 +160,8 @@ def _stems_beside(path: Path) -> dict[str, str]:
         return {}
 
 
-def _bytes(path: Path) -> bytes:
+def robot_file_bytes(path: Path) -> bytes:
+    """The content of a file, limited in size."""
     try:
         with path.open("rb") as stream:
             return _take(stream, str(path))

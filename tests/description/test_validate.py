@@ -14,7 +14,7 @@ from robolin.core.arm import Inertia, Limits, Mimic, Pose
 from robolin.description.building.build_arm import build
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.load import read
-from robolin.description.model import Finding, Reading, SourceLocation
+from robolin.description.model import Finding, PoseEntry, Reading, SourceLocation
 from robolin.description.validate.validate import (
     decimal_point_repairs,
     positive,
@@ -243,6 +243,16 @@ FINDINGS = [
         "different axes",
     ),
     ("nothing-moves", one_link(kind="fixed"), 0, "no joint of this robot moves", "floating-base"),
+    (
+        "pose-outside-limits",
+        replace(
+            one_link(limits=Limits(-1.0, 1.0)),
+            poses=(PoseEntry("home", SourceLocation("arm", 7), {"j1": 1.5}),),
+        ),
+        7,
+        "pose 'home' is outside the joint limits: 'j1' is at 1.5 rad",
+        "correct the pose",
+    ),
     (
         "mimic-ratio-zero",
         describe(

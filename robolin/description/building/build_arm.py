@@ -110,6 +110,7 @@ def build(
         wrenches=tuple(options.wrenches),
         loops=_loops(tree, selection, frames, options),
         dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
+        named_poses=_poses(description, joint_names),
         contract=contract,
         figures=figures_of(description),
         tip=_tip(tree, frames, options),
@@ -147,6 +148,16 @@ def _gravity(value: Vector3 | float | None, own: Vector3) -> Vector3:
         return own if value is None else value
     x, y, z = unit(STANDARD_GRAVITY if without_direction(own) else own)
     return (x * value, y * value, z * value) if value else ORIGIN
+
+
+def _poses(
+    description: Description, joint_names: Sequence[str]
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """The named poses for these joints; positions of all other joints are ignored."""
+    return tuple(
+        (pose.name, tuple(pose.positions.get(name, 0.0) for name in joint_names))
+        for pose in description.poses
+    )
 
 
 def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:

@@ -40,6 +40,7 @@ class Keywords(TypedDict, total=False):
     strict: bool
     xacro_args: Mapping[str, object] | None
     packages: Mapping[str, str | PathLike[str]] | None
+    srdf: str | PathLike[str] | None
 
 
 def model_options(keywords: Keywords) -> ModelOptions:
@@ -67,8 +68,10 @@ def model_options(keywords: Keywords) -> ModelOptions:
             for name, value in _items("xacro_args", keywords.get("xacro_args"))
         },
         packages={
-            name: _folder(path) for name, path in _items("packages", keywords.get("packages"))
+            name: _path("packages", path)
+            for name, path in _items("packages", keywords.get("packages"))
         },
+        srdf=None if keywords.get("srdf") is None else _path("srdf", keywords.get("srdf")),
     )
 
 
@@ -82,9 +85,8 @@ def argument_text(value: Any) -> str:
     raise UsageError(message, hint="{'prefix': 'left_'}")
 
 
-def _folder(path: Any) -> str:
-    folder = fspath(path) if isinstance(path, str | PathLike) else path
-    return _text("packages", folder)
+def _path(option: str, path: Any) -> str:
+    return _text(option, fspath(path) if isinstance(path, str | PathLike) else path)
 
 
 def require_known_keywords(names: Iterable[str]) -> None:

@@ -57,6 +57,7 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         strict=bool(texts.get("strict")),
         xacro_args=parse_pairs("--xacro-arg", texts.get("xacro-arg", ()), ":="),
         packages=parse_pairs("--package", texts.get("package", ())),
+        srdf=texts.get("srdf"),
     )
 
 
@@ -96,6 +97,7 @@ def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
         "strict": options.strict,
         "xacro-arg": [f"{name}:={value}" for name, value in options.xacro_args.items()],
         "package": [f"{name}={folder}" for name, folder in options.packages.items()],
+        "srdf": options.srdf,
     }
     texts = {name: value for name, value in plain.items() if value not in (None, False, [])}
     try:
@@ -143,3 +145,4 @@ class ModelOptions:
     strict: bool = False
     xacro_args: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
+    srdf: str | None = None

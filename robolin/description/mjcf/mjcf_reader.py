@@ -40,6 +40,7 @@ from robolin.description.mjcf.mjcf_files import (
     model_files,
     not_finite,
 )
+from robolin.description.mjcf.mjcf_poses import keyframe_poses
 from robolin.description.mjcf.mjcf_unused import unused_parts
 from robolin.description.model import (
     Description,
@@ -165,7 +166,7 @@ def _without_effect(model: Row, disabled: set[str]) -> Counter[str]:
 
 def _named(model: dict[str, Any]) -> dict[str, Any]:
     """The model, with generated names for unnamed objects."""
-    for kind in ("body", "joint", "equality"):
+    for kind in ("body", "joint", "equality", "key"):
         for k, row in enumerate(model[kind]):
             row["name"] = row["name"] or f"{kind}{k}"
     return model
@@ -226,6 +227,7 @@ def _description(
         digest=files.digest,
         gravity=(x, y, z),
         loops=tuple(equality_closures(model, files, found)),
+        poses=keyframe_poses(model, joints, files, found),
         ignored=_ignored(model, files),
         notes=("compiled by MuJoCo from MJCF", *actuator_notes(model)),
         locations={"robot": location},

@@ -52,6 +52,8 @@ _USED: Mapping[str, tuple[str, ...]] = {
     "equality": (),
     "default equality": ("active",),
     "connect": ("active", "anchor", "body1", "body2", "class", "name"),
+    "keyframe": (),
+    "key": ("name", "qpos"),
     "joint equality": ("active", "class", "joint1", "joint2", "name", "polycoef"),
 }
 
@@ -63,7 +65,10 @@ _DRIVES = (
     *("general", "motor", "position", "velocity", "intvelocity", "orientation", "pid"),
     *("damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin"),
 )
-_OF_MODEL = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
+_OF_MODEL = (
+    *("compiler", "option", "default", "asset", "worldbody", "equality", "actuator"),
+    "keyframe",
+)
 
 # elements that are used inside others, each with its entry in the table above
 _INSIDE: Mapping[str, Mapping[str, str]] = {
@@ -77,6 +82,7 @@ _INSIDE: Mapping[str, Mapping[str, str]] = {
     "asset": {"mesh": "mesh", "model": "model"},
     **{key: {tag: tag for tag in _OF_BODY} for key in ("worldbody", "body", "frame", "replicate")},
     "actuator": dict.fromkeys(_DRIVES, "drive"),
+    "keyframe": {"key": "key"},
     "equality": {"connect": "connect", "joint": "joint equality"},
 }
 # elements whose content is listed by section

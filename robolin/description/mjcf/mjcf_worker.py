@@ -47,6 +47,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
         "actuator": list(_rows(model, "actuator", _acting(model), _PER_ACTUATOR)),
         "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
+        "key": list(_rows(model, "key", model.nkey, ("qpos",))),
         "warned": warned,
         "left_out": list(_left_out(model)),
         "from_outside": list(_from_outside(model)),
@@ -73,6 +74,7 @@ def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Ite
         "jnt": model.joint,
         "eq": model.equality,
         "actuator": model.actuator,
+        "key": model.key,
     }.get(kind)
     for k in range(count):
         row = {quantity: _plain(getattr(model, f"{kind}_{quantity}")[k]) for quantity in quantities}

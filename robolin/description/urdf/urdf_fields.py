@@ -217,18 +217,11 @@ def vector(
     text = element.attributes.get(attribute) if element else None
     if element is None or text is None:
         return default
-    what = f"{owner}: {element.tag} {attribute} {shown(text)}"
-    if _XACRO.search(text):
-        _unexpanded(element, what, notes)
+    values = number_list(element, attribute, owner, notes)
+    if values is None:
         return default
-    values = []
-    for found in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
-        word = found[0]
-        value = _finite(word, f"{what}: {shown(word)}", element, notes)
-        if value is None:
-            return default
-        values.append(value)
     if len(values) != 3:
+        what = f"{owner}: {element.tag} {attribute} {shown(text)}"
         more = (
             f"{MOST_NUMBERS_IN_FIELD} or more"
             if len(values) == MOST_NUMBERS_IN_FIELD
@@ -239,6 +232,28 @@ def vector(
         notes.error("wrong-count", element, f"{what} has {count}, not 3", hint)
         return default
     return values[0], values[1], values[2]
+
+
+def number_list(element: Element, attribute: str, owner: str, notes: Notes) -> list[float] | None:
+    """Finite numbers separated by spaces; None if the attribute is absent or invalid."""
+    text = element.attributes.get(attribute)
+    if text is None:
+        hint = f'write <{element.tag} {attribute}="…"/>'
+        message = f"{owner}: {element.tag} {attribute} is missing"
+        notes.error("missing-attribute", element, message, hint)
+        return None
+    what = f"{owner}: {element.tag} {attribute} {shown(text)}"
+    if _XACRO.search(text):
+        _unexpanded(element, what, notes)
+        return None
+    values = []
+    for found in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
+        word = found[0]
+        value = _finite(word, f"{what}: {shown(word)}", element, notes)
+        if value is None:
+            return None
+        values.append(value)
+    return values
 
 
 def _finite(text: str, what: str, element: Element, notes: Notes) -> float | None:

@@ -24,6 +24,7 @@ from robolin.description.model import (
     SourceLocation,
     limit_findings,
 )
+from robolin.description.named_poses import pose_findings
 from robolin.description.tree import group_kind
 from robolin.errors import RobolinError
 
@@ -50,7 +51,7 @@ def physical_findings(description: Description, arm: Arm | None) -> Iterator[Fin
     sizes = link_sizes(arm) if arm else {}
     for link in description.links:
         yield from link_findings(link, sizes.get(link.name))
-    yield from repeated_inertials(description.links)
+    yield from (*repeated_inertials(description.links), *pose_findings(description))
     for joint in description.joints:
         yield from joint_findings(joint)
     if arm:

@@ -51,9 +51,10 @@ from robolin.description.yaml.yaml_joint import (
     with_motion,
 )
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
+from robolin.description.yaml.yaml_poses import read_poses
 
 PROSE_KEYS = ("description", "source", "licence")
-ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")
+ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops", "poses")
 JOINT_KEYS = ("name", "type", "parent", "child", "origin", "axis", "axis2", *MOTION_KEYS)
 LINK_KEYS = ("name", "mass", "com", "inertia", "density", "shape")
 MOMENT_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -92,6 +93,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
         notes=(f"source: {prose['source']}",) if prose["source"] else (),
         locations={key: arm.location(key) for key in ARM_KEYS if arm.has(key)},
     )
+    description = replace(description, poses=read_poses(arm, description))
     findings.sort(key=_position)
     sound = not any(finding.level == "error" for finding in findings)
     return Reading(description if sound else None, limit_findings(findings))

@@ -100,6 +100,22 @@ class Fields:
         )
         return None if first is None or second is None else (first, second)
 
+    def numbers(self, key: str, angles: Sequence[bool], hint: str) -> list[float] | None:
+        """A list of numbers, one per entry of `angles`, which is True where angles are allowed."""
+        value = self._value(key, "list", "a list of numbers")
+        if value is None:
+            return None
+        if len(value.children) != len(angles):
+            message = f"{self.what}: {len(value.children)} values, not {len(angles)}"
+            self.error("wrong-count", value.location, message, hint)
+            return None
+        items = zip(value.children, angles, strict=True)
+        numbers = [
+            self._as_number(item, f"value {i}", angle)
+            for i, (item, angle) in enumerate(items, start=1)
+        ]
+        return [0.0 if number is None else number for number in numbers]
+
     def text(self, key: str) -> str:
         """A word or a line of text; empty if missing."""
         value = self._value(key, "scalar", "text")

@@ -34,6 +34,14 @@ _ANGLE: Schema = {
 _VECTOR: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
 _TURN: Schema = {"type": "array", "items": _ANGLE, "minItems": 3, "maxItems": 3}
 
+_POSE: Schema = {
+    "anyOf": [
+        {"type": "array", "items": _ANGLE},
+        {"type": "object", "additionalProperties": _ANGLE},
+    ],
+    "description": "joint positions, by joint or as a list in the order of the joints",
+}
+
 # schema of the value of a key; keys with text values are omitted
 _VALUES: Mapping[str, Schema] = {
     **dict.fromkeys(("damping", "armature", "rotor_inertia"), _NUMBER),
@@ -87,6 +95,7 @@ def yaml_schema() -> Schema:
     ends = {"kind": {"enum": [*LOOP_KINDS]}, "first": end, "second": end}
     loop = _mapping(LOOP_KEYS, LOOP_KEYS, ends)
     lists = {"joints": _list(joint), "links": _list(link), "loops": _list(loop), "dh": table}
+    lists["poses"] = {"type": "object", "additionalProperties": _POSE}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "robolin arm",
