@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # by the metavar of an option
 _JOINT_VALUES = ("VALUES", "JOINT=VALUE")
+# options that also accept the name of a pose
+_POSES = ("q", "goal")
 _JOINTS = ("A,B,C", "JOINTS", "JOINTS|least")
 _LINKS = {"LINK": "", "LINK:MASS[@X,Y,Z]": ":", "LINK=FX,FY,FZ,TX,TY,TZ": "="}
 _FILES = ("FILE", "FOLDER")
@@ -49,6 +51,8 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
         return []
     head = before + comma
     words = [f"{head}{name}{ending}" for name in names if name.startswith(begun)]
+    if param.name in _POSES and not head:
+        words = [name for name, _ in arm.named_poses if name.startswith(begun)] + words
     return [CompletionItem(word) for word in words if _is_one_word(word)]
 
 

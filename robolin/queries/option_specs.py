@@ -139,6 +139,7 @@ FORWARD_OPTIONS: Mapping[str, OptionSpec] = {
     "loop-method": LOOP_METHOD_OPTION,
 }
 
+SRDF_OPTION = "srdf"
 # options of the robot model, for every command
 MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
@@ -146,6 +147,7 @@ MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("no-damping", "no-springs", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": OptionSpec("choice", WRENCH_MODELS),
     "base-joint": OptionSpec("choice", BASE_JOINTS),
+    SRDF_OPTION: FILE,
 }
 # quantities of a state
 STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from robolin.core.results.swept_verbs import base_verb
@@ -17,6 +18,7 @@ from robolin.io.paths import base_name
 from robolin.queries.option_specs import (
     MODEL_OPTIONS,
     REQUIRES,
+    SRDF_OPTION,
     STATES_OPTION,
     Verb,
     check_conflicts,
@@ -58,6 +60,11 @@ class ArmSource:
         from robolin.description.building.option_texts import options_from_texts
 
         return options_from_texts(self.texts)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files that model options name, by option."""
+        return {SRDF_OPTION: self.texts[SRDF_OPTION]} if SRDF_OPTION in self.texts else {}
 
     def reading(self) -> Reading:
         from robolin.description.load import read
@@ -109,13 +116,14 @@ class Request:
     def files(self) -> dict[str, str]:
         """Input files by option; the arm may also be a bundled name or '-'."""
         arm = {ARM_OPTION: self.source.path} if self.source.path else {}
-        return {**arm, **self.states.files, **self.question.files}
+        return {**arm, **self.source.files, **self.states.files, **self.question.files}
 
     @property
     def options(self) -> dict[str, Any]:
         """Options that the result records, enough to repeat it: files by their base name."""
         arm = {ARM_OPTION: PurePath(self.source.path).name} if self.source.path else {}
-        return {**arm, **self.source.texts, **self.question.options, **self.states.options}
+        model = {**self.source.texts, **{k: base_name(v) for k, v in self.source.files.items()}}
+        return {**arm, **model, **self.question.options, **self.states.options}
 
 
 def request_about(arm: Arm, question: Question | str, states: States | None = None) -> Request:
@@ -367,12 +375,13 @@ class QueryContext:
     ) -> Result:
         """Build the result; adds the contract and the file of the arm."""
         from robolin.core.results.result import Result
+        from robolin.queries.pose_contract import pose_contract
 
         return Result(
             verb=self.question.verb,
             arrays=arrays,
             joints=self.arm.joint_names,
-            contract={**self.arm.contract, **contract},
+            contract={**self.arm.contract, **contract, **pose_contract(self)},
             options=self.request.options,
             inputs={**arm_inputs(self.arm), **(inputs or {})},
             time=time,
@@ -405,11 +414,16 @@ def run_request(
 
 
 def arm_inputs(arm: Arm) -> dict[str, str]:
-    """Base name of the arm's file and its hash."""
+    """Base names and hashes of the arm's file and of the SRDF file that an option names."""
     if not arm.source:
         return {}
     source = "stdin" if arm.source == "-" else PurePath(arm.source).name
-    return {source: arm.digest}
+    srdf = (arm.loaded_with or {}).get(SRDF_OPTION)
+    if srdf is None:
+        return {source: arm.digest}
+    from robolin.description.robot_source import robot_file_bytes
+
+    return {source: arm.digest, base_name(srdf): sha256(robot_file_bytes(Path(srdf))).hexdigest()}
 
 
 def display_name(path: str) -> str:

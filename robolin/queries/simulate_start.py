@@ -159,7 +159,7 @@ def _typed(context: QueryContext, name: str) -> list[float]:
     text = context.states.typed.get(name)
     if text is None:
         return [0.0] * context.arm.n
-    return parse_per_joint(FlagText(f"--{name}", text), context.arm, True)
+    return parse_per_joint(FlagText(f"--{name}", text), context.arm, True, name == "q")
 
 
 def _note_start_mismatch(

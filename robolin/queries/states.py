@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
 NAN = "nan"
+# pose that pictures show if no state is given
+HOME = "home"
 
 _ANY = Verb("states", "", "")
 
@@ -62,7 +64,8 @@ class States:
     """One state, every row of a file or of arrays, or random states.
 
     A quantity is one number per joint in the arm's order, shape (n,); a mapping from joints to
-    numbers, 0 for missing joints; text as on the command line; or an array of shape (rows, n).
+    numbers, 0 for missing joints; text as on the command line, for q also the name of a pose; or
+    an array of shape (rows, n).
     Two `States` are equal if their texts are identical and their arrays are equal.
 
     Args:
@@ -270,6 +273,11 @@ def _suggestion(name: str) -> str:
     return did_you_mean(
         name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _OPTIONS), "state"]
     )
+
+
+def home_or_zero(*arms: Arm) -> States:
+    """The pose 'home' if all arms have it, otherwise the zero position."""
+    return States(q=HOME) if all(HOME in dict(arm.named_poses) for arm in arms) else States()
 
 
 def rules_of_file(states: States, arm: Arm) -> ReadOptions:

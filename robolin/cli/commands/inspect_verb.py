@@ -63,7 +63,7 @@ def _sections(info: Mapping[str, Any]) -> Iterator[ReportSection]:
 
 
 def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
-    """Tables of joints, links with inertia, and loop closures."""
+    """Tables of joints, links with inertia, named poses and loop closures."""
     sprung = any("stiffness" in row for row in info["joints"])
     keys = (*_FIGURES, *_SPRING) if sprung else _FIGURES
     yield ReportTable(
@@ -84,6 +84,12 @@ def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
         frozenset(_INERTIAS),
         "Centres of mass [m] from the link's joint, and inertias [kg·m²] about them, in link axes",
     )
+    if info["poses"]:
+        yield ReportTable(
+            ("pose", "positions, in the order of the joints [rad or m]"),
+            [(name, _positions(row)) for name, row in info["poses"].items()],
+            title="Named poses, for --q",
+        )
     if info["loops"]:
         yield ReportTable(
             ("loop", "kind", "first", "second", "equations"),
@@ -91,6 +97,10 @@ def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
             frozenset({"equations"}),
             "Closures of loops",
         )
+
+
+def _positions(pose: Mapping[str, float]) -> str:
+    return ", ".join(_number(position) for position in pose.values())
 
 
 def _shape(info: Mapping[str, Any]) -> str:

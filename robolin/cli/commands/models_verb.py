@@ -86,13 +86,17 @@ def _file(name: str) -> Path:
 
 
 def _copy(path: Path) -> None:
+    """Copy a robot file, and the SRDF file with its poses if there is one."""
     from robolin.io.atomic import atomic_write
 
-    if os.path.lexists(path.name):
-        hint = "move it away first: it may have been changed"
-        raise FileError("is there already", where=path.name, hint=hint)
-    with atomic_write(path.name) as stream:
-        stream.write(path.read_bytes())
+    paths = [each for each in (path, path.with_suffix(".srdf")) if each.is_file()]
+    for each in paths:
+        if os.path.lexists(each.name):
+            hint = "move it away first: it may have been changed"
+            raise FileError("is there already", where=each.name, hint=hint)
+    for each in paths:
+        with atomic_write(each.name) as stream:
+            stream.write(each.read_bytes())
 
 
 def _list_models(report: Report) -> None:

@@ -49,9 +49,9 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     Joint quantities are drawn over time with their limits and the worst margin, matrices as heat
     maps with names, poles in the plane, responses over frequency or time.  Of two results it is
     what the first has more than the second.  Of an arm it is its mass matrix and the torques that
-    hold it, at its zero position; of one with closed loops the state that --close least of
-    forward finds from there, the forces that the closures take, and how accelerations change with
-    torques.  The same data give the same bytes.  Needs matplotlib.
+    hold it, at its pose 'home' or else at zero; of one with closed loops the state that --close
+    least of forward finds from there, the forces that the closures take, and how accelerations
+    change with torques.  The same data give the same bytes.  Needs matplotlib.
 
     \b
     Example:
@@ -115,11 +115,15 @@ def _about(arm: Arm) -> list[Result]:
     """Holding torques and mass matrix; for closed loops, constraint forces of the free motion."""
     from robolin.queries.answer import answer
     from robolin.queries.question import Question
+    from robolin.queries.states import home_or_zero
 
+    states = home_or_zero(arm)
     if not arm.loops:
-        return [answer(arm, verb) for verb in ("inverse", "mass-matrix")]
+        return [answer(arm, verb, states) for verb in ("inverse", "mass-matrix")]
     try:
-        answers = [(answer(arm, Question(verb, close="least")), names) for verb, names in _OF_LOOPS]
+        answers = [
+            (answer(arm, Question(verb, close="least"), states), names) for verb, names in _OF_LOOPS
+        ]
     except RobolinError as error:
         hint = "`forward ARM --q … --close least -o x.npz` starts elsewhere; plot x.npz then"
         raise RobolinError(error.message, where=error.where, hint=hint) from error

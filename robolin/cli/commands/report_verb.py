@@ -29,6 +29,8 @@ from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
+    from robolin.core.arm import Arm
+    from robolin.description.model import Reading
     from robolin.display.report.reported_arm import ReportedArm, ReportOptions
     from robolin.queries.states import States
 
@@ -180,18 +182,20 @@ def _page_of_results(request: ReportRequest) -> str:
 def _page_of_arms(request: ReportRequest) -> str:
     from robolin.display.report.report_page import report_page
     from robolin.display.report.reported_arm import ReportOptions
+    from robolin.queries.states import home_or_zero
 
-    options = ReportOptions(request.states, request.verify_states, request.notify, request.close)
-    arms = [
-        _reported(*each, options) for each in zip(request.subjects, request.sources, strict=True)
-    ]
-    return report_page(arms)
+    readings = [source.reading() for source in request.sources]
+    arms = [each.arm(reading) for each, reading in zip(request.sources, readings, strict=True)]
+    states = request.states if request.states.options else home_or_zero(*arms)
+    options = ReportOptions(states, request.verify_states, request.notify, request.close)
+    names = [PurePath(subject).name for subject in request.subjects]
+    return report_page(
+        [_reported(*each, options) for each in zip(names, arms, readings, strict=True)]
+    )
 
 
-def _reported(name: str, source: ArmSource, options: ReportOptions) -> ReportedArm:
+def _reported(name: str, arm: Arm, reading: Reading, options: ReportOptions) -> ReportedArm:
     from robolin.description.validate.validate import validate
     from robolin.display.report.reported_arm import reported_arm
 
-    reading = source.reading()
-    arm = source.arm(reading)
-    return reported_arm(PurePath(name).name, arm, validate(reading), options)
+    return reported_arm(name, arm, validate(reading), options)

@@ -122,6 +122,13 @@ _FLAGS = [
     flag("--open-loops", section=MODEL, is_flag=True, help="Leave out the closures of loops."),
     flag("--strict", section=MODEL, is_flag=True, help="Warnings become errors."),
     *XACRO_FLAGS,
+    flag(
+        "--srdf",
+        section=MODEL,
+        metavar="FILE",
+        help="SRDF file with named poses (group states) for a URDF or xacro file.  "
+        "[default: the .srdf file of the same name in its folder]",
+    ),
 ]
 
 

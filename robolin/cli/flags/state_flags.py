@@ -68,7 +68,7 @@ READING_FLAGS = [
 
 
 _HELP = {
-    "q": "Positions.  [default: 0]",
+    "q": "Positions, or the name of a pose such as home.  [default: 0]",
     "qd": "Velocities.  [default: 0]",
     "qdd": "Accelerations.  [default: 0]",
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  [default: 0]",

@@ -35,7 +35,7 @@ from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
 from robolin.queries.question import Question
 from robolin.queries.request import MessageCallback
-from robolin.queries.states import States
+from robolin.queries.states import HOME, States, home_or_zero
 from robolin.queries.values import Values
 
 
@@ -59,9 +59,9 @@ class ReportedArm:
 
     @property
     def first_pose(self) -> Floats:
-        """Initial positions of the drawing; zeros without a motion."""
+        """Initial positions of the drawing; without a motion the pose 'home', or zeros."""
         if isinstance(self.motion, RobolinError):
-            return np.zeros(self.arm.n)
+            return self.arm.poses.get(HOME, np.zeros(self.arm.n))
         first: Floats = np.nan_to_num(self.motion.values["q"][0])
         return first
 
@@ -103,7 +103,7 @@ def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
     try:
         return closed_motion(arm, states, close, options.notify)
     except RobolinError as error:
-        if not states.options and close is None:
+        if close is None and states.options in ({}, home_or_zero(arm).options):
             return error
         raise
 
