@@ -26,9 +26,9 @@ import numpy as np
 
 from robolin import load
 from robolin.cli.main import main as run_command
+from robolin.description.robot_source import bundled_names
 
-ROOT = Path(__file__).resolve().parents[1]
-ARMS = tuple(sorted(path.stem for path in (ROOT / "models").iterdir()))
+ARMS = bundled_names()
 FORMATS = ("csv", "json", "npz", "parquet")
 ROWS = 500
 
