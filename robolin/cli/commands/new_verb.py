@@ -49,6 +49,9 @@ links:                                # every link that weighs something
     mass: 1
     com: [0, 0, 0.15]
     inertia: {{ixx: 0.0075, iyy: 0.0075, izz: 0.0003}}   # about its middle, in its own axes
+
+poses:                                # names for --q
+  home: {{shoulder: 30deg, elbow: 60deg}}
 """
 
 
