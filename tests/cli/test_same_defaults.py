@@ -115,6 +115,7 @@ MEANT: dict[Any, str] = {
     ("simulate", "rows"): "101, or one every --dt",
     ("verify", "samples"): "20, fewer for arms of many joints",
     "packages": "found by package.xml, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH",
+    "srdf": "the .srdf file of the same name in its folder",
 }
 NOTHING = (None, (), False)
 
