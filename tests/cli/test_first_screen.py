@@ -14,7 +14,7 @@ from robolin.queries.verbs import VERBS
 pty = pytest.importorskip("pty", reason="pseudo-terminals need POSIX")
 
 ROWS, COLUMNS = 24, 80
-POSE = ("--q", "0,-0.8,0,-2.4,0,1.6,0.8")
+POSE = ("--q", "home")
 CHANGE = ("--payload-change", "panda_hand_tcp:0.1", "--differentiate", "central")
 # command line -> numbers of the main array that the first screen shows
 COMMANDS: dict[tuple[str, ...], int] = {
