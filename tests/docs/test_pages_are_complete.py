@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 
 import robolin
 from robolin.dynamics.algebra.chain import Chain
@@ -12,6 +13,7 @@ from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from robolin.queries.verbs import VERBS
 from tests.cases import for_each
 from tools.markdown import DOCS, ROOT, pages
+from tools.pages import commands
 
 ALGEBRAIC = [
     module.relative_to(ROOT / "robolin").as_posix()
@@ -107,3 +109,37 @@ def test_pages_start_with_their_purpose(page) -> None:
     assert title.startswith("# ")
     assert not gap
     assert first[:1].isalpha() or first[:1] in "*`[!<"
+
+
+SEARCHED = (
+    "controllability",
+    "degrees of freedom",
+    "operational-space inertia",
+    "RNEA",
+    "ABA",
+    "CRBA",
+    "hash",
+    "residual",
+    "seed",
+)
+
+
+def test_the_glossary_has_terms_of_the_field() -> None:
+    """Terms that people search for are in the glossary, and its commands exist."""
+    page = (DOCS / "reference/glossary.md").read_text("utf-8")
+    terms = re.findall(r"^\| (.+?) \|", page, re.MULTILINE)
+    assert [term for term in SEARCHED if not any(term in each for each in terms)] == []
+    flags = {option for command in commands().values() for p in command.params for option in p.opts}
+    for code in _quoted("reference/glossary.md"):
+        for word in re.findall(r"(?<!\S)--?[a-z][\w-]*", code):
+            assert word in flags, code
+        first = code.split()[0]
+        public = first.removeprefix("robolin.") in robolin.__all__
+        assert first.startswith(("-", ".")) or public or first in {*VERBS, "robolin"}, code
+
+
+def test_optional_packages_are_listed() -> None:
+    """docs/start/install.md lists every group of optional packages."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    groups = set(settings["project"]["optional-dependencies"])
+    assert groups <= _quoted("start/install.md")
