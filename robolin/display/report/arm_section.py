@@ -1,4 +1,4 @@
-"""Report section with the robots: geometry of the drawings, joints and links."""
+"""Robots in a report: geometry of the drawings, tables of joints and links."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from robolin.display.report.page_markup import (
     figure_cell,
     filled,
     markup,
-    paragraph,
     range_cell,
     shown_name,
     table,
@@ -44,11 +43,9 @@ _JOINT = ("joint", "kind", "lower", "upper", "velocity", "effort", "damping", "f
 _LINK = ("link", "joint", "mass", "x", "y", "z", "box x", "box y", "box z")
 
 
-def arm_section(arms: Sequence[ReportedArm]) -> str:
-    """Drawings of all robots, then their tables."""
-    drawings = "\n".join(_drawing(i, each) for i, each in enumerate(arms))
-    tables = [element("div", *_tables(each, len(arms) > 1)) for each in arms]
-    return f'<div class="side">\n{drawings}\n</div>\n<div class="side">\n{markup(*tables)}\n</div>'
+def views(arms: Sequence[ReportedArm]) -> str:
+    """Drawings of all robots, with their controls."""
+    return "\n".join(_drawing(i, each) for i, each in enumerate(arms))
 
 
 def _drawing(number: int, reported: ReportedArm) -> str:
@@ -57,18 +54,20 @@ def _drawing(number: int, reported: ReportedArm) -> str:
         "arm.html",
         number=str(number),
         name=name,
-        label=f"The arm {name}",
+        label=f"Robot {name}",
         drawing=markup(drawn_arm(reported.arm, reported.first_pose)),
     )
 
 
+def parameter_tables(arms: Sequence[ReportedArm]) -> Element:
+    """Joints and links of all robots."""
+    tables = [element("div", *_tables(each, len(arms) > 1)) for each in arms]
+    return element("div", *tables, class_="side")
+
+
 def _tables(reported: ReportedArm, several: bool) -> list[Element]:
     of = f" of {shown_name(reported.name)}" if several else ""
-    arm = reported.arm
-    moving = float_sum(link.inertia.mass for link in arm.links)
-    gravity = ", ".join(map(figure_cell, arm.gravity))
-    mass = f"{figure_cell(moving)} kg move; gravity is {gravity} m/s²."
-    return [paragraph(mass), table(_joints(arm, of)), table(_links(arm, of))]
+    return [table(_joints(reported.arm, of)), table(_links(reported.arm, of))]
 
 
 def _joints(arm: Arm, of: str) -> PageTable:
@@ -86,7 +85,7 @@ def _joints(arm: Arm, of: str) -> PageTable:
         )
         for joint in arm.joints
     ]
-    title = f"Joints{of}, in rad or m, N·m or N"
+    title = f"Joints{of}: rad or m, N·m or N"
     header = (*_JOINT, "stiffness", "rest") if arm.has_springs else _JOINT
     return PageTable(title, header, rows, frozenset(header[2:]))
 
@@ -105,60 +104,68 @@ def _links(arm: Arm, of: str) -> PageTable:
         sides = ("", "", "") if box is None else (f"{2.0 * x:.4g}" for x in box.half)
         names = shown_name(row["name"]), shown_name(row["joint"])
         rows.append((*names, figure_cell(row["mass"]), *map(figure_cell, row["com"]), *sides))
-    title = f"Links{of}: kg, centre of mass and equivalent box in m"
+    title = f"Links{of}: mass in kg, centre of mass and box of equal inertia in m"
     return PageTable(title, _LINK, rows, frozenset(_LINK[2:]))
 
 
 # the initial view of the page
 YAW, PITCH = 0.6, 0.35
-_WIDTH, _HEIGHT, _ROOM = 640.0, 480.0, 40.0
+_WIDTH, _HEIGHT, _FILLED = 640.0, 480.0, 0.7
+# radius of the heaviest and of the lightest link, relative to the reach of the robot
+_THICKEST, _THINNEST = 0.055, 0.016
 
 
 def drawn_arm(arm: Arm, q: Floats) -> Element:
     """SVG drawing of the robot at positions (n,)."""
     poses = link_poses(arm, q)
-    segments, axes = _segments(arm, poses), _axes(arm, poses)
-    heavy = [i for i, link in enumerate(arm.links) if link.inertia.mass > 0.0]
-    centres = np.array([apply(poses[i], arm.links[i].inertia.com) for i in heavy]).reshape(-1, 3)
-    points = np.concatenate([*segments, *axes, centres, np.zeros((1, 3))])
-    flat = _Fitted(viewing_axes(arm), points)
+    capsules, axes = _capsules(arm, poses), _axes(arm, poses)
+    flat = _Fitted(viewing_axes(arm), np.concatenate([*(ends for ends, _ in capsules), *axes]))
     picture = element(
         "svg",
         viewBox=f"0 0 {_WIDTH:.0f} {_HEIGHT:.0f}",
         role="img",
-        aria_label=f"The arm with {len(arm.links)} moving links at the first instant",
+        aria_label=f"Robot with {len(arm.links)} moving links at the initial pose",
         class_="drawn",
     )
-    for kind, lines in (("segment", segments), ("axis", axes)):
-        picture.extend(_line(kind, *flat.places(line)) for line in lines)
-    for ends in closure_positions(arm, poses):
-        first, second = flat.places(np.array(ends))
+    for ends, radius in capsules:
+        width = f"{max(2.0 * radius * flat.scale, 3.0):.1f}"
+        picture.append(_line("segment", *flat.places(ends), stroke_width=width))
+    picture.extend(_line("axis", *flat.places(ends)) for ends in axes)
+    for gap in closure_positions(arm, poses):
+        first, second = flat.places(np.array(gap))
         picture.append(_line("gap", first, second))
         picture.extend(_ring(point) for point in (first, second))
-    masses = [arm.links[i].inertia.mass for i in heavy]
-    for point, mass in zip(flat.places(centres), masses, strict=True):
-        picture.append(_ball(point, (mass / max(masses)) ** (1.0 / 3.0)))
     return picture
 
 
-def _segments(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
-    """End points of every line."""
-    segments = [np.array([[0.0, 0.0, 0.0], end]) for end in segment_ends(arm, -1)]
-    for i, pose in enumerate(poses):
-        segments += [np.array([pose.translation, apply(pose, end)]) for end in segment_ends(arm, i)]
-    return segments
+def link_radii(arm: Arm) -> list[float]:
+    """Capsule radius of every link in m, base to tip: the volume grows with the mass."""
+    size, masses = _size(arm), [link.inertia.mass for link in arm.links]
+    heaviest = max(masses) or 1.0
+    return [
+        size * max(_THICKEST * (max(mass, 0.0) / heaviest) ** (1.0 / 3.0), _THINNEST)
+        for mass in masses
+    ]
+
+
+def _capsules(arm: Arm, poses: Sequence[Pose]) -> list[tuple[Floats, float]]:
+    """End points and radius of every capsule: joint to joint, and to the centre of mass."""
+    radii = link_radii(arm)
+    ends = [(np.array([(0.0, 0.0, 0.0), end]), max(radii)) for end in segment_ends(arm, -1)]
+    for i, (pose, radius) in enumerate(zip(poses, radii, strict=True)):
+        body = arm.links[i].inertia
+        points = [*segment_ends(arm, i), *([body.com] if body.mass > 0.0 else [])]
+        ends += [(np.array([pose.translation, apply(pose, end)]), radius) for end in points]
+    return ends or [(np.zeros((2, 3)), max(radii))]
 
 
 def _axes(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
     """Joint axes as short lines."""
-    origins = np.array([pose.translation for pose in poses])
-    length = 0.04 * float(np.ptp(origins, axis=0).max() or 1.0)
     lines = []
-    for i, pose in enumerate(poses):
+    for i, (pose, radius) in enumerate(zip(poses, link_radii(arm), strict=True)):
         if len(arm.links) - i not in arm.virtual_links:
-            x, y, z = arm.links[i].joint.axis
-            ends = ((-length * x, -length * y, -length * z), (length * x, length * y, length * z))
-            lines.append(np.array([apply(pose, end) for end in ends]))
+            ends = np.outer((-1.4 * radius, 1.4 * radius), arm.links[i].joint.axis)
+            lines.append(np.array([apply(pose, tuple(end)) for end in ends]))
     return lines
 
 
@@ -170,12 +177,11 @@ class _Fitted:
         seen = self._seen(points)
         low, high = seen.min(axis=0), seen.max(axis=0)
         spans = np.maximum(high - low, 1e-9)
-        room = np.array([_WIDTH, _HEIGHT]) - 2.0 * _ROOM
-        self._scale = float((room / spans).min())
+        self.scale = float((_FILLED * np.array([_WIDTH, _HEIGHT]) / spans).min())
         self._middle = (low + high) / 2.0
 
     def places(self, points: Floats) -> Floats:
-        flat: Floats = (self._seen(points) - self._middle) * self._scale * np.array([1.0, -1.0])
+        flat: Floats = (self._seen(points) - self._middle) * self.scale * np.array([1.0, -1.0])
         return flat + np.array([_WIDTH, _HEIGHT]) / 2.0
 
     def _seen(self, points: Floats) -> Floats:
@@ -185,17 +191,14 @@ class _Fitted:
         return np.stack([across, np.cos(PITCH) * z - np.sin(PITCH) * near], axis=1)
 
 
-def _line(kind: str, start: Floats, end: Floats) -> Element:
+def _line(kind: str, start: Floats, end: Floats, **attributes: str) -> Element:
     coordinates = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
-    return element("line", class_=kind, **{key: f"{x:.1f}" for key, x in coordinates.items()})
+    places = {key: f"{x:.1f}" for key, x in coordinates.items()}
+    return element("line", class_=kind, **places, **attributes)
 
 
 def _ring(point: Floats) -> Element:
     return element("circle", cx=f"{point[0]:.1f}", cy=f"{point[1]:.1f}", r="7", class_="closure")
-
-
-def _ball(point: Floats, size: float) -> Element:
-    return element("circle", cx=f"{point[0]:.1f}", cy=f"{point[1]:.1f}", r=f"{3 + 9 * size:.1f}")
 
 
 def link_poses(arm: Arm, q: Floats) -> list[Pose]:
@@ -325,6 +328,7 @@ def _packed(arm: Arm) -> dict[str, Floats]:
         "axis": [link.joint.axis for link in links],
         "com": [link.inertia.com for link in links],
         "half": [(0.0,) * 3 if box is None else tuple(box.half) for box in boxes],
+        "radius": [(radius,) for radius in link_radii(arm)],
         "sides": [(0.0,) * 9 if box is None else tuple(box.axes.ravel()) for box in boxes],
     }
     return {name: np.array(rows, np.float64) for name, rows in arrays.items()}

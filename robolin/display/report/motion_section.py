@@ -9,7 +9,6 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from robolin.analysis.limits import Margin
 from robolin.control.poles import UNSTABLE
 from robolin.core.arm_parts import Joint
 from robolin.core.arrays import Numbers
@@ -17,6 +16,7 @@ from robolin.core.natural_scales import ROUNDING
 from robolin.core.quantity_table import joint_unit, unit_of
 from robolin.core.text import pluralize
 from robolin.display.plots.panels import Rounding, array_rounding
+from robolin.display.report.arm_section import views
 from robolin.display.report.page_markup import (
     PageFigures,
     PageTable,
@@ -40,28 +40,33 @@ from robolin.display.report.reported_motion import (
 )
 from robolin.errors import RobolinError
 
-_MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "margin %")
-
 
 def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
-    """All about the motion; robots without torques show the reason."""
-    parts: list[Element] = []
+    """Robots to the left, curves to the right; robots without torques show the reason."""
+    refused = [
+        paragraph(refusal(each.name, each.motion))
+        for each in arms
+        if isinstance(each.motion, RobolinError)
+    ]
     known = [each for each in arms if not isinstance(each.motion, RobolinError)]
-    for each in arms:
-        if isinstance(each.motion, RobolinError):
-            parts.append(paragraph(refusal(each.name, each.motion)))
+    curves = [*_torques(known, figures), *_conditions(known, figures)]
+    curves += closure_figures([_motion_of(each) for each in known], figures)
     several = len(arms) > 1
     tables = [
         element("div", *_tables(each, number, several))
         for number, each in enumerate(arms)
         if each in known
     ]
-    parts.append(element("div", *tables, class_="side"))
-    curves = [*_torques(known, figures), *_conditions(known, figures)]
-    curves += closure_figures([_motion_of(each) for each in known], figures)
-    if curves:
-        parts.append(element("div", *curves, class_="plots"))
-    return markup(*parts)
+    layout = "stage" if curves and not several else "side"
+    plots = [element("div", *curves, class_="plots")] if curves else []
+    if curves or several:
+        summary = element("summary", "Show numbers")
+        numbers = element("details", summary, element("div", *tables, class_="side"))
+        beside, below = [*refused, *plots], [numbers]
+    else:
+        beside, below = [*refused, *tables], []
+    right = markup(element("div", *beside)) if beside else ""
+    return f'<div class="{layout}">\n{views(arms)}\n{right}\n</div>\n{markup(*below)}'
 
 
 def refusal(name: str, error: RobolinError) -> str:
@@ -79,16 +84,6 @@ def _tables(reported: ReportedArm, number: int, several: bool) -> list[Element]:
     motion, arm = _motion_of(reported), reported.arm
     of = f" of {shown_name(reported.name)}" if several else ""
     shown: list[Element] = list(closure_paragraphs(reported, motion))
-    if motion.margins.margins:
-        rows = [_margin(each) for each in motion.margins.margins]
-        worst = sum(each.exceeded for each in motion.margins.margins)
-        verdict = (
-            f"{worst} beyond a limit, where margins are negative" if worst else "within all limits"
-        )
-        shown.append(paragraph(f"{verdict.capitalize()}.", "bad" if worst else "good"))
-        numbers = frozenset(_MARGIN[2:])
-        title = f"Where each joint{of} is nearest to its limits"
-        shown.append(table(PageTable(title, _MARGIN, rows, numbers, "margins")))
     header = ("joint", "position", "velocity", "torque", "limit")
     values = (motion.values[name][0] for name in ("q", "qd", "tau"))
     now = [
@@ -99,19 +94,9 @@ def _tables(reported: ReportedArm, number: int, several: bool) -> list[Element]:
         )
         for joint, *row in zip(arm.joints, *values, strict=True)
     ]
-    title = f"The chosen instant{of}, in SI units"
+    title = f"State at this time{of}, in SI units"
     shown.append(table(PageTable(title, header, now, frozenset(header[1:]), f"instant-{number}")))
     return shown
-
-
-def _margin(margin: Margin) -> tuple[str, ...]:
-    return (
-        shown_name(margin.joint),
-        f"{margin.quantity} [{margin.unit}]",
-        str(margin.row + 1),
-        *map(figure_cell, (margin.value, margin.limit, margin.margin)),
-        "" if margin.share is None else f"{100.0 * margin.share:.1f}",
-    )
 
 
 def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
@@ -151,8 +136,8 @@ def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[E
         return
     curves = {_label(arms, i): _motion_of(each).condition for i, each in enumerate(arms)}
     closed = any(each.arm.loops for each in arms)
-    of = "inertia that motions free of closures feel" if closed else "mass matrix"
-    caption: list[Element | str] = [f"Condition of the {of}; "]
+    of = "inertia of the free motions" if closed else "mass matrix"
+    caption: list[Element | str] = [f"Condition number of the {of}; "]
     yield curve_figure(_motion_of(arms[0]).time, curves, caption, figures, unit="1", log=True)
 
 
@@ -191,19 +176,21 @@ def closure_paragraphs(reported: ReportedArm, motion: ReportedMotion) -> Iterato
     if closures is None:
         return
     if motion.contract.get("torque") == "given":
-        yield paragraph("Torques are those of the recording; closures bear the rest.")
+        yield paragraph("Torques are those of the recording; constraint forces carry the rest.")
     else:
         yield paragraph(
-            "Joints of closed loops can share torques in many ways. These are those of the open "
-            "tree, with a motor at every joint, so that closures bear nothing."
+            "The torques of a closed-loop mechanism are not unique. These are the torques of the "
+            "open tree with a motor at every joint, so that all constraint forces are 0."
         )
     yield paragraph(_violation(reported, closures))
     if motion.rows > 1:
         idle = [closures.names[i] for i in np.flatnonzero(~_significant_forces(motion, closures))]
         if idle:
-            yield paragraph(f"Nothing but rounding: {', '.join(map(shown_name, idle))}.")
+            yield paragraph(
+                f"Constraint forces within round-off: {', '.join(map(shown_name, idle))}."
+            )
     else:
-        title = "What the closures bear: force on the first frame, in world axes"
+        title = "Constraint forces on the first frame, in world axes"
         rows = [
             (shown_name(name), figure_cell(float(force)), _force_unit(name))
             for name, force in zip(closures.names, closures.forces[0], strict=True)
@@ -221,7 +208,8 @@ def _violation(reported: ReportedArm, closures: ReportedClosures) -> str:
     return (
         f"{pluralize(len(reported.arm.loops), 'closure')}: {independent} of "
         f"{len(closures.names)} equations are independent, which leaves {free} of {reported.arm.n} "
-        f"motions free; they stand open by at most {worst[row]:.2g} m or rad, in row {row + 1}."
+        f"degrees of freedom; constraint violation at most {worst[row]:.2g} m or rad, "
+        f"in row {row + 1}."
     )
 
 
@@ -231,8 +219,8 @@ def closure_figures(arms: Sequence[ReportedMotion], figures: PageFigures) -> Ite
         if motion.closures is not None and motion.rows > 1:
             for i in np.flatnonzero(_significant_forces(motion, motion.closures)):
                 name, force = motion.closures.names[i], motion.closures.forces[:, i]
-                bears = f": what the closure bears, in {_force_unit(name)}; "
-                caption: list[Element | str] = [element("bdi", shown_name(name)), bears]
+                text = f": constraint force in {_force_unit(name)}; "
+                caption: list[Element | str] = [element("bdi", shown_name(name)), text]
                 curves = {"value": force}
                 yield curve_figure(motion.time, curves, caption, figures, unit=_force_unit(name))
 
@@ -310,7 +298,7 @@ def _part(
         summary=markup(paragraph(_summary(model))),
         figure=str(len(figures.drawn) - 1),
         caption=caption,
-        told=f"Matrices at the first of {len(model.chosen)} instants on this page.",
+        now=f"Matrices at the first of {len(model.chosen)} times on this page.",
         matrices=_matrices(model),
     )
 
@@ -324,19 +312,20 @@ def _reach(model: ReportedModel) -> dict[str, float]:
 
 def _summary(model: ReportedModel) -> str:
     """Stability of the open loop; a controller of the motion is not included."""
-    growing = (model.stability == UNSTABLE).sum(axis=-1)
+    unstable = (model.stability == UNSTABLE).sum(axis=-1)
     fastest = float(model.poles.real.max())
-    most = int(growing.max())
+    most = int(unstable.max())
     if most:
         text = (
-            f"up to {most} of {model.poles.shape[-1]} poles grow, in "
-            f"{int((growing > 0).sum())} of {len(growing)} instants; the fastest at {fastest:.4g}/s"
+            f"up to {most} of {model.poles.shape[-1]} poles are unstable, at "
+            f"{int((unstable > 0).sum())} of {len(unstable)} times; "
+            f"the fastest has {fastest:.4g} 1/s"
         )
     else:
-        text = f"no pole grows at any instant; the largest real part is {fastest:.4g}/s"
+        text = f"no pole is unstable at any time; the largest real part is {fastest:.4g} 1/s"
     return (
-        f"Open loop, the arm with its torques held at those of the motion: {text}. Feedback is "
-        "not included: with the gains of a regulator, `robolin lqr` lists the closed-loop poles."
+        f"Open loop, with the torques of the motion held constant: {text}. Feedback is not "
+        "included: `robolin lqr` lists the closed-loop poles of a regulator."
     )
 
 
@@ -354,4 +343,5 @@ def _matrices(model: ReportedModel) -> str:
         for state, row in zip(system.states, first, strict=True)
     ]
     title = "A and B: change of each state per change of states and torques"
-    return markup(table(PageTable(title, header, rows, frozenset(header[1:]), "model")))
+    matrices = table(PageTable(title, header, rows, frozenset(header[1:]), "model"))
+    return markup(element("details", element("summary", "Show A and B"), matrices))

@@ -137,9 +137,9 @@ _LONGEST = 400
 def contract_table(names: Sequence[str], contracts: Sequence[Mapping[str, Any]]) -> Element:
     """One column per contract; missing entries are empty cells."""
     keys = list(dict.fromkeys(key for each in contracts for key in each))
-    header = ("about", *map(shown_name, names)) if len(names) > 1 else ("about", "says")
+    header = ("assumption", *map(shown_name, names)) if len(names) > 1 else ("assumption", "value")
     rows = [(shown_name(key), *(cell_text(each.get(key)) for each in contracts)) for key in keys]
-    return table(PageTable("Contract", header, rows))
+    return table(PageTable("Model assumptions", header, rows))
 
 
 def cell_text(value: Any) -> str:

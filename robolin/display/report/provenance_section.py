@@ -14,6 +14,7 @@ from robolin.checking.verification.verify import Verification
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize
 from robolin.description.model import Finding
+from robolin.display.report.arm_section import parameter_tables
 from robolin.display.report.page_markup import (
     PageTable,
     cell_text,
@@ -33,9 +34,10 @@ from robolin.io.paths import base_name
 _MOST_FINDINGS = 200
 
 
-def contract_section(arms: Sequence[ReportedArm]) -> str:
-    """Model assumptions of all robots, side by side."""
-    return markup(contract_table([each.name for each in arms], [_contract(a) for a in arms]))
+def assumptions_section(arms: Sequence[ReportedArm]) -> str:
+    """Model assumptions of all robots side by side, then their parameters."""
+    assumptions = contract_table([each.name for each in arms], [_contract(a) for a in arms])
+    return markup(assumptions, parameter_tables(arms))
 
 
 def findings_section(arms: Sequence[ReportedArm]) -> str:
@@ -58,10 +60,10 @@ def _contract(reported: ReportedArm) -> dict[str, Any]:
 def _findings(reported: ReportedArm) -> Iterator[Element]:
     name = shown_name(reported.name)
     if reported.findings is None:
-        yield paragraph(f"{name}: there is no file to look at.")
+        yield paragraph(f"{name}: no robot file to validate.")
         return
     if not reported.findings:
-        yield element("p", f"{name}: ", element("span", "nothing found", class_="good"))
+        yield element("p", f"{name}: ", element("span", "no findings", class_="good"))
         return
     first = reported.findings[:_MOST_FINDINGS]
     rows = [_finding(shared_finding(each, base_name)) for each in first]
@@ -85,16 +87,16 @@ def _finding(finding: Finding) -> tuple[str, ...]:
 def _verified(reported: ReportedArm) -> Iterator[Element]:
     name, verification = shown_name(reported.name), reported.verified
     if verification is None:
-        yield paragraph(f"{name}: not asked.")
+        yield paragraph(f"{name}: not run (`--verify-states 0`).")
         return
     verdict = "passed" if verification.passed else "failed"
     word = element("span", verdict, class_="good" if verification.passed else "bad")
     states = pluralize(len(verification.condition), "state")
-    yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
+    yield element("p", f"{name}: ", word, f" in {states} within the joint limits.")
     yield from (paragraph(cell_text(defect), "bad") for defect in verification.defects)
     header = ("check", "verdict", "error", "bound")
     rows = list(_checks(verification))
-    title = f"Checks of {name}, the nearest to their bounds first"
+    title = f"Checks of {name}, nearest to their bounds first"
     shown = table(PageTable(title, header, rows, frozenset(header[2:])))
     yield element("details", element("summary", pluralize(len(rows), "check")), shown)
 
@@ -125,15 +127,15 @@ def changes_section(first: ReportedArm, second: ReportedArm) -> str:
     ]
     header = ("part", "quantity", "first", "second", "unit", "change")
     numbers = frozenset(("first", "second", "change"))
-    title = f"What differs: {shown_name(first.name)} and {shown_name(second.name)}"
+    title = f"Differences: {shown_name(first.name)} and {shown_name(second.name)}"
     parts = [table(PageTable(title, header, rows, numbers))] if rows else []
     if not rows:
-        parts.append(paragraph("No figure of the descriptions differs.", "good"))
+        parts.append(paragraph("The robot descriptions have the same parameters.", "good"))
     if len(changes) > len(rows):
         parts.append(paragraph(f"{len(changes) - len(rows)} more: `robolin diff` lists them all."))
     torques = list(_torques(first, second))
     if torques:
-        title = "Torques, each joint where it changes most"
+        title = "Torques, each joint where the difference is largest"
         numbers = frozenset(_TORQUES) - {"joint", "unit"}
         parts.append(table(PageTable(title, _TORQUES, torques, numbers, "margins")))
     return markup(*parts)

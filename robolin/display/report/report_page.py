@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.text import pluralize
-from robolin.display.report.arm_section import arm_section, shape
+from robolin.display.report.arm_section import shape
+from robolin.display.report.limits_section import limits_section
 from robolin.display.report.motion_section import model_section, motion_section
 from robolin.display.report.page_markup import (
     PageFigures,
@@ -27,14 +27,14 @@ from robolin.display.report.page_markup import (
     shown_name,
 )
 from robolin.display.report.provenance_section import (
+    assumptions_section,
     changes_section,
-    contract_section,
     findings_section,
     verify_section,
 )
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.display.report.reported_motion import ReportedMotion, notable_rows, spread_rows
-from robolin.dynamics.algebra.scalar import float_sum
+from robolin.display.report.summary_section import headline, summary_section
 from robolin.errors import RobolinError
 from robolin.version import __version__
 
@@ -55,19 +55,20 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
     """Report page about one robot, or about two side by side."""
     figures = PageFigures(PageNumbers())
     models, model_data = model_section(arms, figures)
-    sections = [Section("arm", "The arm" if len(arms) == 1 else "The arms", arm_section(arms))]
+    sections = [Section("summary", "Summary", summary_section(arms))]
     if len(arms) == 2:
-        sections.append(Section("changes", "What differs", changes_section(*arms)))
+        sections.append(Section("changes", "Differences", changes_section(*arms)))
     sections += [
-        Section("motion", "Torques and limits", motion_section(arms, figures)),
+        Section("motion", "Motion", motion_section(arms, figures)),
+        Section("limits", "Limits", limits_section(arms)),
         Section("model", "Linear model", models),
-        Section("contract", "Contract", contract_section(arms)),
-        Section("findings", "What validate found", findings_section(arms)),
-        Section("verify", "What verify says", verify_section(arms)),
+        Section("assumptions", "Model assumptions", assumptions_section(arms)),
+        Section("validation", "Validation", findings_section(arms)),
+        Section("verification", "Verification", verify_section(arms)),
     ]
     data = _data(arms, figures) | {"models": model_data}
     title = " and ".join(shown_name(each.name) for each in arms)
-    return assembled_page(title, _summary(arms), sections, data, _frames(arms))
+    return assembled_page(title, headline(arms), sections, data, _frames(arms))
 
 
 def assembled_page(
@@ -149,15 +150,3 @@ def _arm(reported: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, An
         "joints": reported.arm.n,
         "values": [numbers.add(each) for each in values],
     }
-
-
-def _summary(arms: Sequence[ReportedArm]) -> str:
-    parts = [
-        f"{shown_name(each.name)}: {pluralize(each.arm.n, 'joint')}, "
-        f"{float_sum(link.inertia.mass for link in each.arm.links):.4g} kg moving"
-        for each in arms
-    ]
-    motions = _motions(arms)
-    if motions:
-        parts.append(pluralize(motions[0].rows, "row" if motions[0].rows > 1 else "state"))
-    return "; ".join(parts) + "."

@@ -51,13 +51,15 @@ def result_page(results: Sequence[ReportedResult], comparison: Comparison | None
     figures = PageFigures(PageNumbers())
     sections = []
     if comparison is not None:
-        sections.append(Section("changes", "What differs", _differences(comparison)))
-    numbers = "Numbers" if results[0].rows is None else "Numbers over time"
+        sections.append(Section("changes", "Differences", _differences(comparison)))
+    numbers = "Values" if results[0].rows is None else "Values over time"
     shown = _values(results) if results[0].rows is None else _curves(results, figures)
     sections.append(Section("numbers", numbers, shown))
     names = [each.name for each in results]
     contracts = [each.contract for each in results]
-    sections.append(Section("contract", "Contract", markup(contract_table(names, contracts))))
+    sections.append(
+        Section("assumptions", "Model assumptions", markup(contract_table(names, contracts)))
+    )
     rows = spread_rows(len(results[0].time), MOST_FRAMES, np.empty(0, np.int64))
     data = _data(results[0], rows, figures)
     title = " and ".join(map(shown_name, names))
@@ -99,7 +101,7 @@ def _differences(comparison: Comparison) -> str:
         for each in shown
     ]
     numbers = frozenset(("row", "first", "second", "change"))
-    title = "Every entry that differs, in the row where it differs most"
+    title = "Different entries, each in the row with the largest difference"
     if shown:
         parts.append(table(PageTable(title, header, rows, numbers, "margins")))
     return markup(*parts, *map(paragraph, counts))
@@ -116,7 +118,7 @@ def _values(results: Sequence[ReportedResult]) -> str:
         for name in names
     ]
     numbers = frozenset(header[1:-1])
-    return markup(table(PageTable("Every number", header, rows, numbers)))
+    return markup(table(PageTable("All values", header, rows, numbers)))
 
 
 def _number(result: ReportedResult, name: str) -> str:
@@ -133,7 +135,7 @@ def _curves(results: Sequence[ReportedResult], figures: PageFigures) -> str:
     known = {name for each in results for name in each.columns}
     shown: list[Element] = [element("div", *parts, class_="plots")]
     if len(known) > MOST_FIGURES:
-        text = f"The first {len(parts)} figures; the results have {len(known)} columns."
+        text = f"The first {len(parts)} plots; the results have {len(known)} columns."
         shown.insert(0, paragraph(text, "note"))
     return markup(*shown)
 

@@ -126,21 +126,52 @@ def test_the_slider_moves_arm_and_cursors(visit: Visit) -> None:
 def test_a_row_of_a_table_is_gone_to(visit: Visit) -> None:
     """A click on the row where a limit is nearest brings the slider there."""
     torque = visit.page.locator("table[data-key^=instant] tbody tr").first
-    shown = float(torque.locator("td").nth(2).inner_text())
+    shown = float(torque.locator("td").nth(2).text_content())
+    visit.page.click("#limits summary")
     visit.page.click("table[data-key=margins] button >> text=/^3218$/ >> nth=0")
     assert "row 3218" in visit.page.inner_text("#when")
     arm = robolin.load("two-link")
     given = {name: values[3217] for name, values in motion(arm).items()}
-    now = float(torque.locator("td").nth(2).inner_text())
+    now = float(torque.locator("td").nth(2).text_content())
     assert now == pytest.approx(robolin.inverse(arm, **given)[0], rel=1e-5)
     assert now != shown
 
 
+def test_a_bar_leads_to_its_time(visit: Visit) -> None:
+    """A click on the bar of a limit moves the slider to the row nearest to the limit."""
+    visit.page.click("button.bar >> nth=0")
+    assert "row 3218" in visit.page.inner_text("#when")
+
+
+def test_the_robot_fills_the_canvas(visit: Visit) -> None:
+    """At the first pose the robot takes 70 % of the canvas, unless its motion needs more room."""
+    flat = """(v => v.outline(linkPoses(v.shape, v.later[0])).map(
+        ([p, r]) => [v.flat(p), r * v.scale]))(window.robolinReport.views[0].view)"""
+    points = [(x, y, r) for (x, y, _), r in visit.run(flat)]
+    size = visit.run(
+        "(c => [c.clientWidth, c.clientHeight])(document.querySelector('.arm canvas'))"
+    )
+    spans = [max(p[i] + p[2] for p in points) - min(p[i] - p[2] for p in points) for i in range(2)]
+    filled = max(span / whole for span, whole in zip(spans, size, strict=True))
+    assert 0.5 < filled < 0.701
+
+
+def test_boxes_are_shown_on_request(visit: Visit) -> None:
+    """Inertia boxes and centres of mass are off until their toggles are set."""
+    image = "document.querySelector('.arm canvas').toDataURL()"
+    images = [visit.run(image)]
+    for name in ("boxes", "masses"):
+        assert not visit.page.is_checked(f"[data-show={name}]")
+        visit.page.check(f"[data-show={name}]")
+        images.append(visit.run(image))
+    assert len(set(images)) == 3
+
+
 def test_the_model_follows_the_instant(visit: Visit) -> None:
     """The matrices shown are those of the nearest instant that the page has."""
-    before = visit.page.inner_text("table[data-key=model]")
+    before = visit.page.text_content("table[data-key=model]")
     visit.run("window.robolinReport.choose(400)")
-    assert visit.page.inner_text("table[data-key=model]") != before
+    assert visit.page.text_content("table[data-key=model]") != before
 
 
 def test_keys_rotate_the_arm(visit: Visit) -> None:
@@ -158,7 +189,7 @@ def test_keys_rotate_the_arm(visit: Visit) -> None:
 
 def test_tables_are_copied(visit: Visit) -> None:
     """A table is copied as lines with tabs, its button aside."""
-    visit.page.locator("#arm button.copy").first.click()
+    visit.page.locator("#assumptions button.copy").nth(1).click()
     visit.page.wait_for_function("window.robolinCopied !== undefined")
     lines = visit.run("window.robolinCopied").splitlines()
     assert lines[0].split("\t")[:2] == ["joint", "kind"]
@@ -232,7 +263,7 @@ def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
     visit = Visit(browser, stored(result_page([one], None), tmp_path))
     visit.run("window.robolinReport.curves.makeAll()")
     assert visit.run("window.hacked") is None
-    assert visit.run("document.querySelectorAll('#contract tbody tr').length") == 1000
+    assert visit.run("document.querySelectorAll('#assumptions tbody tr').length") == 1000
     assert visit.run("document.querySelectorAll('section').length") == 2
     assert visit.messages == []
     visit.context.close()
@@ -253,6 +284,6 @@ def test_an_arm_with_hostile_names(browser: Any, tmp_path: Path) -> None:
     visit = Visit(browser, stored(report_page([report_arm(arm, States())]), tmp_path))
     visit.page.check("[data-show=names]")
     assert visit.run("window.hacked") is None
-    assert visit.run("document.querySelectorAll('section').length") == 6
+    assert visit.run("document.querySelectorAll('section').length") == 7
     assert visit.messages == []
     visit.context.close()

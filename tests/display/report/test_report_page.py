@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.display.report.limits_section import utilizations
 from robolin.display.report.page_markup import page_file_text
 from robolin.display.report.report_page import report_page
 from robolin.display.report.result_page import ReportedResult, reported_result, result_page
@@ -29,6 +30,7 @@ from tests.display.report.pages import (
 from tests.robots import random_arm
 
 BUDGET, PER_NUMBER = 150_000, 16 / 3
+_ENDS = ("lower", "upper")
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +125,7 @@ def test_two_arms_side_by_side() -> None:
     for arm, each in zip((first, second), series, strict=True):
         tau = robolin.inverse(arm, **motion(first, 50)).astype(np.float32)
         assert np.array_equal(numbers(data, each["y"]), tau[:, -1])
-    assert "Torques, each joint where it changes most" in page
+    assert "Torques, each joint where the difference is largest" in page
 
 
 class _Tags(HTMLParser):
@@ -184,11 +186,17 @@ def test_the_library_is_the_published_one() -> None:
 
 
 def test_the_arm_is_drawn_without_a_program(page: str) -> None:
-    """Bones, axes and centres of mass are in the page itself, and so are the tables."""
+    """Links as capsules, joint axes and all tables are in the page itself."""
     arm = robolin.load("two-link")
     drawn = re.search(r"<svg.*?</svg>", page, re.DOTALL)
     assert drawn is not None
-    assert drawn[0].count("<circle") == len(arm.links)
+    # one capsule to the next joint and one to the centre of mass of every link, and none thinner
+    widths = [
+        float(x) for x in re.findall(r'class="segment"[^>]*stroke-width="([\d.]+)"', drawn[0])
+    ]
+    assert len(widths) >= 2 * len(arm.links)
+    assert min(widths) >= 3.0
+    assert "<circle" not in drawn[0]
     assert drawn[0].count('class="axis"') == len(arm.links)
     assert page.count("<table") >= 6
 
@@ -210,6 +218,41 @@ def test_margins_are_those_of_the_motion(page: str) -> None:
         assert float(margin) == pytest.approx(100.0 - tau[worst, place], rel=1e-5)
         assert float(share) == pytest.approx(100.0 - tau[worst, place], abs=0.051)
     assert len(efforts) == 2
+
+
+def test_the_page_opens_with_the_verdict(page: str) -> None:
+    """The summary counts exceeded limits, and names the joint and the row of the tightest one."""
+    arm = limited_two_link()
+    tau = robolin.inverse(arm, **motion(arm))
+    summary = page[page.index('id="summary"') : page.index('id="motion"')]
+    margins = robolin.limits(arm, **{k: motion(arm)[k] for k in ("q", "qd")}, tau=tau)
+    assert f"{len(margins.exceeded)} of {len(margins.margins)} limits exceeded." in summary
+    worst = np.abs(tau).max(axis=0)
+    joint = int(worst.argmax())
+    assert f">{100.0 * worst[joint] / 100.0:.0f} %<" in summary
+    assert f"{arm.joint_names[joint]} effort, row {PEAK + 1}" in summary
+    assert "verify not run" in summary
+
+
+def test_bars_are_sorted_by_utilization(page: str) -> None:
+    """Every limit has a bar: red beyond the limit, amber from 80 %, the largest first."""
+    bars = re.findall(r'<button.*?data-row.*?class="(within|near|over)".*?<b>([\d.]+) %</b>', page)
+    shares = [float(share) for _, share in bars]
+    assert shares == sorted(shares, reverse=True)
+    assert len(bars) == len(robolin.limits(limited_two_link(), np.zeros(2)).margins)
+    for level, share in zip((level for level, _ in bars), shares, strict=True):
+        assert level == ("over" if share > 100.0 else "near" if share >= 80.0 else "within")
+
+
+def test_the_middle_of_a_range_uses_nothing_of_it() -> None:
+    """Utilization of a position is relative to the middle of its range, 1 at either end."""
+    arm = robolin.load("panda")
+    lower, upper = (np.array([getattr(j.limits, end) for j in arm.joints]) for end in _ENDS)
+    for share, expected in ((0.5, 0.0), (0.75, 0.5), (1.0, 1.0)):
+        shown = report_arm(arm, States(q=lower + share * (upper - lower)))
+        assert not isinstance(shown.motion, robolin.RobolinError)
+        used = [u for u in utilizations(arm, shown.motion) if u.margin.quantity == "position"]
+        assert [u.share for u in used] == pytest.approx([expected] * arm.n, abs=1e-9)
 
 
 def test_torques_of_a_free_fall_have_the_scale_of_weight() -> None:
@@ -246,8 +289,8 @@ def test_poles_are_those_of_the_open_loop() -> None:
     law = robolin.lqr(model, {"q": 10.0}).feedback()
     motion = robolin.simulate(arm, [np.pi + 0.01, 0.0], duration=0.5, every=50, control=law)
     page = report_page([report_arm(arm, States(q=motion.q, qd=motion.qd, qdd=motion.qdd))])
-    assert "Open loop, the arm with its torques held" in page
+    assert "Open loop, with the torques of the motion held constant" in page
     # upright, each of the two joints falls one way and swings back the other
-    assert "up to 2 of 4 poles grow" in page
+    assert "up to 2 of 4 poles are unstable" in page
     assert "Feedback is not included" in page
     assert "open-loop poles at" in page

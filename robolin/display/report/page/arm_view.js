@@ -1,4 +1,4 @@
-// The arm in space on a canvas: links as lines, joint axes, centres of mass, inertias as boxes.
+// The robot on a canvas: links as capsules, joint axes, centres of mass, inertias as boxes.
 // Matrices are nine numbers, row by row; everything is in the axes of the arm's root.
 
 const FIRST_YAW = 0.6;
@@ -23,7 +23,7 @@ function product(a, b) {
   return out;
 }
 
-function turnedAbout(axis, angle) {
+function rotationAbout(axis, angle) {
   const [x, y, z] = axis, c = Math.cos(angle), s = Math.sin(angle), d = 1 - c;
   return [
     c + d * x * x, d * x * y - s * z, d * x * z + s * y,
@@ -32,7 +32,7 @@ function turnedAbout(axis, angle) {
   ];
 }
 
-// Give every link its numbers, of which each kind is packed for all of them.
+// Give every link its numbers; each kind is packed for all links.
 function unpackLinks(shape, numbers) {
   for (const [name, place] of Object.entries(shape.packed)) {
     const all = numbers(place), size = all.length / shape.links.length;
@@ -43,7 +43,7 @@ function unpackLinks(shape, numbers) {
 
 const HOME = { rotation: [1, 0, 0, 0, 1, 0, 0, 0, 1], origin: [0, 0, 0] };
 
-// Where every link is when joints are at q.
+// Poses of all links at positions q.
 function linkPoses(shape, q) {
   const poses = [];
   for (const link of shape.links) {
@@ -53,7 +53,7 @@ function linkPoses(shape, q) {
     let origin = apply(inboard, link.translation);
     let rotation = seat;
     if (link.turns) {
-      rotation = product(seat, turnedAbout(link.axis, value));
+      rotation = product(seat, rotationAbout(link.axis, value));
     } else {
       const [x, y, z] = link.axis;
       origin = apply({ rotation: seat, origin }, [x * value, y * value, z * value]);
@@ -77,11 +77,13 @@ function boxCorners(link, pose) {
 }
 
 class ArmView {
-  constructor(figure, shape, name) {
+  constructor(figure, shape, name, later) {
     this.shape = shape;
+    // positions of other times, which have to fit into the view
+    this.later = later;
     this.name = name;
     this.canvas = figure.querySelector("canvas");
-    this.shown = { boxes: true, masses: true, axes: true, names: false };
+    this.shown = { boxes: false, masses: false, axes: true, names: false };
     this.q = null;
     this.heaviest = Math.max(1e-12, ...shape.links.map((link) => link.mass));
     this.reset();
@@ -151,7 +153,7 @@ class ArmView {
     this.draw();
   }
 
-  // right, up and towards whoever looks
+  // right, up and towards the viewer
   seen(p) {
     const cy = Math.cos(this.yaw), sy = Math.sin(this.yaw);
     const cp = Math.cos(this.pitch), sp = Math.sin(this.pitch);
@@ -173,16 +175,10 @@ class ArmView {
     context.clearRect(0, 0, width, height);
     const poses = linkPoses(this.shape, this.q);
     this.poses = poses;
-    // the view stays where the first pose put it, so that the arm moves and not the picture
-    if (!this.centre) {
-      const ends = [[0, 0, 0], ...poses.flatMap((pose, i) => this.outline(this.shape.links[i], pose))];
-      this.centre = [0, 1, 2].map((i) =>
-        (Math.min(...ends.map((p) => p[i])) + Math.max(...ends.map((p) => p[i]))) / 2);
-      this.radius = Math.max(...ends.map((p) => Math.hypot(...p.map((x, i) => x - this.centre[i]))));
-    }
-    // room for the first pose, and for an arm that stretches out later
-    const room = Math.max(2.3 * this.radius, 1.2 * this.shape.size);
-    const scale = (this.zoom * Math.min(width, height)) / room;
+    if (!this.centre) this.fit(poses);
+    // the first pose fills 70 % of the canvas, and the whole motion stays inside
+    const fitted = (reach, share) => Math.min((share * width) / (2 * reach[0]), (share * height) / (2 * reach[1]));
+    const scale = this.zoom * Math.min(fitted(this.reach, 0.7), fitted(this.farthest, 0.97));
     const middle = this.seen(this.centre);
     this.flat = (p) => {
       const [x, y, depth] = this.seen(p);
@@ -191,9 +187,11 @@ class ArmView {
     this.scale = scale;
     const colors = getComputedStyle(document.documentElement);
     this.color = (name) => colors.getPropertyValue(`--${name}`).trim();
+    const capsules = this.capsules(poses);
     this.drawGround(context);
-    const parts = this.parts(poses);
-    // what is farther away is drawn first
+    this.drawShadow(context, capsules);
+    const parts = this.parts(poses, capsules);
+    // parts that are farther away are drawn first
     parts.sort((a, b) => a.depth - b.depth);
     for (const part of parts) part.draw(context);
     if (this.shown.names) this.drawNames(context, poses);
@@ -202,11 +200,68 @@ class ArmView {
       `${this.name}: last link at x ${tip[0].toFixed(3)}, y ${tip[1].toFixed(3)}, z ${tip[2].toFixed(3)} m`);
   }
 
-  // what has to fit into the picture: of boxes those that are not far larger than links are
-  outline(link, pose) {
-    const ends = [pose.origin, ...[link.com, ...link.segments].map((end) => apply(pose, end))];
-    const fits = link.box && Math.max(...link.half) < 0.3 * this.shape.size;
-    return fits ? [...ends, ...boxCorners(link, pose)] : ends;
+  // centre of the first pose in the first view, and half of its width and height on the canvas
+  fit(poses) {
+    const [yaw, pitch] = [this.yaw, this.pitch];
+    [this.yaw, this.pitch] = [FIRST_YAW, FIRST_PITCH];
+    const flat = (list) => this.outline(list).map(([p, r]) => [this.seen(p), r]);
+    const first = flat(poses), all = this.later.flatMap((q) => flat(linkPoses(this.shape, q)));
+    const ends = [0, 1, 2].map((i) =>
+      [Math.min(...first.map(([p, r]) => p[i] - r)), Math.max(...first.map(([p, r]) => p[i] + r))]);
+    const middle = ends.map(([low, high]) => (low + high) / 2);
+    const rows = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((axis) => this.seen(axis));
+    this.centre = rows.map((row) => row[0] * middle[0] + row[1] * middle[1] + row[2] * middle[2]);
+    this.reach = [0, 1].map((i) => (ends[i][1] - ends[i][0]) / 2 || 1);
+    this.farthest = [0, 1].map((i) =>
+      Math.max(this.reach[i], ...all.map(([p, r]) => Math.abs(p[i] - middle[i]) + r)));
+    [this.yaw, this.pitch] = [yaw, pitch];
+  }
+
+  // points of the capsules with their radii
+  outline(poses) {
+    return [[[0, 0, 0], 0], ...this.capsules(poses).flatMap(({ a, b, radius }) => [[a, radius], [b, radius]])];
+  }
+
+  // joint to joint and to the centre of mass
+  capsules(poses) {
+    const { base, links } = this.shape, found = [];
+    const thickest = Math.max(...links.map((link) => link.radius[0]));
+    for (const end of base) found.push({ a: [0, 0, 0], b: end, radius: thickest });
+    links.forEach((link, i) => {
+      const ends = link.mass > 0 ? [...link.segments, link.com] : link.segments;
+      for (const end of ends) found.push({ a: poses[i].origin, b: apply(poses[i], end), radius: link.radius[0] });
+    });
+    return found;
+  }
+
+  // shading across the axis makes a line with round ends look like a cylinder
+  capsule(context, a, b, radius, colors) {
+    const p = this.flat(a), q = this.flat(b), half = Math.max(this.scale * radius, 1.5);
+    let [x, y] = [q[1] - p[1], p[0] - q[0]];
+    const length = Math.hypot(x, y);
+    [x, y] = length > 0.5 ? [x / length, y / length] : [-0.6, -0.8];
+    // light comes from above and from the left
+    if (0.6 * x + 0.8 * y > 0) [x, y] = [-x, -y];
+    const shade = context.createLinearGradient(p[0] + half * x, p[1] + half * y, p[0] - half * x, p[1] - half * y);
+    [0, 0.35, 1].forEach((at, i) => shade.addColorStop(at, this.color(colors[i])));
+    context.strokeStyle = shade;
+    context.lineWidth = 2 * half;
+    context.lineCap = "round";
+    context.beginPath();
+    context.moveTo(p[0], p[1]);
+    context.lineTo(q[0] + 0.01, q[1]);
+    context.stroke();
+  }
+
+  // straight down on the level of the root, for parts above it
+  drawShadow(context, capsules) {
+    const v = this.shape.view, height = (p) => v[6] * p[0] + v[7] * p[1] + v[8] * p[2];
+    const down = (p) => p.map((x, i) => x - height(p) * v[6 + i]);
+    for (const { a, b, radius } of capsules) {
+      if (Math.min(height(a), height(b)) > -radius) {
+        this.line(context, down(a), down(b), Math.max(1.6 * this.scale * radius, 2), this.color("shadow"));
+      }
+    }
   }
 
   line(context, a, b, width, color) {
@@ -222,7 +277,7 @@ class ArmView {
 
   drawGround(context) {
     const size = this.shape.size, color = this.color("line"), v = this.shape.view;
-    // level with gravity, whatever the root's axes are
+    // level with gravity for any axes of the root
     const level = (x, y) => [0, 1, 2].map((i) => v[i] * x + v[3 + i] * y);
     for (let i = -4; i <= 4; i++) {
       const at = (i * size) / 4;
@@ -244,21 +299,27 @@ class ArmView {
     return points.reduce((sum, p) => sum + this.flat(p)[2], 0) / points.length;
   }
 
-  parts(poses) {
-    const found = [], ink = this.color("ink");
-    const segment = (a, b) => found.push({
-      depth: this.depth(a, b), draw: (context) => this.line(context, a, b, 5, ink),
-    });
-    for (const end of this.shape.base) segment([0, 0, 0], end);
+  parts(poses, capsules) {
+    const found = capsules.map(({ a, b, radius }) => ({
+      depth: this.depth(a, b),
+      draw: (context) => this.capsule(context, a, b, radius, ["body-light", "body", "body-dark"]),
+    }));
     this.shape.links.forEach((link, i) => {
       const pose = poses[i];
-      for (const end of link.segments) segment(pose.origin, apply(pose, end));
+      if (link.turns && link.radius[0]) found.push(this.hub(link, pose));
       if (this.shown.axes) found.push(this.axis(link, pose));
       if (link.mass > 0 && this.shown.masses) found.push(this.ball(link, pose));
       if (link.box && this.shown.boxes) found.push(...this.faces(link, pose));
     });
     for (const closure of this.shape.closures) found.push(this.closure(closure, poses));
     return found;
+  }
+
+  // revolute joint: a short cylinder about its axis
+  hub(link, pose) {
+    const radius = link.radius[0], at = (s) => apply(pose, link.axis.map((x) => s * radius * x));
+    return { depth: this.depth(pose.origin) + 1e-7, draw: (context) =>
+      this.capsule(context, at(-0.45), at(0.45), 1.04 * radius, ["hub-light", "hub", "hub-dark"]) };
   }
 
   // a ring around both ends, and a broken line between them where they are apart
@@ -279,10 +340,10 @@ class ArmView {
   }
 
   axis(link, pose) {
-    const length = 0.07 * this.shape.size;
-    const a = apply(pose, link.axis.map((x) => -length * x)), b = apply(pose, link.axis.map((x) => length * x));
-    return { depth: this.depth(pose.origin) + 1e-6, draw: (context) => {
-      this.line(context, a, b, 2.5, this.color("axis"));
+    const length = 2.2 * link.radius[0];
+    const a = pose.origin, b = apply(pose, link.axis.map((x) => length * x));
+    return { depth: this.depth(b) + 1e-6, draw: (context) => {
+      this.line(context, a, b, 2, this.color("axis"));
       const p = this.flat(a), q = this.flat(b), turn = Math.atan2(q[1] - p[1], q[0] - p[0]);
       context.beginPath();
       context.moveTo(q[0] + 7 * Math.cos(turn), q[1] + 7 * Math.sin(turn));
@@ -295,7 +356,7 @@ class ArmView {
 
   ball(link, pose) {
     const at = apply(pose, link.com), radius = 3 + 10 * Math.cbrt(link.mass / this.heaviest);
-    return { depth: this.depth(at) + 2e-6, draw: (context) => {
+    return { depth: Infinity, draw: (context) => {
       const [x, y] = this.flat(at);
       context.globalAlpha = 0.8;
       context.fillStyle = this.color("second");

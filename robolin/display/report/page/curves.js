@@ -1,8 +1,8 @@
-// Curves over time by uPlot, made when they come into view; one cursor for all of them.
+// Curves over time by uPlot, created when they become visible; all share one cursor.
 
 const LINE_NAMES = ["first", "second"];
 
-// every time as often as there are numbers at it
+// repeat every time for all numbers at it
 function repeated(times, count) {
   if (count === 1) return times;
   const found = new Float32Array(times.length * count);
@@ -10,20 +10,20 @@ function repeated(times, count) {
   return found;
 }
 
-// what is no number is a gap
+// NaN is a gap
 function withGaps(values) {
   return values.some(Number.isNaN) ? Array.from(values, (x) => (Number.isNaN(x) ? null : x)) : values;
 }
 
-// as uPlot does it, but for a curve that does not change
+// the default of uPlot, except for a constant curve
 function aroundValues(plot, low, high) {
   if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
   const room = Math.abs(low) || 1;
   return [low - room, low + room];
 }
 
-// whether curves are more than flat lines beside their limits, which the caption tells as well
-function seenBeside(columns, limits) {
+// true if the curves are more than flat lines when drawn with their limits
+function visibleWith(columns, limits) {
   let low = Infinity, high = -Infinity;
   for (const column of columns) {
     for (const value of column) {
@@ -75,7 +75,7 @@ class Curves {
     const x = repeated(this.arrays(curves.x), curves.repeat || 1);
     const columns = [x, ...curves.series.map((series) => withGaps(this.arrays(series.y)))];
     const limits = (curves.limits || []).filter((limit) => limit !== null);
-    const near = seenBeside(columns.slice(1), limits);
+    const near = visibleWith(columns.slice(1), limits);
     for (const limit of limits) columns.push(new Float32Array(x.length).fill(limit));
     const plot = new uPlot(this.options(curves, limits, near, place), columns, place);
     this.made.set(figure, plot);

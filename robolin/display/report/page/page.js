@@ -1,4 +1,4 @@
-// The page at work: numbers unpacked, the slider, the tables of the instant, and copying.
+// The page: unpack numbers, move the slider, fill the tables of a time, and copy tables.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const unpacked = new Map();
@@ -68,7 +68,7 @@ class Model {
     this.model = model;
     this.plane = box.querySelector(".plane canvas");
     this.plane.hidden = false;
-    this.words = box.querySelector("[data-role=told]");
+    this.words = box.querySelector("[data-role=now]");
     this.body = box.querySelector("table tbody");
     this.times = numbers(model.times);
     this.chosenTimes = numbers(model.chosen);
@@ -79,7 +79,7 @@ class Model {
     this.instant = nearest(this.times, time);
     const chosen = nearest(this.chosenTimes, time);
     this.words.textContent = `Poles at ${shown(this.times[this.instant])} ${data.clock}, matrices at ` +
-      `${shown(this.chosenTimes[chosen])} ${data.clock}, the nearest instants on this page.`;
+      `${shown(this.chosenTimes[chosen])} ${data.clock}, the nearest times on this page.`;
     if (this.body) this.fill(chosen);
     this.draw();
   }
@@ -92,6 +92,39 @@ class Model {
     });
   }
 
+  // unstable half-plane, damping ratios as lines and natural frequencies as arcs
+  drawPlane(context, width, height, scale, color) {
+    const [x0, y0] = [width / 2, height / 2], far = width + height;
+    context.fillStyle = color("unstable");
+    context.fillRect(x0, 0, width / 2, height);
+    context.strokeStyle = color("line");
+    context.fillStyle = color("faint");
+    context.font = "11px system-ui, sans-serif";
+    context.lineWidth = 0.7;
+    context.beginPath();
+    for (const ratio of [0.2, 0.4, 0.6, 0.8]) {
+      for (const side of [-1, 1]) {
+        context.moveTo(x0, y0);
+        context.lineTo(x0 - far * ratio, y0 + side * far * Math.sqrt(1 - ratio * ratio));
+      }
+    }
+    const step = 10 ** Math.floor(Math.log10(Math.max(x0, y0) / scale));
+    const frequency = [1, 2, 5].map((k) => (k * step) / 2).filter((w) => w * scale > 25);
+    for (const w of frequency) {
+      context.moveTo(x0, y0 - w * scale);
+      context.arc(x0, y0, w * scale, -Math.PI / 2, Math.PI / 2, true);
+    }
+    context.moveTo(0, y0);
+    context.lineTo(width, y0);
+    context.moveTo(x0, 0);
+    context.lineTo(x0, height);
+    context.stroke();
+    for (const w of frequency) context.fillText(shown(w), x0 - w * scale + 3, y0 - 4);
+    context.fillText("real, 1/s", width - 56, y0 - 6);
+    context.fillText("imaginary, 1/s", x0 + 6, 14);
+    context.fillText("unstable", width - 52, height - 8);
+  }
+
   draw() {
     const canvas = this.plane, ratio = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -102,24 +135,13 @@ class Model {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     const re = numbers(this.model.real), im = numbers(this.model.imaginary), per = this.model.poles;
-    const reach = (list) => list.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6) * 1.1;
-    // poles on one of the axes have the scale of the other there too
-    const least = 1e-3 * Math.max(reach(re), reach(im));
-    const [across, up] = [re, im].map((part) => (reach(part) < least ? 1e3 * least : reach(part)));
-    const at = (x, y) => [width / 2 + (x / across) * (width / 2 - 24), height / 2 - (y / up) * (height / 2 - 20)];
+    const largest = (list) => list.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
+    // equal axes: as wide as the canvas allows
+    const scale = Math.min((width / 2 - 24) / largest(re), (height / 2 - 20) / largest(im));
+    const at = (x, y) => [width / 2 + scale * x, height / 2 - scale * y];
     const colors = getComputedStyle(document.documentElement);
     const color = (name) => colors.getPropertyValue(`--${name}`).trim();
-    context.strokeStyle = color("line");
-    context.beginPath();
-    context.moveTo(0, height / 2);
-    context.lineTo(width, height / 2);
-    context.moveTo(width / 2, 0);
-    context.lineTo(width / 2, height);
-    context.stroke();
-    context.fillStyle = color("faint");
-    context.font = "12px system-ui, sans-serif";
-    context.fillText(`±${shown(across)} 1/s, real`, width - 120, height / 2 - 6);
-    context.fillText(`±${shown(up)} 1/s, imaginary`, width / 2 + 6, 14);
+    this.drawPlane(context, width, height, scale, color);
     for (let i = 0; i < re.length; i++) {
       const [x, y] = at(re[i], im[i]);
       context.globalAlpha = 0.25;
@@ -145,12 +167,17 @@ class Model {
   }
 }
 
-// ------------------------------------------------------------------ the instant
+// ------------------------------------------------------------------ the time
 
 const times = data.frames ? numbers(data.frames.times) : new Float32Array([0]);
 const views = [...document.querySelectorAll(".arm")].map((figure) => {
   const arm = data.arms[Number(figure.dataset.arm)];
-  return { view: new ArmView(figure, unpackLinks(arm.shape, numbers), arm.name), arm };
+  const q = numbers(arm.values[0]), count = q.length / arm.joints, later = [];
+  // 25 times suffice to see how far the robot reaches
+  for (let i = 0; i < count; i += Math.max(1, count / 25)) {
+    later.push(q.subarray(Math.floor(i) * arm.joints, (Math.floor(i) + 1) * arm.joints));
+  }
+  return { view: new ArmView(figure, unpackLinks(arm.shape, numbers), arm.name, later), arm };
 });
 const models = [...document.querySelectorAll("[data-model]")].map(
   (box) => new Model(box, data.models[Number(box.dataset.model)]));
@@ -209,11 +236,18 @@ function rowsToGoTo() {
   }
 }
 
+function barsToGoTo() {
+  for (const bar of document.querySelectorAll("button[data-row]")) {
+    bar.addEventListener("click", () => atRow(Number(bar.dataset.row)));
+  }
+}
+
 function play() {
   const button = document.getElementById("play");
   let running = null, started = 0, from = 0;
   const span = times[times.length - 1] - times[0];
-  const seconds = data.clock === "row" ? times.length / 30 : Math.min(Math.max(span, 2), 30);
+  const speed = document.getElementById("speed");
+  const whole = data.clock === "row" ? times.length / 30 : Math.min(Math.max(span, 2), 30);
   const stop = () => {
     cancelAnimationFrame(running);
     running = null;
@@ -221,7 +255,7 @@ function play() {
     button.setAttribute("aria-pressed", "false");
   };
   const step = (now) => {
-    const time = from + ((now - started) / 1000 / seconds) * span;
+    const time = from + ((now - started) / 1000 / whole) * Number(speed.value) * span;
     choose(nearest(times, time), true);
     if (time >= times[times.length - 1]) stop();
     else running = requestAnimationFrame(step);
@@ -244,6 +278,7 @@ if (data.frames && times.length > 1) {
     button.addEventListener("click", () => choose(Number(slider.value) + Number(button.dataset.step)));
   }
   rowsToGoTo();
+  barsToGoTo();
   play();
 }
 document.querySelectorAll("table").forEach(copyable);

@@ -1,0 +1,178 @@
+"""Report section with the limits: one utilization bar per joint and quantity, sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from robolin.analysis.limits import Margin
+from robolin.core.arm import Arm
+from robolin.core.notebook import is_rounding
+from robolin.display.report.page_markup import (
+    PageTable,
+    element,
+    figure_cell,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.display.report.reported_arm import ReportedArm
+from robolin.display.report.reported_motion import ReportedMotion
+from robolin.errors import RobolinError
+
+# utilization from which a bar is amber; above 1 it is red
+NEAR = 0.8
+_MOST_BARS = 42
+_HEADER = ("joint", "quantity", "row", "value", "limit", "margin", "margin %")
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """Used part of a limit where a joint is nearest to it: 1 at the limit.
+
+    share: |value| / |limit|; for positions the distance from the middle of the range,
+           divided by half of the range
+    time:  as text, with its unit
+    """
+
+    margin: Margin
+    share: float
+    time: str
+
+    @property
+    def level(self) -> str:
+        """CSS class of the bar."""
+        if self.margin.exceeded:
+            return "over"
+        return "near" if self.share >= NEAR else "within"
+
+
+def utilizations(arm: Arm, motion: ReportedMotion) -> list[Utilization]:
+    """Utilization of every limit, the largest first."""
+    used = [
+        Utilization(each, share, row_time(motion, each.row))
+        for each in motion.margins.margins
+        if (share := _share(arm, each)) is not None
+    ]
+    return sorted(used, key=lambda each: -each.share)
+
+
+def row_time(motion: ReportedMotion, row: int) -> str:
+    """Time of a row with its unit, or the number of the row."""
+    if motion.clock == "row":
+        return f"row {row + 1}"
+    return f"{float(motion.time[row]):.4g} {motion.clock}"
+
+
+def percent_text(share: float) -> str:
+    """A share in percent, with one decimal below 10 %."""
+    return f"{100.0 * share:.{int(0.0005 <= share < 0.0995)}f} %"
+
+
+def value_text(margin: Margin) -> str:
+    """Value and limit where a joint is nearest to it."""
+    value = 0.0 if is_rounding(margin.value, abs(margin.limit)) else margin.value
+    word = ", limit" if margin.quantity == "position" else " of"
+    return f"{value:.4g}{word} {margin.limit:.4g} {margin.unit}"
+
+
+def _share(arm: Arm, margin: Margin) -> float | None:
+    if margin.share is None:
+        return None
+    limits = next(link.joint.limits for link in arm.links if link.joint.name == margin.joint)
+    lower, upper = (
+        limits.effort_range if margin.quantity == "effort" else (limits.lower, limits.upper)
+    )
+    two_sided = lower is not None and upper is not None
+    excludes_zero = lower is not None and upper is not None and not lower < 0.0 < upper
+    if margin.quantity == "position" and two_sided:
+        return 1.0 - 2.0 * margin.share
+    if margin.quantity == "effort" and excludes_zero:
+        return 1.0 - 2.0 * margin.share
+    return 1.0 - margin.share
+
+
+def limits_section(arms: Sequence[ReportedArm]) -> str:
+    """Bars and margins of all robots that have torques."""
+    parts = [
+        element("div", *_limits(each, each.motion, len(arms) > 1))
+        for each in arms
+        if not isinstance(each.motion, RobolinError)
+    ]
+    return markup(element("div", *parts, class_="side"))
+
+
+def _limits(reported: ReportedArm, motion: ReportedMotion, several: bool) -> list[Element]:
+    of = f" of {shown_name(reported.name)}" if several else ""
+    margins = motion.margins.margins
+    if not margins:
+        return [paragraph(f"{shown_name(reported.name)}: no joint has limits.")]
+    used = utilizations(reported.arm, motion)
+    bars = [element("li", _bar(each)) for each in used[:_MOST_BARS]]
+    title = f"Margins{of}: where each joint is nearest to its limits"
+    numbers = PageTable(
+        title, _HEADER, list(map(_cells, margins)), frozenset(_HEADER[2:]), "margins"
+    )
+    parts = [paragraph(limits_verdict(reported.name, motion, several), verdict_class(motion))]
+    parts.append(element("ol", *bars, class_="bars", aria_label=f"Utilization of the limits{of}"))
+    if len(used) > len(bars):
+        parts.append(paragraph(f"{len(used) - len(bars)} more limits are in the table.", "note"))
+    parts.append(element("details", element("summary", "Show numbers"), table(numbers)))
+    return parts
+
+
+def limits_verdict(name: str, motion: ReportedMotion, several: bool = False) -> str:
+    """One sentence: within all limits, or the number of exceeded ones."""
+    exceeded, margins = len(motion.margins.exceeded), len(motion.margins.margins)
+    who = f"{shown_name(name)}: " if several else ""
+    if not margins:
+        return f"{who}No joint has limits."
+    if not exceeded:
+        return f"{who}Within all {margins} limits."
+    return f"{who}{exceeded} of {margins} limits exceeded."
+
+
+def verdict_class(motion: ReportedMotion) -> str:
+    """CSS class of the verdict."""
+    return "bad" if motion.margins.exceeded else "good"
+
+
+def _bar(used: Utilization) -> Element:
+    """One bar as a button, which the script connects with the time of the row."""
+    margin = used.margin
+    bar = element(
+        "svg",
+        element("rect", class_="track", width="100", height="8"),
+        element(
+            "rect",
+            class_=used.level,
+            width=f"{min(max(used.share, 0.0), 1.0) * 100:.1f}",
+            height="8",
+        ),
+        viewBox="0 0 100 8",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )
+    return element(
+        "button",
+        element("bdi", shown_name(margin.joint)),
+        element("span", margin.quantity, class_="what"),
+        bar,
+        element("b", percent_text(used.share)),
+        element("span", f"{value_text(margin)}, {used.time}", class_="value"),
+        type="button",
+        class_="bar",
+        data_row=str(margin.row + 1),
+    )
+
+
+def _cells(margin: Margin) -> tuple[str, ...]:
+    return (
+        shown_name(margin.joint),
+        f"{margin.quantity} [{margin.unit}]",
+        str(margin.row + 1),
+        *map(figure_cell, (margin.value, margin.limit, margin.margin)),
+        "" if margin.share is None else f"{100.0 * margin.share:.1f}",
+    )
