@@ -15,14 +15,12 @@ from tools.console_blocks import environment, printed
 from tools.page_pictures import PICTURES
 
 COMMANDS = (
-    "robolin simulate panda --q panda_joint4=-90deg --control computed-torque --kp 16 "
-    "--goal panda_joint1=20deg,panda_joint2=30deg,panda_joint4=-120deg --duration 2 --every 10 "
+    "robolin simulate panda --q home --control computed-torque --kp 16 "
+    "--goal panda_joint1=20deg,panda_joint2=30deg,panda_joint4=-120deg,panda_joint6=90deg --duration 2 --every 10 "
     "-o motion.csv",
     "robolin report panda --trajectory motion.csv -o report.html",
 )
-INSTANT, WIDTH, HEIGHT = 40, 1000, 1170
-# omitted, to show both the robot and its torques
-TABLES = "#arm .side:last-child, #motion .side"
+INSTANT, WIDTH, HEIGHT = 40, 1280, 1080
 
 
 def main() -> None:
@@ -36,7 +34,6 @@ def main() -> None:
         browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto((folder / "report.html").as_uri())
-        page.evaluate(f"document.querySelectorAll('{TABLES}').forEach((each) => each.remove())")
         page.evaluate(f"robolinReport.curves.makeAll(); robolinReport.choose({INSTANT})")
         page.screenshot(path=PICTURES / "report.png")
         browser.close()

@@ -78,6 +78,9 @@ class Curves {
     const near = visibleWith(columns.slice(1), limits);
     for (const limit of limits) columns.push(new Float32Array(x.length).fill(limit));
     const plot = new uPlot(this.options(curves, limits, near, place), columns, place);
+    plot.ctx.canvas.setAttribute("role", "img");
+    plot.ctx.canvas.setAttribute("aria-label", figure.querySelector("figcaption").textContent);
+    plot.root.querySelector(".u-legend").setAttribute("role", "presentation");
     this.made.set(figure, plot);
     this.resizer.observe(place);
     plot.over.addEventListener("click", () => {
