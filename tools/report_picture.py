@@ -16,8 +16,8 @@ from tools.page_pictures import PICTURES
 
 COMMANDS = (
     "robolin simulate panda --q home --control computed-torque --kp 16 "
-    "--goal panda_joint1=20deg,panda_joint2=30deg,panda_joint4=-120deg,panda_joint6=90deg --duration 2 --every 10 "
-    "-o motion.csv",
+    "--goal panda_joint1=20deg,panda_joint2=30deg,panda_joint4=-120deg,panda_joint6=90deg "
+    "--duration 2 --every 10 -o motion.csv",
     "robolin report panda --trajectory motion.csv -o report.html",
 )
 INSTANT, WIDTH, HEIGHT = 40, 1280, 1080
