@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import click
 from click.testing import CliRunner
 
 from robolin.cli.group import group as robolin
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
+from tools.command_pages import write_pages
 from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES
@@ -42,15 +42,6 @@ The contract of every result counts the warnings.
 With `--strict` a note is enough.
 `--ignore ID` leaves some out.
 A project can also keep a list of [known ones](../howto/ci.md#robot-files).
-"""
-
-_COMMANDS = """\
-# Commands
-
-Every verb with its help page, as the command prints it.
-`robolin VERB --help` shows the same.
-What the numbers mean is told in [conventions](conventions.md).
-Which algorithm answers a verb is told in [algorithms](algorithms.md).
 """
 
 
@@ -82,13 +73,6 @@ def _finding_rows(ids: Mapping[str, tuple[str, str]]) -> Iterator[str]:
         yield f"| `{name}` | {level} | {cell(meaning)} | {FIXES[name]} |"
 
 
-def commands() -> dict[str, click.Command]:
-    """Every command by name, in the order of the main help page."""
-    context = click.Context(robolin, info_name="robolin")
-    pairs = ((name, robolin.get_command(context, name)) for name in robolin.list_commands(context))
-    return {name: command for name, command in pairs if command is not None}
-
-
 def help_text(*words: str) -> str:
     """Help text of `robolin WORDS --help`."""
     variables = {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
@@ -97,21 +81,8 @@ def help_text(*words: str) -> str:
     return "\n".join(line.rstrip() for line in printed.output.strip("\n").splitlines())
 
 
-def commands_page() -> str:
-    """One section for the program and one for every command."""
-    parts = [_COMMANDS, "## robolin", "", *_fenced(help_text())]
-    for name in commands():
-        parts += ["", f"## {name}", "", *_fenced(help_text(name))]
-    return "\n".join([*parts, ""])
-
-
-def _fenced(text: str) -> list[str]:
-    return ["```text", text, "```"]
-
-
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/findings.md": findings_page,
-    "reference/commands.md": commands_page,
     "dev/architecture.md": architecture_page,
     "reference/api.md": reference_page,
 }
@@ -143,6 +114,7 @@ def _rerun(text: str, folder: Path, variables: dict[str, str]) -> Iterator[str]:
 def main() -> None:
     for name, text in PAGES.items():
         (DOCS / name).write_text(text(), "utf-8")
+    write_pages()
     for page in pages():
         refresh_examples(page)
 

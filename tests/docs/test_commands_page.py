@@ -1,4 +1,4 @@
-"""The page of commands shows the help pages that the commands print."""
+"""Every command has a page with its own options; shared options are on pages of topics."""
 
 from __future__ import annotations
 
@@ -8,16 +8,36 @@ import click
 import pytest
 
 from tests.cases import for_each
-from tools.markdown import DOCS
-from tools.pages import commands, commands_page, help_text
+from tools.command_pages import FOLDER, OPTIONS, commands, pages, site_settings
+from tools.markdown import DOCS, ROOT
+from tools.pages import help_text
 
 ONE_LINE = 70
 WIDEST = 100
 
 
-def test_the_page_is_current() -> None:
-    """docs/reference/commands.md is what `python -m tools.pages` would write."""
-    assert (DOCS / "reference/commands.md").read_text("utf-8") == commands_page()
+def test_the_pages_are_current() -> None:
+    """The pages are what `python -m tools.pages` would write, and there are no others."""
+    expected = pages()
+    for path, text in expected.items():
+        assert (DOCS / path).read_text("utf-8") == text, path
+    folders = (DOCS / FOLDER, DOCS / OPTIONS)
+    found = {page.relative_to(DOCS).as_posix() for folder in folders for page in folder.iterdir()}
+    assert found == set(expected) - {"reference/commands.md"}
+    assert (ROOT / "zensical.toml").read_text("utf-8") == site_settings()
+
+
+def test_every_option_is_on_one_page() -> None:
+    """A command's page has each of its options once, in its table or as a shared option."""
+    texts = pages()
+    for name, command in commands().items():
+        page = texts[f"{FOLDER}/{name}.md"]
+        tables = [line for line in page.splitlines() if line.startswith(("| ", "- ["))]
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                word = re.compile(rf"(?<![\w-]){max(option.opts, key=len)}(?![\w-])")
+                named = [line for line in tables if word.search(line.split(" | ")[0])]
+                assert len(named) == 1, f"{name} {option.opts}"
 
 
 @pytest.mark.parametrize("name", commands())

@@ -12,8 +12,8 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from robolin.queries.verbs import VERBS
 from tests.cases import for_each
+from tools.command_pages import commands
 from tools.markdown import DOCS, ROOT, pages
-from tools.pages import commands
 
 ALGEBRAIC = [
     module.relative_to(ROOT / "robolin").as_posix()

@@ -25,9 +25,7 @@ def test_every_name_is_there_once() -> None:
     names = re.findall(r"^::: robolin\.(\w+)$", reference_page(), re.MULTILINE)
     assert sorted(names) == public_names()
     assert set(public_names()) == set(robolin.__all__) - {"__version__"}
-    commands = (DOCS / "reference/commands.md").read_text("utf-8")
-    headings = Counter(re.findall(r"^## ([\w-]+)$", commands, re.MULTILINE))
-    assert headings == Counter(["robolin", *VERBS])
+    assert {page.stem for page in (DOCS / "reference/commands").iterdir()} == set(VERBS)
     findings = (DOCS / "reference/findings.md").read_text("utf-8")
     rows = Counter(re.findall(r"^\| `([\w-]+)` \|", findings, re.MULTILINE))
     assert rows == Counter([*READING_IDS, *VALIDATION_IDS])
