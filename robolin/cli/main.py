@@ -170,11 +170,11 @@ def _as_robolin_error(error: BaseException) -> RobolinError | None:
     if isinstance(error, RobolinError):
         return error
     if isinstance(error, MemoryError) or out_of_memory:
-        hint = "split the trajectory into shorter files, or ask for fewer arrays"
-        return RobolinError("there is not enough memory for this", hint=hint)
+        hint = "split the trajectory into shorter files, or request fewer arrays"
+        return RobolinError("not enough memory", hint=hint)
     if isinstance(error, RuntimeError) and _NO_THREAD in text:
         hint = "raise the limit on processes and threads (ulimit -u), or on memory (ulimit -v)"
-        return FileError("the system lets no more threads start", hint=hint)
+        return FileError("cannot start another thread", hint=hint)
     if isinstance(error, OSError) and error.errno is not None:
         return FileError(error.strerror or text, where=str(error.filename or ""))
     # an OSError without a number is raised by a library that misses its own files
@@ -182,8 +182,8 @@ def _as_robolin_error(error: BaseException) -> RobolinError | None:
     if isinstance(error, OSError) or foreign:
         # libraries begin with advice and end with the reason
         reason = [type(error).__name__, *(line for line in text.splitlines() if line.strip())][-1]
-        hint = "is it installed whole, and is there enough memory (ulimit -v)?"
-        return FileError(f"a library could not be loaded: {reason}", hint=hint)
+        hint = "reinstall the library, and check the memory limit (ulimit -v)"
+        return FileError(f"cannot load a library: {reason}", hint=hint)
     # anything else, also a panic of a library, which does not derive from Exception
     return None
 
@@ -195,7 +195,7 @@ def _report_bug(error: BaseException) -> int:
         print_exception(error)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     say("error", f"this is a bug in robolin: {text}")
-    say("hint", "please report it; the same command after ROBOLIN_DEBUG=1 shows the traceback")
+    say("hint", "report it with the traceback: run the command again with ROBOLIN_DEBUG=1")
     return BUG
 
 

@@ -61,7 +61,7 @@ def _respond_with_parts(
     for path in inquiry.question.files.values():
         require_output_is_no_input(path, [str(folder)])
     if isinstance(folder, Path) and folder.exists() and not folder.is_dir():
-        hint = "choose another name with -o"
+        hint = "choose another folder with -o"
         raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
     arm = inquiry.source.arm()
     plan = planned_in(folder, inquiry, arm, many.recordings, Division(many.part_rows, out.form))
@@ -82,8 +82,8 @@ def _respond_with_parts(
             work=work,
             watch=progress.part,
         )
-    there = f", {done.skipped} there already" if many.resume else ""
-    ended = "" if done.finished else "; others are missing yet"
+    there = f", {done.skipped} skipped" if many.resume else ""
+    ended = "" if done.finished else "; other parts are missing"
     out.note(f"{folder}: {pluralize(done.written, 'part')} written{there}{ended}")
 
 

@@ -280,7 +280,7 @@ def test_too_little_memory_is_not_a_bug() -> None:
     ran = python(BROKEN.format(body="raise MemoryError"), "inverse", "two-link")
 
     assert ran.code == 3
-    assert ran.err.startswith("error: there is not enough memory")
+    assert ran.err.startswith("error: not enough memory")
 
 
 def test_running_threads_do_not_keep_the_process() -> None:

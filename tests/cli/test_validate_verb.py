@@ -70,7 +70,7 @@ def test_ignored_ids_do_not_count(folder: Path) -> None:
     ran = robolin("validate", "one.urdf", "--ignore", ",".join(every[:-1]), "--ignore", every[-1])
 
     assert ran.code == 0
-    assert ran.out == f"one.urdf: nothing found, {len(every)} ignored\n"
+    assert ran.out == f"one.urdf: no findings, {len(every)} ignored\n"
     assert robolin("validate", "one.urdf", "--ignore", every[0]).code == 1
 
 

@@ -76,7 +76,7 @@ def test_a_defect_exits_with_1(tmp_path: Path) -> None:
     assert ran.code == 1
     assert "defect: joint 'b' moves nothing that has inertia" in ran.out
     assert ran.out.startswith("idle: DEFECT, ")
-    assert "1 defect of the arm" in ran.out
+    assert "1 defect of the robot" in ran.out
     report = json.loads(robolin("verify", path, "--samples", "2", "--format", "json").out)
     assert report["condition"] == [None, None]
 

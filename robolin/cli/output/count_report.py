@@ -42,11 +42,11 @@ def count_sections(
         if row.published and row.published.remark
     ]
     below = [
-        "placing the links in space, not included above: "
+        "kinematics of the links, not included above: "
         f"{pluralize(placing['multiplication'], 'multiplication')}, "
         f"{pluralize(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
         *_folded_kinematics(rows),
-        "the papers do not say whether their formulas include this",
+        "the papers do not state whether their formulas include the kinematics",
     ]
     return [TextLines([f"{verb} on {whose}"]), table, TextLines([*below, *remarks])]
 

@@ -49,7 +49,7 @@ def write_diff_report(
 def _sections(
     changes: Sequence[Change], torques: Sequence[TorqueChange] | None
 ) -> list[ReportSection]:
-    sections: list[ReportSection] = [TextLines(["nothing differs"])]
+    sections: list[ReportSection] = [TextLines(["no differences"])]
     if changes:
         sections = [changes_table(changes), TextLines([pluralize(len(changes), "difference")])]
     if torques is not None:
@@ -60,7 +60,7 @@ def _sections(
 def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
     changed = [each for each in torques if each.change]
     if not changed:
-        return [TextLines(["the torques are the same"])]
+        return [TextLines(["the torques are equal"])]
     noise = rounding_of(max(each.peak for each in torques))
     real = [each for each in changed if abs(each.change) > noise]
     rounded = len(changed) - len(real) if real else 0

@@ -61,7 +61,7 @@ def _hidden(limits: JointLimits, one_state: bool) -> set[str]:
 
 
 def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
-    def figure(value: float | None) -> str:
+    def number(value: float | None) -> str:
         if value is None:
             return ""
         if isinstance(value, int):
@@ -72,10 +72,10 @@ def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
         margin.joint,
         margin.quantity,
         str(margin.row + 1),
-        margin.time if isinstance(margin.time, str) else figure(margin.time),
-        figure(margin.value),
-        figure(margin.limit),
-        figure(margin.margin),
+        margin.time if isinstance(margin.time, str) else number(margin.time),
+        number(margin.value),
+        number(margin.limit),
+        number(margin.margin),
         "" if margin.share is None else f"{100.0 * margin.share:.1f}",
         margin.unit,
         "EXCEEDED" if margin.exceeded else "",

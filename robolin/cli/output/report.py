@@ -110,16 +110,16 @@ _FLAGS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help="Write to a file: .json or .txt picks the format.",
+        help="Write to a .json or .txt file",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
         type=click.Choice(FORMS),
-        help="Form of the answer.  [default: table]",
+        help="Output format (default table)",
     ),
-    color_flag("Colours on standard output."),
+    color_flag("Colours on standard output"),
 ]
 
 
@@ -127,14 +127,18 @@ def _report(path: str | None, form: str | None, color: str) -> Report:
     if path is None:
         return Report(None, form or "table", color)
     extension = PurePath(validated_path(path)).suffix.lower()
-    says = EXTENSIONS.get(extension)
-    if says is None:
-        hint = f"use {' or '.join(EXTENSIONS)}"
-        raise UsageError("the extension does not say what to write", where=path, hint=hint)
-    if form not in (None, says):
-        hint = "leave out --format: the extension picks the form"
-        raise UsageError(f"the extension says {says}, --format says {form}", where=path, hint=hint)
-    return Report(path, says, color)
+    known = EXTENSIONS.get(extension)
+    if known is None:
+        raise _unknown_extension(path, EXTENSIONS)
+    if form not in (None, known):
+        hint = "remove --format: the extension sets the format"
+        raise UsageError(f"the extension means {known}, not {form}", where=path, hint=hint)
+    return Report(path, known, color)
+
+
+def _unknown_extension(path: str, extensions: Mapping[str, str]) -> UsageError:
+    hint = f"use {', '.join(extensions)}"
+    return UsageError("unknown extension of a report", where=path, hint=hint)
 
 
 report_options = bundled("report", _FLAGS, _report)
@@ -150,11 +154,10 @@ def reports_for(
     shown = [Report(None, form or "table", color)] if form or path is None else []
     if path is None:
         return shown
-    says = extensions.get(PurePath(validated_path(path)).suffix.lower())
-    if says is None:
-        hint = f"use {', '.join(extensions)}"
-        raise UsageError("the extension does not say what to write", where=path, hint=hint)
-    return [Report(path, says, color), *shown]
+    known = extensions.get(PurePath(validated_path(path)).suffix.lower())
+    if known is None:
+        raise _unknown_extension(path, extensions)
+    return [Report(path, known, color), *shown]
 
 
 def require_no_robot(path: str) -> None:
@@ -168,7 +171,9 @@ def require_no_robot(path: str) -> None:
         # it does not exist, or the write error is reported later
         return
     if _ROBOT.match(start):
-        raise UsageError("it is a robot file", where=path, hint="write to another file")
+        raise UsageError(
+            "is a robot file and cannot be replaced", where=path, hint="write to another file"
+        )
 
 
 def plain_text(sections: Sequence[ReportSection]) -> str:

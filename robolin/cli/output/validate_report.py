@@ -68,7 +68,7 @@ def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
 
 def _summary(file: ValidatedFile) -> str:
     counts = [pluralize(n, level) for level, n in file.counts.items() if n]
-    counts = counts or ["nothing found"]
+    counts = counts or ["no findings"]
     return ", ".join([*counts, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
 
 

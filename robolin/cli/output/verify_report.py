@@ -132,7 +132,7 @@ def _right(result: RightDigits) -> str:
     if result.digits is not None and result.digits < FEW:
         remarks.append(f"in state {result.state}, largest entry {_number(result.largest)}")
     if result.answered < result.states:
-        remarks.append(f"{result.answered} of {result.states} states have an answer")
+        remarks.append(f"{result.answered} of {result.states} states have a result")
     return f"{result.array} {result.digits:.1f}" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
@@ -141,7 +141,7 @@ def _without_digits(results: Iterable[RightDigits]) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for result in results:
         if result.digits is None:
-            why = "0 in all states" if result.answered else "no answer in any state"
+            why = "0 in all states" if result.answered else "no result in any state"
             reasons.setdefault(why, []).append(result.array)
     return reasons
 
@@ -167,7 +167,7 @@ def _accounted(outcome: Verification) -> list[str]:
 def _worst(outcome: Verification) -> list[str]:
     worst = outcome.worst
     if worst.state is None:
-        return ["nothing could be compared"]
+        return ["no check was compared"]
     share = worst.share
     used = f"{share:.1%} of its bound" if isfinite(share) else "out of its bound"
     lines = [
@@ -198,7 +198,7 @@ def _verdict(outcome: Verification) -> str:
     out = len(outcome.failed)
     parts = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
     if outcome.defects:
-        parts.append(f"{pluralize(len(outcome.defects), 'defect')} of the arm")
+        parts.append(f"{pluralize(len(outcome.defects), 'defect')} of the robot")
     return f"{outcome.arm}: {'FAILED' if out else 'DEFECT'}, {', '.join(parts)}"
 
 
