@@ -6,6 +6,7 @@ any file reader.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,64 +14,84 @@ from importlib import import_module
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
+from robolin.cli.flags.flag import TOPICS
+from robolin.cli.synonyms import FOREIGN_OPTIONS, LIKELY_COMMANDS, WITH_VALUE, canonical_name
 from robolin.core.text import suggest
 from robolin.errors import RobolinError, UsageError
-from robolin.queries.verbs import VERBS, sections, unknown_verb
+from robolin.queries.verbs import (
+    TWO_WORDS,
+    VERBS,
+    commands_with,
+    sections,
+    unknown_verb,
+)
 from robolin.version import __version__
 
 # robolin's text -> Click's text for an invalid value
 _KINDS = {
-    "is not a whole number": "is not a valid integer range",
-    "is not a number": "is not a valid float range",
+    "is not an integer": "is not a valid integer range",
+    "is not a number": "is not a valid float",
 }
+_OUT_OF_RANGE = re.compile(r"(\S+) is not in the range (\S+?)\.?$")
+
+# commands that a hint about an option names
+_AT_MOST = 3
+
+_HEAD = f"""\
+Usage: robolin COMMAND ARM [OPTIONS]
+Examples:
+  robolin linearize-forward panda --q home
+  robolin inverse arm.urdf --q 0,0.5,-1.2 --qd elbow=30deg
+ARM: a URDF, Xacro, MJCF or YAML file, - for standard input, or a bundled robot
+Help: robolin COMMAND --help; robolin help {"|".join(TOPICS)}
+
+"""
 
 
 class Verbs(click.Group):
     """Commands by name, each module imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return [verb.name for verb in VERBS.values() if verb.section]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        name = TWO_WORDS.get(cmd_name, cmd_name)
+        if name not in VERBS:
             return None
-        module, _, name = VERBS[cmd_name].command.partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        module, _, attribute = VERBS[name].command.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        verb = args[0]
-        if verb not in VERBS and not verb.startswith("-"):
-            raise unknown_verb(verb, "robolin", "`robolin --help` lists the verbs")
+        if (two := " ".join(args[:2])) in TWO_WORDS:
+            return two, self.get_command(ctx, two), args[2:]
+        name = canonical_name(args[0])
+        if name in VERBS:
+            return VERBS[name].path or name, self.get_command(ctx, name), args[1:]
+        if name in LIKELY_COMMANDS:
+            raise UsageError(
+                f"unknown command '{name}'", where="robolin", hint=LIKELY_COMMANDS[name]
+            )
+        if not name.startswith("-"):
+            raise unknown_verb(name, "robolin", "run `robolin --help` for the list of commands")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the page without blank lines between sections, so that it fits a screen."""
+        formatter.write(_HEAD)
+        width = max(len(name) for section in sections().values() for name in section)
         for section, verbs in sections().items():
-            with formatter.section(section):
-                formatter.write_dl(list(verbs.items()))
+            formatter.write(f"{section}:\n")
+            for name, summary in verbs.items():
+                formatter.write(f"  {name:<{width}}  {summary}\n")
 
 
-@click.group(
-    cls=Verbs,
-    subcommand_metavar="VERB ARM [OPTIONS]",
-    options_metavar="",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="robolin", message="%(prog)s %(version)s")
 def group() -> None:
-    """Dynamics and linearized dynamics of robot arms.
-
-    ARM is a URDF, Xacro, MJCF or YAML file, - for standard input, or the bare name of a
-    bundled arm.
-
-    \b
-    Examples:
-      robolin linearize-forward panda
-      robolin inverse arm.urdf --q 0,0.5,-1.2 --qd elbow=30deg
-      robolin forward ur5 --trajectory motion.csv -o accelerations.npz
-    """
+    """Compute dynamics and linearized dynamics of robot arms."""
 
 
 def invoke(args: Sequence[str]) -> int:
@@ -92,7 +113,7 @@ def parse_only(args: Sequence[str]) -> Iterator[click.Context]:
     """Parse the flags of a command line without running it."""
     with translate_click_errors(args), click.Context(group, info_name="robolin") as outer:
         name, command, rest = group.resolve_command(outer, list(args))
-        assert command is not None, "a verb that is not there has been refused"
+        assert command is not None, "an unknown command has been rejected"
         with command.make_context(name, rest, parent=outer) as ctx:
             yield ctx
 
@@ -110,26 +131,61 @@ def translate_click_errors(args: Sequence[str]) -> Iterator[None]:
         raise usage_error_from_click(error, args) from error
 
 
-def suggest_options(error: click.NoSuchOption) -> list[str]:
-    """Flags similar to a misspelled one; stricter than Click's suggestions."""
-    if error.ctx is None or not error.option_name.startswith("--"):
-        return []
+def option_hint(error: click.NoSuchOption) -> str:
+    """Hint for an unknown option: a similar one, the same of another name, or other commands."""
+    typed = error.option_name
+    if error.ctx is None or not typed.startswith("--"):
+        return ""
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-    return [f"--{word}" for word in suggest(error.option_name.removeprefix("--"), names)]
+    word = typed.removeprefix("--")
+    same = [name for name in FOREIGN_OPTIONS.get(word, []) if name in names][:1]
+    if same and word in WITH_VALUE:
+        return f"did you mean {WITH_VALUE[word]} {word}?"
+    if close := same or suggest(word, names):
+        return f"did you mean {' or '.join(f'--{name}' for name in close)}?"
+    meant = [word, *FOREIGN_OPTIONS.get(word, [])]
+    found = ((name, commands_with(name)[:_AT_MOST]) for name in meant)
+    name, others = next((each for each in found if each[1]), ("", []))
+    return f"--{name} is an option of {', '.join(others)}" if others else ""
 
 
 def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> RobolinError:
-    """Click's error in robolin's format: no capital, no full stop, a separate hint."""
+    """Click's error in robolin's format: where, rule and value, a separate hint."""
     # some errors do not contain their command
     context = getattr(error, "ctx", None)
     verb = [word for word in args[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["robolin", *verb])
-    close = suggest_options(error) if isinstance(error, click.NoSuchOption) else []
-    text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
+    hint = option_hint(error) if isinstance(error, click.NoSuchOption) else ""
+    where, text = path, error.message or error.format_message()
+    if isinstance(error, click.BadOptionUsage):
+        where, text = error.option_name, "requires a value"
+        if "does not take" in error.message:
+            text = "takes no value"
+    elif isinstance(error, click.MissingParameter):
+        text = error.format_message()
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        where = error.param.opts[-1] if isinstance(error.param, click.Option) else path
+        where = _typed(error.param, args) or where
+        text = _OUT_OF_RANGE.sub(_range, text)
     # Click lists choices one per line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
     for ours, theirs in _KINDS.items():
         text = text.replace(theirs, ours)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"`{path} --help` tells more"
-    return UsageError(text, where=path, hint=hint)
+    return UsageError(text, where=where, hint=hint or f"run `{path} --help`")
+
+
+def _typed(param: click.Parameter, args: Sequence[str]) -> str:
+    """The name of an option as it was typed; '' for an argument."""
+    words = {word.partition("=")[0] for word in args}
+    return next((name for name in param.opts if name.startswith("-") and name in words), "")
+
+
+def _range(match: re.Match[str]) -> str:
+    """The range of a number in words: 'must be 1 to 17, got 0'."""
+    value, limits = match.groups()
+    low, high = limits.partition("x")[::2]
+    low, high = low.rstrip("<="), high.lstrip("<=>")
+    if low:
+        return f"must be {low} to {high}, got {value}"
+    return f"must be {'at least' if '>' in limits else 'at most'} {high}, got {value}"

@@ -51,6 +51,7 @@ def query_command(
     gives: str = "",
     state_help: Mapping[str, str] | None = None,
     further: Sequence[click.Parameter] = (),
+    short: str = "",
 ) -> Callable[[Respond], click.Command]:
     """Decorator: make a command from a function of a Request and an Output.
 
@@ -58,6 +59,7 @@ def query_command(
     gives:      name of the result with --perturb
     state_help: help texts that replace the default ones, by quantity
     further:    flags that are not part of the request, passed by name
+    short:      names of the options on the short help page
     """
     state = state_flags(VERBS[name], gives, state_help or {})
     many = MANY_PARAMS if "on-bad-row" in VERBS[name].states_from else []
@@ -77,7 +79,7 @@ def query_command(
                 _require_none({**more, "live": ctx.params.get("live")})
                 _respond_to_many(ctx, many)
 
-        return click.command(name, cls=VerbCommand, params=params)(callback)
+        return click.command(name, cls=VerbCommand, params=params, short=short)(callback)
 
     return decorate
 
@@ -85,7 +87,7 @@ def query_command(
 def _require_none(flags: Mapping[str, Any]) -> None:
     for name, value in flags.items():
         if value:
-            hint = "ask for one recording, or leave it out"
+            hint = "remove it, or name one recording"
             raise UsageError("cannot be used with several recordings", where=f"--{name}", hint=hint)
 
 
@@ -108,7 +110,7 @@ def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
     verb, options = verb or ctx.command.name or "", explicit_options(ctx)
     if recording_set(ctx) is not None:
         hint = "name one file"
-        raise UsageError("takes one recording", where="--trajectory", hint=hint)
+        raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
     if isinstance(given := options.get("trajectory"), tuple):
         (options["trajectory"],) = given
     inquiry = request_from_options(verb, validated_path(ctx.params["arm"]), options)

@@ -73,7 +73,7 @@ class OptionSpec(NamedTuple):
 
 
 # how messages name what is not a long flag
-_NAMES = {"output": "-o", "arm": "ARM", "stored": "STORED", "words": "VERB"}
+_NAMES = {"output": "-o", "arm": "ARM", "stored": "STORED", "words": "COMMAND"}
 _NAMES["states"] = "arrays of states"
 REQUIRES, MODIFIES, EXCLUDES = "requires", "has no effect without", "cannot be used with"
 
@@ -252,7 +252,7 @@ _SHARED_MODULES = {
         ("mass_matrix_verbs", "mass-matrix diagonalize"),
         ("nested_verbs", "sweep record plan"),
         ("parameter_verbs", "regressor sensitivity"),
-        ("parts_verbs", "status merge"),
+        ("parts_verbs", "batch status merge"),
     )
     for verb in verbs.split()
 }
@@ -261,6 +261,8 @@ _SHARED_MODULES = {
 class Verb(NamedTuple):
     """A command: its entry on the help page and, if it returns results, its options.
 
+    `section`:     heading of the main help page; '' for a command that is not listed
+    `path`:        words on the command line, if they differ from the name
     `states`:      state quantities that it accepts
     `states_from`: options for files or samples instead of one state
     `perturb`:     perturbations that the option `perturb` may name
@@ -286,6 +288,7 @@ class Verb(NamedTuple):
     linear: bool = False
     default_plot_arrays: tuple[str, ...] = ()
     uses_lapack: Callable[[Mapping[str, Any]], bool] = never
+    path: str = ""
 
     @property
     def command(self) -> str:

@@ -43,11 +43,14 @@ _ONE_OF_THEM = "ask for one of them, then for the other"
 _CHANGES = "perturb perturb-torque parameter payload-change"
 _ALL_CHANGES = "it contains the effect of every change"
 
+_ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
+_RESULTS, _DEPLOYMENT = "Results", "Deployment"
+
 _DYNAMICS = (
     Verb(
         "inverse",
         "Dynamics",
-        "Torques for a motion.",
+        "Compute the torques of a motion (RNEA).",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         answers="robolin.queries.algorithm_answer:answer_inverse",
@@ -55,7 +58,7 @@ _DYNAMICS = (
     Verb(
         "forward",
         "Dynamics",
-        "Accelerations for torques.",
+        "Compute the accelerations from torques (ABA).",
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         asks={
@@ -69,7 +72,7 @@ _DYNAMICS = (
     Verb(
         "mass-matrix",
         "Dynamics",
-        "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
+        "Compute the mass matrix, its inverse and factors (CRBA).",
         states=("q", "qd"),
         states_from=TRAJECTORY,
         asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
@@ -78,7 +81,7 @@ _DYNAMICS = (
     Verb(
         "linearize-inverse",
         "Dynamics",
-        "How torques change with a small change of the motion.",
+        "Differentiate the torques by q, qd and qdd.",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
@@ -89,7 +92,7 @@ _DYNAMICS = (
     Verb(
         "linearize-forward",
         "Dynamics",
-        "How accelerations change with a small change of state and torques.",
+        "Differentiate the accelerations by q, qd and tau.",
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
@@ -106,7 +109,7 @@ _DYNAMICS = (
     Verb(
         "jacobian",
         "Dynamics",
-        "Jacobian of a frame, with its pose, twist and felt inertia.",
+        "Compute the pose, twist and Jacobian of a frame.",
         states=("q", "qd", "qdd", "tau"),
         states_from=TRAJECTORY,
         asks={
@@ -123,7 +126,7 @@ _DYNAMICS = (
     Verb(
         "momentum",
         "Dynamics",
-        "Centre of mass, its Jacobian, and the momentum of the arm.",
+        "Compute the centre of mass, momentum and Jacobians.",
         states=("q", "qd"),
         states_from=TRAJECTORY,
         answers="robolin.queries.jacobian_answer:answer_momentum",
@@ -131,7 +134,7 @@ _DYNAMICS = (
     Verb(
         "diagonalize",
         "Dynamics",
-        "State and torques in coordinates that make the mass matrix diagonal.",
+        "Transform to diagonalizing quasi-velocities.",
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
         states_from={**TRAJECTORY, **samples_with("curvature")},
         asks={
@@ -156,7 +159,7 @@ _DYNAMICS = (
     Verb(
         "regressor",
         "Dynamics",
-        "Torques as a linear function of masses, inertias and losses.",
+        "Compute the regressor of the dynamic parameters.",
         states=("q", "qd", "qdd"),
         states_from={**TRAJECTORY, **samples_with("rank")},
         asks={
@@ -177,7 +180,7 @@ _DYNAMICS = (
     Verb(
         "sensitivity",
         "Dynamics",
-        "How a motion changes with its beginning, its torques and the arm.",
+        "Propagate perturbations along a trajectory.",
         states_from={"trajectory": OptionSpec("file", required=True), **READ_OPTIONS},
         perturb=("dq", "dqd", "dtau"),
         asks={
@@ -204,8 +207,8 @@ _OVER_TIME = {"duration": "for example --duration 2, in s"}
 _CONTROL = (
     Verb(
         "state-space",
-        "Control",
-        "An arm as a linear system about a state: A, B, C, D and drift.",
+        _CONTROLLED,
+        "Compute A, B, C and D at an operating point.",
         states=_POINT,
         states_from=TRAJECTORY,
         asks={**LINEAR_MODEL_OPTIONS, "only": TEXT},
@@ -216,8 +219,8 @@ _CONTROL = (
     ),
     Verb(
         "poles",
-        "Control",
-        "How an arm moves by itself: poles, stability, what motors reach.",
+        _CONTROLLED,
+        "Compute poles, stability and controllability.",
         states=_POINT,
         states_from=TRAJECTORY,
         asks=LINEAR_MODEL_OPTIONS,
@@ -228,8 +231,8 @@ _CONTROL = (
     ),
     Verb(
         "lqr",
-        "Control",
-        "Gains that bring an arm back to a state, or along a motion.",
+        _CONTROLLED,
+        "Design LQR gains at a state or along a trajectory.",
         states=_POINT,
         states_from=TRAJECTORY,
         asks={
@@ -257,8 +260,8 @@ _CONTROL = (
     ),
     Verb(
         "response",
-        "Control",
-        "How outputs answer to torques: by frequency, or after a step.",
+        _CONTROLLED,
+        "Compute frequency, step and impulse responses.",
         states=_POINT,
         asks={
             **LINEAR_MODEL_OPTIONS,
@@ -282,8 +285,8 @@ _PRESCRIBED = {"prescribe": "--prescribe names the joints with these acceleratio
 _MOTION = (
     Verb(
         "simulate",
-        "Motion",
-        "The motion of an arm under torques or a controller, with its energies.",
+        _CONTROLLED,
+        "Simulate the motion under torques or a controller.",
         states=("q", "qd"),
         asks={
             **read_options("trajectory initial follow prescribe-from"),
@@ -332,46 +335,59 @@ _MOTION = (
     ),
 )
 
+_FILES = (
+    Verb("models", _ROBOT_FILES, "List, show, copy or create robot files."),
+    Verb("new", "", "Create a template of a YAML robot file.", path="models new"),
+    Verb("inspect", _ROBOT_FILES, "Show the tree, joints, masses and model assumptions."),
+    Verb("validate", _ROBOT_FILES, "Report errors and suspicious values in robot files."),
+    Verb("verify", _ROBOT_FILES, "Check robolin's results for a robot."),
+    Verb("diff", _ROBOT_FILES, "Compare two robot models."),
+)
+
 _OTHERS = (
-    Verb("sweep", "Motion", "One question for several values of an option of the model."),
-    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses, inertias and the contract."),
-    Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
-    Verb("verify", "Arms", "Whether robolin is right about an arm."),
+    Verb("sweep", _CONTROLLED, "Repeat a command for several values of an option."),
+    Verb("plot", _RESULTS, "Plot a stored result or a robot."),
     Verb(
         "report",
-        "Arms",
-        "A page about arms and a motion that opens in any browser.",
+        _RESULTS,
+        "Write an HTML report about a robot and a trajectory.",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
     ),
-    Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
-    Verb("new", "Arms", "The beginning of a YAML arm, to be filled in."),
-    Verb(
-        "check",
-        "Stored results",
-        "Stored results beside what their questions are answered with now.",
-    ),
-    Verb("record", "Stored results", "A result stored for others to be checked against."),
-    Verb("diff", "Stored results", "What differs between two models."),
-    Verb("plot", "Stored results", "A picture of a stored result, or of what holds an arm."),
-    Verb("status", "Stored results", "What there is of a folder of parts, and what is left."),
-    Verb("merge", "Stored results", "A folder of parts as one result."),
-    Verb("plan", "Stored results", "What a command over many recordings will do."),
-    Verb("generate", "Programs", "A program in C that computes what verbs answer."),
-    Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
-    Verb("bench", "Cost", "States per second of every verb, on this machine."),
-    Verb("completion", "Shell", "What a shell needs to complete command lines."),
+    Verb("record", _RESULTS, "Store a result as a reference."),
+    Verb("check", _RESULTS, "Compute stored results again and compare."),
+    Verb("batch", _RESULTS, "Plan, monitor and merge runs over many recordings."),
+    Verb("plan", "", "Plan a command over many recordings.", path="batch plan"),
+    Verb("status", "", "Show which parts of a batch are done.", path="batch status"),
+    Verb("merge", "", "Merge the parts of a batch into one result.", path="batch merge"),
+    Verb("generate", _DEPLOYMENT, "Generate C code for a robot."),
+    Verb("bench", _DEPLOYMENT, "Measure states per second; count operations."),
+    Verb("count", "", "Count the operations of an algorithm.", path="bench counts"),
+    Verb("completion", "", "Print a script for shell completion."),
+    Verb("help", "", "Show the help page of a topic or a command."),
 )
 
-VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)}
+VERBS: dict[str, Verb] = {
+    verb.name: verb for verb in (*_FILES, *_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)
+}
+
+
+# words on the command line -> command, for commands of two words
+TWO_WORDS = {verb.path: verb.name for verb in VERBS.values() if verb.path}
 
 
 def sections() -> dict[str, dict[str, str]]:
-    """Summaries of all commands by section of the help page, in order."""
+    """Summaries of the listed commands by section of the help page, in order."""
     by_section: dict[str, dict[str, str]] = {}
     for verb in VERBS.values():
-        by_section.setdefault(verb.section, {})[verb.name] = verb.summary
+        if verb.section:
+            by_section.setdefault(verb.section, {})[verb.name] = verb.summary
     return by_section
+
+
+def commands_with(option: str) -> list[str]:
+    """Names of the listed commands that take an option."""
+    return [verb.name for verb in VERBS.values() if verb.section and option in verb.options]
 
 
 def answering_verb(name: str) -> Verb | None:
@@ -384,4 +400,4 @@ def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:
     """Return the error for an unknown command, with suggestions."""
     near = [f"'{verb}'" for verb in suggest(name.replace("_", "-").lower(), VERBS)]
     hint = f"did you mean {' or '.join(near)}?" if near else otherwise
-    return UsageError(f"there is no verb '{name}'", where=where, hint=hint)
+    return UsageError(f"unknown command '{name}'", where=where, hint=hint)

@@ -401,8 +401,8 @@ def test_a_suite_is_recorded_and_checked(project: Path, monkeypatch) -> None:
     ran = robolin("check")
     assert ran.code == 3
     assert "`robolin record --suite` makes the missing ones" in ran.out
-    assert run_ok("record", "--suite").out.splitlines()[-1] == "2 recorded, 0 there already"
-    assert run_ok("record", "--suite").out == "0 recorded, 2 there already\n"
+    assert run_ok("record", "--suite").out.splitlines()[-1] == "2 recorded, 0 already stored"
+    assert run_ok("record", "--suite").out == "0 recorded, 2 already stored\n"
     monkeypatch.chdir(project / "stored")
     ran = run_ok("check")
     assert status(ran) == ["same", "same"]

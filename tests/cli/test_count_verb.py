@@ -81,11 +81,11 @@ def test_mimic_joints_need_sines_but_are_not_counted_as_joints(geared: Path) -> 
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (["invers", "panda"], "there is no verb 'invers' to count", "did you mean 'inverse'?"),
-        (["Mass_Matrix", "panda"], "no verb 'Mass_Matrix'", "did you mean 'mass-matrix'?"),
-        (["inspect", "panda"], "no verb 'inspect'", "'diagonalize'"),
-        ([], "missing argument 'VERB'", "--help"),
-        (["inverse"], "robolin count: requires ARM or --joints", "--joints 7"),
+        (["invers", "panda"], "unknown command 'invers'", "did you mean 'inverse'?"),
+        (["Mass_Matrix", "panda"], "unknown command 'Mass_Matrix'", "did you mean 'mass-matrix'?"),
+        (["inspect", "panda"], "unknown command 'inspect'", "'diagonalize'"),
+        ([], "missing argument 'COMMAND'", "--help"),
+        (["inverse"], "robolin bench counts: requires ARM or --joints", "--joints 7"),
         (["inverse", "panda", "--joints", "3"], "--joints: cannot be used with ARM", "ARM"),
         (
             ["inverse", "--joints", "3", "--lock", "a=1"],

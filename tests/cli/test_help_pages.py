@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import click
 import pytest
 
+from robolin.cli.flags.flag import TOPICS
 from robolin.cli.group import group
+from robolin.cli.synonyms import FOREIGN_OPTIONS, LIKELY_COMMANDS, SYNONYMS
 from robolin.queries.option_specs import MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
 from robolin.version import __version__
@@ -16,7 +19,10 @@ from tests.cases import for_each
 from tests.cli.command import robolin, run_ok
 
 SUMMARIES = {name: verb.summary for name, verb in VERBS.items()}
+# words on the command line, by the name of the command
+WORDS = {name: (verb.path or name).split() for name, verb in VERBS.items()}
 CONTEXT = click.Context(group)
+LONGEST, WIDEST = 40, 80
 
 
 def command(verb: str) -> click.Command:
@@ -25,14 +31,26 @@ def command(verb: str) -> click.Command:
     return found
 
 
+def options(verb: str) -> list[click.Option]:
+    return [param for param in command(verb).params if isinstance(param, click.Option)]
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
 @pytest.mark.parametrize("verb", SUMMARIES)
 def test_help_of_every_verb_has_summary_usage_and_example(verb: str) -> None:
-    """The page has the usage, the purpose and a command to copy."""
-    page = run_ok(verb, "--help").out
+    """The page has the usage, the purpose and a command to copy, and fits a screen."""
+    page = run_ok(*WORDS[verb], "--help").out
+    words = " ".join(WORDS[verb])
 
-    assert page.startswith(f"Usage: robolin {verb} ")
-    assert re.search(r"\n\n  [A-Z].*\.\n", page)
-    assert re.search(rf"Examples?:\n    robolin {verb}", page)
+    assert page.startswith(f"Usage: robolin {words} ")
+    assert f"\n\n  {SUMMARIES[verb]}\n" in page
+    assert re.search(rf"Examples:\n(    .*\n)*    (eval \S*)?robolin {words}", page)
+    assert len(page.splitlines()) <= LONGEST
+    assert max(map(len, page.splitlines())) <= WIDEST
 
 
 @for_each("verb", SUMMARIES)
@@ -42,21 +60,73 @@ def test_the_list_of_verbs_has_the_summary_of_each_page(verb: str) -> None:
 
 
 def test_the_group_lists_every_verb() -> None:
-    """`robolin --help` and `robolin -h` show all verbs with their summaries."""
+    """`robolin --help` and `robolin -h` list the commands with their summaries on one screen."""
     page = run_ok("--help").out
 
-    for verb, summary in SUMMARIES.items():
-        assert f"  {verb} " in page
-        assert summary.split()[0] in page
-    assert run_ok("-h").out == page
+    for verb in VERBS.values():
+        assert bool(re.search(rf"^  {verb.name} ", page, re.MULTILINE)) is bool(verb.section)
+        assert verb.summary in page or not verb.section
+    assert run_ok("-h").out == page == run_ok("help").out
+    assert len(page.splitlines()) <= LONGEST
+    assert max(map(len, page.splitlines())) <= WIDEST
+
+
+@pytest.mark.parametrize("verb", SUMMARIES)
+def test_every_option_is_on_the_complete_page(verb: str) -> None:
+    """--help-all lists every option; the short page has at most fourteen of them."""
+    page = run_ok(*WORDS[verb], "--help-all").out
+    short = run_ok(*WORDS[verb], "--help").out
+
+    for option in options(verb):
+        assert re.search(rf"^  (-\w, )?{max(option.opts, key=len)}\b", page, re.MULTILINE)
+    assert len(re.findall(r"^  (-\w, )?--[a-z]", short, re.MULTILINE)) <= 14
+
+
+def test_topics_list_the_shared_options() -> None:
+    """Every topic has a page, and the options of a model are on one of them."""
+    pages = {topic: run_ok("help", topic).out for topic in TOPICS}
+
+    assert all(f"\n  --{name}" in pages["model"] for name in MODEL_OPTIONS)
+    for topic, name in (
+        ("input", "--trajectory"),
+        ("output", "-o, --output"),
+        ("loops", "--close"),
+        ("batch", "--shard"),
+    ):
+        assert f"\n  {name}" in pages[topic]
+    assert run_ok("help", "lqr").out == run_ok("lqr", "--help").out
+    assert robolin("help", "invers").err.endswith("hint: did you mean 'inverse'?\n")
+
+
+# command -> a command line whose arrays are all in its section "Returns"
+RETURNED = {
+    **dict.fromkeys(("inverse", "forward", "linearize-inverse", "linearize-forward"), ""),
+    **dict.fromkeys(("jacobian", "momentum", "diagonalize", "regressor"), ""),
+    "mass-matrix": "--inverse --factor --derivative --coriolis",
+    **dict.fromkeys(("state-space", "poles", "lqr"), ""),
+    "response": "--duration 0.1 --rows 3",
+    "simulate": "--duration 0.01",
+}
+
+
+@pytest.mark.parametrize("verb", RETURNED)
+def test_help_lists_the_arrays_of_the_result(verb: str) -> None:
+    """The section "Returns" has the name of every array that the command returns."""
+    ran = run_ok(verb, "two-link", *RETURNED[verb].split(), "--format", "json")
+    returns = run_ok(verb, "--help").out.partition("Returns:")[2].partition("\n\n")[0]
+    arrays = set(json.loads(ran.out)["meta"]["arrays"])
+
+    assert arrays - set(re.findall(r"\w+", returns)) == set()
 
 
 def test_every_flag_is_explained() -> None:
     """Every option of a help page has a description."""
     for verb in SUMMARIES:
-        for param in command(verb).params:
-            if isinstance(param, click.Option):
-                assert param.help, f"{verb} {param.opts}"
+        for option in options(verb):
+            assert option.help, f"{verb} {option.opts}"
+            first = option.help.splitlines()[0]
+            assert first[0].isupper() or option.name == "form", f"{verb} {option.opts}"
+            assert not first.endswith("."), f"{verb} {option.opts}"
 
 
 def test_the_same_flag_means_the_same_everywhere() -> None:
@@ -73,7 +143,7 @@ def test_the_same_flag_means_the_same_everywhere() -> None:
 
 def test_help_is_plain_ascii() -> None:
     """A help page can be shown by any terminal."""
-    assert all(run_ok(verb, "--help").out.isascii() for verb in SUMMARIES)
+    assert all(run_ok(*words, "--help-all").out.isascii() for words in WORDS.values())
 
 
 @pytest.mark.slow
@@ -83,12 +153,12 @@ def test_examples_on_bundled_arms_run(
 ) -> None:
     """Every example that names a bundled arm and no file of results works as printed."""
     monkeypatch.chdir(tmp_path)
-    for line in re.findall(r"^    robolin (.*)$", run_ok(verb, "--help").out, re.MULTILINE):
+    for line in re.findall(r"^    robolin (.*)$", run_ok(*WORDS[verb], "--help").out, re.MULTILINE):
         words = line.partition(" > ")[0].split()
         # what is checked has to be stored first: tests/docs runs docs/howto/ci.md
-        stored = words[0] in ("check", "record")
+        stored = words[0] in ("check", "record") or "--trajectory" in words
         # tests/cli/test_bench_verb.py measures fewer rows, tests of parts have a folder of them
-        stored |= words[0] in ("bench", "status", "merge")
+        stored |= words[:2] == ["bench", "panda"] or words[0] == "batch" or "--feedback" in words
         # docs/explain/verify.md has an arm verified in as many states as it is by default
         words += ["--samples", "1"] if words[0] == "verify" else []
         if not stored and "arm.urdf" not in words and "-o" not in words:
@@ -109,19 +179,48 @@ def test_no_arguments_show_the_help_on_stderr() -> None:
 
 
 @pytest.mark.parametrize(
-    "typed, meant",
+    "typed, hint",
     [
-        ("inverze", "inverse"),
-        ("mass_matrix", "mass-matrix"),
-        ("linearise-forward", "linearize-forward"),
-        ("linearise", "linearize-inverse' or 'linearize-forward"),
-        ("inv", "inverse"),
+        ("inverze", "did you mean 'inverse'?"),
+        ("mass_matrix", "did you mean 'mass-matrix'?"),
+        ("linearise-forward", "did you mean 'linearize-forward'?"),
+        ("inv", "did you mean 'inverse'?"),
+        ("fk", "use `robolin jacobian ARM --only position --only rotation`"),
+        ("pose", "use `robolin jacobian ARM --only position --only rotation`"),
+        ("bode", "use `robolin response ARM --frequencies 0.1:100:200`"),
+        ("qwertz", "run `robolin --help` for the list of commands"),
     ],
 )
-def test_a_mistyped_verb_is_recognized(typed: str, meant: str) -> None:
-    """The error for an unknown verb suggests the most similar one."""
+def test_an_unknown_command_has_a_hint(typed: str, hint: str) -> None:
+    """The hint names a similar command, or the command with this meaning."""
     ran = robolin(typed, "panda")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"error: robolin: there is no verb '{typed}'\nhint: did you mean")
-    assert ran.err.endswith(f"'{meant}'?\n")
+    assert ran.err == f"error: robolin: unknown command '{typed}'\nhint: {hint}\n"
+
+
+def test_hints_name_commands_and_options_that_exist() -> None:
+    """Every command and option in the hints for names of other programs exists."""
+    for hint in LIKELY_COMMANDS.values():
+        used = re.findall(r"`(?:robolin )?([a-z-]+)([^`]*)`", hint)
+        assert used, hint
+        for verb, rest in used:
+            known = {name for option in options(verb) for name in option.opts}
+            assert set(re.findall(r"--[a-z-]+", rest)) <= known, hint
+    known = {name for verb in VERBS for option in options(verb) for name in option.opts}
+    assert {f"--{name}" for names in FOREIGN_OPTIONS.values() for name in names} <= known
+
+
+def test_synonyms_run_the_command() -> None:
+    """A name that other programs use for a command runs it, also inside `sweep`."""
+    assert set(SYNONYMS.values()) <= set(VERBS)
+    assert not set(SYNONYMS) & set(VERBS)
+    assert run_ok("rnea", "two-link").out == run_ok("inverse", "two-link").out
+    swept = ("two-link", "--payload", "lower:0,1")
+    assert run_ok("sweep", "id", *swept).out == run_ok("sweep", "inverse", *swept).out
+
+
+@pytest.mark.parametrize("verb", [name for name, words in WORDS.items() if len(words) > 1])
+def test_the_old_names_of_nested_commands_still_work(verb: str) -> None:
+    """`robolin plan` is `robolin batch plan`, and so on."""
+    assert run_ok(verb, "--help").out == run_ok(*WORDS[verb], "--help").out

@@ -82,7 +82,7 @@ def test_changes_are_closed_too() -> None:
 
 def test_tree_results_are_marked() -> None:
     """count and jacobian use the tree of an arm with loops, and state it."""
-    assert "3 joints, its loops left open" in run_ok("count", "forward", "four-bar").out
+    assert "3 joints, without loop closures" in run_ok("count", "forward", "four-bar").out
     args = ("jacobian", "four-bar", "--frame", "rocker", "--format", "json")
     contract = json.loads(run_ok(*args).out)["meta"]["contract"]
     assert "as in the tree" in contract["loops"]
@@ -140,7 +140,7 @@ def test_inspect_lists_closures() -> None:
     text = run_ok("inspect", "four-bar").out
     found = json.loads(run_ok("inspect", "four-bar", "--format", "json").out)
 
-    assert "Closures of loops" in text
+    assert "Loop-closure constraints" in text
     assert found["loops"] == [
         {
             "name": "pin",

@@ -77,7 +77,7 @@ def test_parts_are_resumed_and_merged(logs: Path) -> None:
         (("--trajectory", "none*.csv"), "none"),
         (("--trajectory", "-"), "alone"),
         (("--trajectory", "rns/"), "rns/: no such folder"),
-        (("-o", "out/", "--part-rows", "3k"), "'3k' is not a whole number"),
+        (("-o", "out/", "--part-rows", "3k"), "'3k' is not an integer"),
     ],
 )
 def test_invalid_combinations_are_rejected(logs: Path, args: tuple[str, ...], words: str) -> None:

@@ -24,7 +24,7 @@ def test_a_new_arm_is_valid():
 
 @pytest.mark.parametrize(
     ("name", "code", "message"),
-    [("", 2, "no name"), ("a/b", 2, "no name"), ("1x", 2, "no name"), ("mine", 4, "already")],
+    [("", 2, "not a valid"), ("a/b", 2, "not a valid"), ("1x", 2, "not a"), ("mine", 4, "already")],
 )
 def test_a_new_arm_replaces_nothing(name, code, message):
     """An invalid name is wrong usage, and an existing file is not changed."""

@@ -244,5 +244,5 @@ def test_a_report_replaces_no_robot_file(
     monkeypatch.chdir(tmp_path)
     Path("part.xml").write_text(start)
     ran = robolin(*line.split())
-    assert (ran.code, "it is a robot file" in ran.err) == (2, True)
+    assert (ran.code, "is a robot file" in ran.err) == (2, True)
     assert Path("part.xml").read_text() == start

@@ -60,13 +60,13 @@ def test_recording_twice_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     "words, message",
     [
-        ((), "which VERB is to be recorded?"),
-        (("inspect", "two-link"), "'inspect' is no verb with results to store"),
-        (("inverze", "two-link"), "'inverze' is no verb with results to store"),
-        (("inverse", "two-link"), "a reference needs a file to be stored in"),
+        ((), "requires a COMMAND"),
+        (("inspect", "two-link"), "'inspect' is not a command with results to store"),
+        (("inverze", "two-link"), "'inverze' is not a command with results to store"),
+        (("inverse", "two-link"), "requires an output file"),
         (("inverse", "two-link", "--wrong", "-o", "a.npz"), "no such option '--wrong'"),
         (("inverse", "two-link", "-o", "a.npz", "--rtol", "-1"), "-1.0 is no tolerance"),
-        (("inverse", "two-link", "--suite", "s.toml"), "--suite: cannot be used with VERB"),
+        (("inverse", "two-link", "--suite", "s.toml"), "--suite: cannot be used with COMMAND"),
     ],
 )
 def test_wrong_usage(words: tuple[str, ...], message: str) -> None:

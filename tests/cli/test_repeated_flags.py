@@ -33,7 +33,7 @@ def test_a_flag_with_one_value_rejects_a_second(verb: str) -> None:
         twice = (option.opts[-1], "1") * 2
         ran = robolin(verb, "two-link", *twice)
         assert (ran.code, ran.out) == (2, ""), (twice, ran)
-        message = f"error: {option.opts[0]}: given 2 times\nhint: keep one of them"
+        message = f"error: {option.opts[0]}: set 2 times\nhint: keep one of them"
         assert ran.err.startswith(message), (twice, ran.err)
 
 
@@ -60,9 +60,9 @@ def test_names_of_joints_are_combined() -> None:
     [
         ("elbow=1", "elbow=2", "'elbow' is there twice"),
         ("elbow=1,shoulder=2", "elbow=1", "'elbow' is there twice"),
-        ("1,2", "3,4", "given 2 times"),
-        ("1,2", "elbow=3", "given 2 times"),
-        ("elbow=1", "0,0", "given 2 times"),
+        ("1,2", "3,4", "set 2 times"),
+        ("1,2", "elbow=3", "set 2 times"),
+        ("elbow=1", "0,0", "set 2 times"),
     ],
 )
 def test_values_that_contradict_each_other(first: str, second: str, message: str) -> None:
@@ -84,7 +84,7 @@ def test_torques_that_hold_go_alone(words: tuple[str, ...]) -> None:
     """'hold' cannot be combined with values of joints."""
     ran = robolin(words[0], "two-link", *words[1:])
     assert ran.code == 2
-    assert "--tau: given 2 times" in ran.err
+    assert "--tau: set 2 times" in ran.err
 
 
 def test_combined_flags_are_stored_as_one(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_an_existing_default_page_is_kept() -> None:
     Path("report.html").write_text("mine")
     ran = robolin("report", "a.npz")
     assert (ran.code, Path("report.html").read_text()) == (4, "mine")
-    assert "-o report.html replaces it" in ran.err
+    assert "add -o report.html to replace it" in ran.err
     assert run_ok("report", "a.npz", "-o", "report.html", "-q").err == ""
     assert Path("report.html").read_text() != "mine"
 
@@ -68,10 +68,10 @@ def test_files_with_hostile_names() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["two-link", "two-link", "two-link"], "3 are too many"),
-        (["two-link", "-o", "page.pdf"], "the page is written to .html"),
-        (["two-link", "a.npz"], "an arm and a stored result"),
-        (["a.npz", "--q", "0,0"], "has no effect here"),
+        (["two-link", "two-link", "two-link"], "at most 2 ARM, got 3"),
+        (["two-link", "-o", "page.pdf"], "the extension must be .html"),
+        (["two-link", "a.npz"], "cannot combine a robot and a stored result"),
+        (["a.npz", "--q", "0,0"], "cannot be used here"),
         (["two-link", "-o", "nowhere/page.html"], "there is no folder"),
         (["four-bar", "--trajectory", "motion.csv"], "'pivot/position' are missing"),
         (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot be used"),

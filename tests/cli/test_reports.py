@@ -40,7 +40,9 @@ def test_inspect_shows_every_bundled_arm(name: str) -> None:
     found = json.loads(run_ok("inspect", name, "--format", "json").out)
 
     assert all(joint in text for joint in arm.joint_names)
-    assert all(heading in text for heading in ("Tree", "Joints", "kg in total", "Contract"))
+    assert all(
+        heading in text for heading in ("Tree", "Joints", "kg in total", "Model assumptions")
+    )
     assert [row["name"] for row in found["joints"] if not row["mimic"]] == list(arm.joint_names)
     assert found["contract"]["gravity"] == arm.contract["gravity"]
     assert found["n"] == arm.n
@@ -80,7 +82,7 @@ def test_validate_is_quiet_about_a_good_file() -> None:
     """Nothing found is exit code 0 and one line."""
     ran = robolin("validate", "panda")
 
-    assert (ran.code, ran.out) == (0, "panda: nothing found\n")
+    assert (ran.code, ran.out) == (0, "panda: no findings\n")
 
 
 def test_validate_locates_what_it_finds(tmp_path: Path) -> None:

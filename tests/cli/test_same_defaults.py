@@ -92,15 +92,15 @@ ONLY_PYTHON = {
 MEANT: dict[Any, str] = {
     "jobs": "one per processor",
     "loop_method": "null-space",
-    "friction_velocity": "left out",
+    "friction_velocity": "ignored",
     "gravity": "the file's, else 0,0,-9.81",
-    "frame": "the tip, or the only end; needed where several are on the last link",
+    "frame": "the tip, or the only end",
     **dict.fromkeys(
         (("generate", "frame"), ("casadi_function", "frame"), ("compile", "frame")),
         "the tip, or the only end",
     ),
-    "actuated": "as the description says, else all",
-    "prefix": "the arm's name",
+    "actuated": "as in the file, else all",
+    "prefix": "the name of the robot",
     "Q": "1",
     "R": "1",
     **dict.fromkeys((("forward", "qdd"), ("simulate", "qdd")), "0"),
@@ -113,9 +113,9 @@ MEANT: dict[Any, str] = {
     ("simulate", "atol"): "that of --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one every --dt",
-    ("verify", "samples"): "20, fewer for arms of many joints",
+    ("verify", "samples"): "20, fewer for large robots",
     "packages": "found by package.xml, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH",
-    "srdf": "the .srdf file of the same name in its folder",
+    "srdf": "the .srdf file next to ARM",
 }
 NOTHING = (None, (), False)
 
@@ -135,7 +135,7 @@ def _flag_default(flag: click.Option) -> str:
     """The default of a flag, from its value or its help; '' if there is none."""
     if isinstance(flag.default, str | int | float) and not isinstance(flag.default, bool):
         return str(flag.default)
-    return (re.findall(r"\[default: ([^\]]*)\]", flag.help or "") or [""])[0]
+    return (re.findall(r"\(default ([^)]*)\)", flag.help or "") or [""])[0]
 
 
 def _argument_default(function: str, name: str, default: Any) -> str:

@@ -34,7 +34,7 @@ def test_only_some_arrays_are_shown() -> None:
     "args, message",
     [
         (("--only", "tua"), "arrays here are tau"),
-        (("--only", "tau", "-o", "x.npz"), "a file holds every array"),
+        (("--only", "tau", "-o", "x.npz"), "files contain all arrays"),
         (("--summary", "--format", "csv"), "cannot be used with --format csv"),
     ],
 )

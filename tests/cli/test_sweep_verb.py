@@ -53,8 +53,8 @@ def test_other_options_can_be_swept(
 @pytest.mark.parametrize(
     "args, message",
     [
-        ((), "which VERB"),
-        (("inspect", "two-link"), "which VERB"),
+        ((), "requires a COMMAND"),
+        (("inspect", "two-link"), "requires a COMMAND"),
         (("inverse", "two-link"), "no option has several values"),
         (
             ("inverse", "two-link", "--payload", "lower:0,1", "--armature", "elbow=0,1"),
@@ -62,7 +62,7 @@ def test_other_options_can_be_swept(
         ),
         (("inverse", "two-link", "--payload", "lower:0,x"), "'x' is not a number"),
         (("inverse", "two-link", "--payload", "lower:0,1", "--limits"), "--limits"),
-        (("sweep", "inverse", "two-link", "--payload", "lower:0,1"), "which VERB"),
+        (("sweep", "inverse", "two-link", "--payload", "lower:0,1"), "requires a COMMAND"),
         (
             ("simulate", "two-link", "--duration", "0.01", "--payload", "lower:0,1"),
             "a sweep is about one state",

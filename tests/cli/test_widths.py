@@ -63,7 +63,7 @@ SLOWER = (("verify", "--samples", "1", "-v"), ("models",))
 # commands that write files or text without columns
 NO_TABLES = {
     *("new", "generate", "completion", "record", "check", "bench"),
-    *("plot", "report", "status", "merge", "plan"),
+    *("plot", "report", "batch", "status", "merge", "plan", "help"),
 }
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 

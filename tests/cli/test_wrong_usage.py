@@ -38,7 +38,7 @@ TWO_LINK = [
     ("inverse", "--q =1", "'=1' is not JOINT=VALUE", ""),
     ("inverse", "--qd x,0", "--qd=x,0: 'x' is not a number", ""),
     ("inverse", "--tau 0,0", "no such option '--tau'", ""),
-    ("inverse", "--q", "requires an argument", "--help"),
+    ("inverse", "--q", "requires a value", "--help"),
     ("inverse", "--gravity x", "--gravity=x: 'x' is not a number", ""),
     ("inverse", "--gravity 0,1", "--gravity=0,1: 2 numbers, not 3", ""),
     ("inverse", "--gravity -9.81", "--gravity=-9.81: -9.81 would pull upwards", "0,0,-9.81"),
@@ -74,8 +74,8 @@ TWO_LINK = [
     ("diagonalize", "--inverse-transform --unnormalized --nu 0,0", "--xi", ""),
     ("diagonalize", "--inverse-transform --nu 0,0 --qd 0,0", "--qd: has no effect here", ""),
     ("diagonalize", "--nu 0,0", "--nu: has no effect here", "--q, --qd, --tau"),
-    ("inspect", "-o out.csv", "out.csv: the extension does not say", ".json or .txt"),
-    ("inspect", "-o out.json --format table", "says json, --format says table", ""),
+    ("inspect", "-o out.csv", "out.csv: unknown extension of a report", ".json or .txt"),
+    ("inspect", "-o out.json --format table", "the extension means json, not table", ""),
     ("validate", "--q 0,0", "no such option '--q'", ""),
 ]
 
@@ -178,31 +178,63 @@ def test_an_output_without_effect_is_rejected(
     monkeypatch.chdir(tmp_path)
     ran = robolin("models", *flags, "-o", "x.json")
     assert (ran.code, ran.out, list(tmp_path.iterdir())) == (2, "", [])
-    assert "-o is for the list of arms" in ran.err
+    assert "it is for the list of robots" in ran.err
 
 
+# command and options -> hint
 SLIPS = [
-    ("inverse --gravty 0", "--gravity"),
-    ("inverse --trajectry x", "--trajectory"),
-    ("inverse --wernch a", "--wrench or --wrench-frame"),
-    ("inverse --joint 1", "--joints"),
-    ("inverse --no-damp", "--no-damping"),
-    ("inverse --jobbs=3", "--jobs"),
-    ("simulate --dur 3", "--duration"),
-    ("inverse --foo", ""),
-    ("inverse --mass 3", ""),
-    ("inverse --units deg", ""),
-    ("simulate --steps 3", ""),
-    ("lqr --Q 1", ""),
-    ("poles --csv", ""),
-    ("jacobian --link x", ""),
-    ("forward --torque 1", ""),
+    ("inverse --gravty 0", "did you mean --gravity?"),
+    ("inverse --trajectry x", "did you mean --trajectory?"),
+    ("inverse --wernch a", "did you mean --wrench or --wrench-frame?"),
+    ("inverse --joint 1", "did you mean --joints?"),
+    ("inverse --no-damp", "did you mean --no-damping?"),
+    ("inverse --jobbs=3", "did you mean --jobs?"),
+    ("simulate --dur 3", "did you mean --duration?"),
+    ("inverse --foo", "run `robolin inverse --help`"),
+    ("simulate --bar 3", "run `robolin simulate --help`"),
+    # names of other programs
+    ("inverse --qdot 0,0", "did you mean --qd?"),
+    ("inverse --velocity 0,0", "did you mean --qd?"),
+    ("inverse --dq 0,0", "did you mean --qd?"),
+    ("inverse --acceleration 0,0", "did you mean --qdd?"),
+    ("inverse --position 0,0", "did you mean --q?"),
+    ("inverse --mass 3", "did you mean --payload?"),
+    ("inverse --output-file x", "did you mean --output?"),
+    ("forward --torque 1", "did you mean --tau?"),
+    ("forward --effort 1,1", "did you mean --tau?"),
+    ("simulate --steps 3", "did you mean --rows?"),
+    ("simulate --timestep 3", "did you mean --dt?"),
+    ("lqr --Q 1", "did you mean --weight?"),
+    ("poles --csv", "did you mean --format csv?"),
+    ("jacobian --link x", "did you mean --frame?"),
+    # options of other commands
+    ("inverse --tau 0,0", "--tau is an option of forward, linearize-forward, jacobian"),
+    ("inverse --torque 0,0", "--tau is an option of forward, linearize-forward, jacobian"),
+    ("inverse --duration 1", "--duration is an option of response, simulate"),
 ]
 
 
-@pytest.mark.parametrize(("typed", "meant"), SLIPS, ids=[row[0] for row in SLIPS])
-def test_an_unknown_flag_suggests_a_similar_one(typed: str, meant: str) -> None:
-    """A typing error or a prefix is recognized; dissimilar flags are not suggested."""
+@pytest.mark.parametrize(("typed", "hint"), SLIPS, ids=[row[0] for row in SLIPS])
+def test_an_unknown_option_has_a_hint(typed: str, hint: str) -> None:
+    """Hints name a similar option, the option of this meaning, or commands with the option."""
     verb, *flags = typed.split(" ")
-    hint = f"did you mean {meant}?" if meant else f"`robolin {verb} --help` tells more"
     assert robolin(verb, "two-link", *flags).err.endswith(f"\nhint: {hint}\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "error"),
+    [
+        ("inverse two-link --precision 0", "--precision: must be 1 to 17, got 0"),
+        ("inverse two-link --jobs 0", "--jobs: must be at least 1, got 0"),
+        ("inverse two-link --jobs=1.5", "--jobs: '1.5' is not an integer"),
+        ("check a.npz --rtol x", "--rtol: 'x' is not a number"),
+        ("inverse two-link --q", "--q: requires a value"),
+        ("inverse two-link --strict=1", "--strict: takes no value"),
+        ("inverse", "robolin inverse: missing argument 'ARM'"),
+        ("batch none", "robolin batch: 'none' is not one of 'plan', 'status', 'merge'"),
+    ],
+)
+def test_errors_name_the_option_as_typed(typed: str, error: str) -> None:
+    """An error has the form `WHERE: rule and value`."""
+    ran = robolin(*typed.split())
+    assert (ran.code, ran.out, ran.err.splitlines()[0]) == (2, "", f"error: {error}")

@@ -36,26 +36,27 @@ ROWS = flag(
     section=METHOD,
     type=click.IntRange(1),
     metavar="N",
-    help="States in one call.  [default: 20000, fewer for arms of many joints]",
+    help="States per call (default 20000, fewer for large robots)",
 )
 
 
-@click.command(
-    "bench", cls=VerbCommand, params=[ROWS], short_help="States per second of every verb."
-)
+@click.command("bench", cls=VerbCommand, params=[ROWS])
 @model_option_flags
 @report_options
 def command(model: ArmSource, report: Report, rows: int | None) -> None:
-    """States per second of every verb, on this machine.
+    """Measure states per second; count operations.
 
-    Runs each verb from Python on random states of ARM, on one core and on all of them, and shows
-    the middle of several runs.  Kernels are compiled before the clock starts.  Also says how
-    robolin.compile and the functions of Python call kernels for one state.
+    Runs each command from Python on random states of ARM, on one core and on all cores, and
+    shows the median of several runs. Compilation is not included. Also reports how Python
+    calls a compiled function for one state.
+    `robolin bench counts COMMAND` counts multiplications and additions.
 
     \b
-    Example:
+    Examples:
       robolin bench panda
-      robolin bench arm.urdf --rows 100000 --format json
+      robolin bench arm.urdf --rows 100000
+      robolin bench arm.urdf --format json
+      robolin bench counts linearize-forward --joints 7
     """
     from robolin.core.array_checks import require_tree
     from robolin.core.threads import cores
@@ -78,12 +79,12 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
 
 
 def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
-    """µs per state and states per second, by verb; verbs that fail for this robot are noted."""
+    """µs per state and states per second by command; commands that fail are noted."""
     from robolin.errors import RobolinError
 
     states = _states(arm, rows)
     timings: dict[str, dict[str, float]] = {}
-    refused: list[str] = []
+    rejected: list[str] = []
     with click.progressbar(
         MEASURED_VERBS,
         label=f"{arm.name}, {rows} states",
@@ -95,8 +96,8 @@ def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
             try:
                 timings[verb] = _timing(arm, verb, states, rows, cores)
             except RobolinError as error:
-                refused.append(f"{verb}: {error.message}")
-    for text in refused:
+                rejected.append(f"{verb}: {error.message}")
+    for text in rejected:
         say("note", text)
     return timings
 
@@ -157,12 +158,12 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
     why = document["one_state"]["fallback_reason"]
-    calls = f"by the plain path, since {why}" if why else "by built-in functions"
-    entry = f"one state from Python is computed {calls}"
+    calls = f"the generic path, because {why}" if why else "built-in functions"
+    entry = f"one state from Python is computed by {calls}"
     lines = [head, entry]
     if not document["kernels"]["optimized"]:
-        lines.append("kernels are not optimized, since ROBOLIN_OPTIMIZE is 0")
-    return [TextLines(lines), ReportTable(("verb", *columns), rows, frozenset(columns))]
+        lines.append("kernels are not optimized: ROBOLIN_OPTIMIZE is 0")
+    return [TextLines(lines), ReportTable(("command", *columns), rows, frozenset(columns))]
 
 
 def _cells(timing: Mapping[str, float], who: str) -> tuple[str, str]:

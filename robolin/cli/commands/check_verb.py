@@ -58,8 +58,10 @@ class CheckOptions:
     def require_sense(self) -> None:
         """Reject flags that cannot be combined."""
         if self.against is not None and len(self.stored) != 1:
-            hint = "robolin check BEFORE --against AFTER"
-            raise UsageError("takes one STORED file", where=f"--against={self.against}", hint=hint)
+            hint = "run `robolin check BEFORE --against AFTER`"
+            raise UsageError(
+                "requires one STORED file", where=f"--against={self.against}", hint=hint
+            )
 
 
 _PARAMS = [
@@ -68,63 +70,69 @@ _PARAMS = [
         "--against",
         section=METHOD,
         metavar="FILE",
-        excludes={"update model root": "it compares two files and computes nothing"},
-        help="Compare with another stored result and run nothing.",
+        excludes={
+            "update model root": "remove it: --against compares two files and computes nothing"
+        },
+        help="Compare with this stored result; compute nothing",
     ),
     flag(
         "--rtol",
         section=METHOD,
         type=float,
         metavar="R",
-        help="Allow |now - stored| up to R |stored|.  [default: as stored, else 0]",
+        help="Relative tolerance (default as stored, else 0)\n"
+        "Accepts |now - stored| up to R |stored|.",
     ),
     flag(
         "--atol",
         section=METHOD,
         type=float,
         metavar="A",
-        help="Allow |now - stored| up to A, in the array's unit.  [default: as stored, else 0]",
+        help="Absolute tolerance (default as stored, else 0)\n"
+        "Accepts |now - stored| up to A, in the unit of the array.",
     ),
     flag(
         "--update",
         section=METHOD,
         is_flag=True,
-        help="Store anew what differs, and exit with 1 if anything did.",
+        help="Replace stored results that differ; exit code 1 if any",
     ),
     flag(
         "--suite",
         section=METHOD,
         metavar="FILE",
-        excludes={"stored": "name stored results, or a suite"},
-        help="The suite to check if no STORED is named.  "
-        "[default: robolin.toml or pyproject.toml, here or above]",
+        excludes={"stored": "name either stored results or a suite"},
+        help="Suite to check without STORED (default robolin.toml or pyproject.toml, "
+        "here or above)",
     ),
     flag(
         "--model",
         section=METHOD,
         metavar="ARM",
-        help="The arm to run on, in place of the recorded one.",
+        help="Use this robot instead of the recorded one",
     ),
     flag(
         "--root",
         section=METHOD,
         metavar="FOLDER",
-        modifies={"stored": "paths of a suite start in its own folder"},
-        help="Where recorded paths start.  [default: the folder of the stored result]",
+        modifies={"stored": "name a STORED file: paths of a suite start in its folder"},
+        help="Folder of recorded paths (default the folder of the stored result)",
     ),
     flag(
         "--all",
         "everything",
         section=OUTPUT,
         is_flag=True,
-        help="Show every entry, also those that agree.",
+        help="Show all entries, including equal ones",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
         type=click.Choice(CHECK_FORMS),
-        help="Form of the report on standard output; with -o, beside the file.  [default: table]",
+        metavar="FORMAT",
+        help="table, json, github or junit (default table)\n"
+        "Format on standard output; with -o, in addition to the file.",
     ),
     flag(
         "-o",
@@ -132,16 +140,16 @@ _PARAMS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help="Write the report to a file: .txt, .json or .xml (JUnit) picks the form.",
+        help="Write the report to a .txt, .json or .xml (JUnit) file",
     ),
-    color_flag("Colours on standard output."),
+    color_flag("Colours on standard output"),
     count_flag(
         "--jobs",
-        text="Threads, for several results and for the rows of each.  [default: one per processor]",
+        text="Number of threads (default one per processor)",
     ),
     count_flag(
         "--chunk-rows",
-        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
+        text="Rows per block (default 4 MB of results, 64 to 16384 rows)",
     ),
 ]
 
@@ -149,18 +157,19 @@ _PARAMS = [
 @click.command("check", cls=VerbCommand)
 @bundled("options", _PARAMS, CheckOptions)
 def command(options: CheckOptions) -> None:
-    """Stored results beside what their questions are answered with now.
+    """Compute stored results again and compare.
 
-    Runs the verb recorded in each STORED file again, on model and inputs as they are now, and
-    compares every number; without STORED, all cases of the suite.  The numbers have to be the
-    very same, unless tolerances are given here, in the suite or with the stored result.
+    Runs the recorded command with the current model and inputs, and compares all numbers;
+    without STORED, for all cases of the suite. Numbers must be equal, unless tolerances are
+    set here, in the suite or in the stored result.
 
-    Exits with 1 if anything differs, and with 3 if a stored file is damaged or of another format.
+    Exits with 1 if a result differs, and with 3 if a stored file is damaged or unknown.
 
     \b
-    Example:
+    Examples:
       robolin check holding.npz
-      robolin check before.npz --against after.npz --rtol 1e-9
+      robolin check holding.npz --rtol 1e-9
+      robolin check before.npz --against after.npz
       robolin check --format github
     """
     from robolin.checking.check_results import check_in_parallel

@@ -12,13 +12,13 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command("completion", cls=VerbCommand)
 @click.argument("shell", type=click.Choice(SHELLS), metavar="|".join(SHELLS))
 def command(shell: str) -> None:
-    """What a shell needs to complete command lines.
+    """Print a script for shell completion.
 
-    Prints a script; once the shell has read it, the tab key completes verbs, flags, arms, files,
-    and the joints and links of the arm that is named.
+    The Tab key then completes commands, options, robots, files, and the joints and links of
+    the robot on the command line.
 
     \b
-    Example:
+    Examples:
       robolin completion fish > ~/.config/fish/completions/robolin.fish
       eval "$(robolin completion bash)"                            # in ~/.bashrc
       eval "$(robolin completion zsh)"                             # in ~/.zshrc

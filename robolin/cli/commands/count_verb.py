@@ -14,15 +14,16 @@ from robolin.queries.option_specs import REQUIRES, conflict
 from robolin.queries.request import ArmSource
 
 COUNTED_VERBS = counted_verbs()
+_WHERE = "robolin bench counts"
 
-VERB = click.Argument(["verb"], metavar="VERB")
+VERB = click.Argument(["verb"], metavar="COMMAND")
 JOINTS_FLAG = flag(
     "--joints",
     section=METHOD,
     type=click.IntRange(1, 200),
     metavar="N",
-    excludes={"arm": "count for a chain of N joints, or for the structure of ARM"},
-    help="A serial chain of N joints in place of ARM.",
+    excludes={"arm": "name either ARM or --joints N"},
+    help="Count for a serial chain of N joints instead of ARM",
 )
 
 
@@ -30,9 +31,10 @@ FOLD = flag(
     "--fold",
     section=METHOD,
     is_flag=True,
-    modifies={"arm": "N joints stand for any arm; name one whose numbers are known"},
-    help="Show beside it what is left for ARM with its numbers known: constants folded, common "
-    "parts computed once, as in a generated program.",
+    modifies={"arm": "name an ARM: its parameters are the constants"},
+    help="Also count with the parameters of ARM as constants\n"
+    "Constants are folded and common subexpressions computed once, as in generated C "
+    "code.",
 )
 
 
@@ -40,23 +42,22 @@ FOLD = flag(
     "count",
     cls=VerbCommand,
     params=[VERB, JOINTS_FLAG, FOLD],
-    short_help="Exact operation counts, beside the papers' formulas.",
 )
 @structure_options
 @report_options
 def command(
     verb: str, model: ArmSource | None, report: Report, joints: int | None, fold: bool
 ) -> None:
-    """Exact operation counts, beside the papers' formulas.
+    """Count the operations of an algorithm.
 
-    Multiplications and additions of VERB are counted by running the algorithm itself on numbers
-    that only count, for a generic serial chain of N revolute joints or for the structure of ARM.
-    VERB is one of COUNTED_VERBS.
+    Counts multiplications and additions of COMMAND by running the algorithm on counting
+    numbers, for a serial chain of N revolute joints or for the structure of ARM, and compares
+    them with the formulas of the papers. COMMAND is one of COUNTED_VERBS.
 
     \b
-    Example:
-      robolin count linearize-forward --joints 7
-      robolin count inverse panda --fold
+    Examples:
+      robolin bench counts linearize-forward --joints 7
+      robolin bench counts inverse panda --fold
     """
     from robolin.analysis.operation_counts import operation_counts
     from robolin.cli.output.count_report import count_document, count_sections
@@ -65,14 +66,14 @@ def command(
 
     _require_sense(verb, model, joints)
     if model is None:
-        assert joints is not None, "there is an ARM or a number of joints"
+        assert joints is not None, "ARM or --joints is set"
         parameters = generic_chain(joints)
         whose = f"a serial chain of {pluralize(joints, 'revolute joint')}"
         rows = list(operation_counts(verb, parameters))
     else:
         arm = model.arm()
         parameters = parameters_of(arm)
-        tree = ", its loops left open" if arm.loops else ""
+        tree = ", without loop closures" if arm.loops else ""
         whose = f"'{arm.name}', {pluralize(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters, fold))
     report.write(
@@ -86,7 +87,7 @@ command.help = (command.help or "").replace("COUNTED_VERBS", join_and(COUNTED_VE
 def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> None:
     if verb not in COUNTED_VERBS:
         hint = did_you_mean(verb.lower().replace("_", "-"), COUNTED_VERBS)
-        raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
+        raise UsageError(f"unknown command '{verb}'", where=_WHERE, hint=hint)
     if model is None and joints is None:
-        hint = "for example: robolin count linearize-forward --joints 7"
-        raise conflict("robolin count", REQUIRES, ["arm", "joints"], hint)
+        hint = f"run `{_WHERE} linearize-forward --joints 7`"
+        raise conflict(_WHERE, REQUIRES, ["arm", "joints"], hint)

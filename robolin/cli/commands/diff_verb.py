@@ -36,7 +36,7 @@ _PARAMS = [
         "--torques",
         section=METHOD,
         metavar="FILE",
-        help="Also compare the torques of both arms along a motion, joint by joint.",
+        help="Also compare the torques along this trajectory",
     ),
     *READING_FLAGS,
     *XACRO_FLAGS,
@@ -46,16 +46,18 @@ _PARAMS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help="Write to a file: .txt, .md, .csv or .json picks the form.",
+        help="Write to a .txt, .md, .csv or .json file",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
         type=click.Choice(DIFF_FORMS),
-        help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
+        metavar="FORMAT",
+        help="table, markdown, csv or json (default table)\n"
+        "Format on standard output; with -o, in addition to the file.",
     ),
-    color_flag("Colours on standard output."),
+    color_flag("Colours on standard output"),
 ]
 
 
@@ -71,16 +73,17 @@ def command(
     color: str,
     **_: Any,
 ) -> None:
-    """What differs between two models.
+    """Compare two robot models.
 
-    Lists links and joints that were added, removed or renamed, and every mass, centre of mass,
-    inertia, origin, axis, limit, damping and friction that is another one, from ARM1 to ARM2.
-    A part has been renamed if one of another name has all its numbers.
-    Exits with 1 if anything differs.
+    Lists links and joints that were added, removed or renamed, and changes of masses, centres
+    of mass, inertias, origins, axes, limits, damping and friction, from ARM1 to ARM2.
+    A part is renamed if a part of another name has equal values.
+    Exits with 1 if the models differ.
 
     \b
-    Example:
+    Examples:
       robolin diff panda panda
+      robolin diff arm.urdf arm-new.urdf
       robolin diff arm.urdf arm-new.urdf --format markdown
       robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
     """
@@ -92,8 +95,8 @@ def command(
     ctx = click.get_current_context()
     reports = reports_for(path, form, color, DIFF_EXTENSIONS)
     if torques is not None and "csv" in (report.form for report in reports):
-        hint = "Markdown, JSON and tables hold both"
-        raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
+        hint = "use --format table, markdown or json"
+        raise UsageError("cannot be written as CSV", where="--torques", hint=hint)
     arms = sources_with_options((old, new), xacro_arg, package)
     changes = model_changes(*(figures(*arm) for arm in arms))
     options = {
@@ -127,7 +130,7 @@ def _torques(
         say("note", f"{file}: {note}")
     for name, word in (("qd", "velocity"), ("qdd", "acceleration")):
         if getattr(rows, name) is None:
-            say("warning", f"{file}: no {word} columns, so they are taken as 0")
+            say("warning", f"{file}: no {word} columns, 0 is assumed")
     zero = np.zeros((rows.rows, arms[0].n))
     q, qd, qdd = (zero if (v := getattr(rows, n)) is None else v for n in ("q", "qd", "qdd"))
     return torque_changes(arms[0], arms[1], q, qd, qdd)

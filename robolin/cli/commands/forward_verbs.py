@@ -13,6 +13,7 @@ from robolin.cli.flags.forward_flags import (
     FORWARD_METHOD_FLAG,
     LOOP_METHOD_FLAG,
     METHOD_FLAG,
+    POINT_HELP,
     PRESCRIBE,
     PRESCRIBE_FROM,
     PRESCRIBED_QDD,
@@ -29,8 +30,9 @@ _FORWARD_FLAGS = [
         "--links",
         section=METHOD,
         is_flag=True,
-        help="Add link_acceleration and link_classical_acceleration of every link's origin, in "
-        "world axes and without gravity.",
+        help="Also return the accelerations of all links\n"
+        "link_acceleration and link_classical_acceleration of the link origins in world axes, "
+        "without gravity.",
     ),
     flag(
         "--tip-acceleration",
@@ -38,87 +40,113 @@ _FORWARD_FLAGS = [
         is_flag=False,
         flag_value="",
         metavar="[FRAME]",
-        help="Add tip_acceleration and tip_classical_acceleration of a link, moving or merged.  "
-        "[default: the tip, or the only end]",
+        help="Also return the acceleration of a link (default the tip)\n"
+        "tip_acceleration and tip_classical_acceleration. Without a tip, the robot must have "
+        "one end only.",
     ),
 ]
 
 
-_FORWARD_HELP = {"qdd": "Accelerations of joints that --prescribe names.  [default: 0]"}
+_FORWARD_HELP = {"qdd": "Accelerations of the joints of --prescribe (default 0)"}
 
 
 @query_command(
     "forward",
     [PRESCRIBE, FORWARD_METHOD_FLAG, *_FORWARD_FLAGS, CLOSE_FLAG, LOOP_METHOD_FLAG],
     state_help=_FORWARD_HELP,
+    short="q qd tau prescribe trajectory method links tip-acceleration payload only output format",
 )
 def forward_command(inquiry: Request, out: Output) -> None:
-    """Accelerations for torques.
-
-    Answers with qdd.  Without --tau no torque acts and ARM falls.
-    Where ARM has closed loops, also with lam, the forces that keep their closures.
-    With --prescribe also with tau, where the torques of joints that move as told are.
+    """Compute the accelerations from torques (ABA).
 
     \b
-    Example:
-      robolin forward panda --q panda_joint4=-90deg --tau hold
-      robolin forward two-link --tau 1.5,0 --method a
+    qdd = M(q)^-1 (tau - C(q, qd) qd - g(q) - damping, springs + wrenches)
+    The default torque is 0: ARM falls.
+
+    \b
+    Examples:
+      robolin forward panda --q home --tau hold
       robolin forward panda --links --tip-acceleration panda_hand
       robolin forward four-bar --q drive=30deg --close drive
-      robolin forward ur5 --floating-base --prescribe base --qdd base:z=2 --tau hold
+      robolin forward ur5 --floating-base --prescribe base --qdd base:z=2
+
+    \b
+    Returns:
+      qdd (n)    joint accelerations [rad/s^2 or m/s^2]
+      lam (m)    constraint forces of closed loops [N or N m]
+      tau (n)    torques, with --prescribe [N m or N]
     """
     run_and_write(inquiry, out)
 
 
 _LINEARIZE_FORWARD_HELP = {
-    "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "
-    "[default: hold]",
-    "qdd": "Accelerations, in place of --tau: the torques are those they take.  With --prescribe "
-    "those of the joints that move as told.",
+    **POINT_HELP,
+    "qdd": f"{POINT_HELP['qdd']}\nWith --prescribe: accelerations of the prescribed joints.",
 }
 _LINEARIZE_FORWARD_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG]
 
 
 @query_command(
-    "linearize-forward", _LINEARIZE_FORWARD_FLAGS, gives="dqdd", state_help=_LINEARIZE_FORWARD_HELP
+    "linearize-forward",
+    _LINEARIZE_FORWARD_FLAGS,
+    gives="dqdd",
+    state_help=_LINEARIZE_FORWARD_HELP,
+    short="q qd tau qdd perturb trajectory method payload gravity only output",
 )
 def linearize_forward_command(inquiry: Request, out: Output) -> None:
-    """How accelerations change with a small change of state and torques.
-
-    Answers with qdd, dqdd_dtau, dqdd_dqd and dqdd_dq:
-    dqdd = dqdd_dtau dtau + dqdd_dqd dqd + dqdd_dq dq.
-    Where ARM has closed loops, also with lam, the forces that keep their closures, and its changes.
-    With --prescribe also with tau and dqdd_dprescribed, by how much the accelerations told matter.
-    Without --tau and --qdd the torques hold ARM where it is, so that an arm at rest stays there.
+    """Differentiate the accelerations by q, qd and tau.
 
     \b
-    Example:
+    dqdd = dqdd_dq dq + dqdd_dqd dqd + dqdd_dtau dtau, with dqdd_dtau = M^-1
+    The default torque holds ARM (qdd = 0): a robot at rest is in equilibrium.
+
+    \b
+    Examples:
       robolin linearize-forward panda
+      robolin linearize-forward panda --q home --only dqdd_dq
       robolin linearize-forward ur5 --q elbow_joint=90deg --tau 0,0,0,0,0,0
-      robolin linearize-forward two-link --perturb dq=elbow=0.01 --perturb dtau=1,0
+      robolin linearize-forward two-link --perturb dq=elbow=0.01
+
+    \b
+    Returns:
+      dqdd_dq (n,n)      derivative by positions [1/s^2]
+      dqdd_dqd (n,n)     derivative by velocities [1/s]
+      dqdd_dtau (n,n)    derivative by torques [rad/(N m s^2)]
+      qdd (n)            accelerations at the operating point [rad/s^2]
+      lam, dlam_dq, ... constraint forces of closed loops, derivatives
     """
     run_and_write(inquiry, out)
 
 
-_TOLD = (PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM)
-_SIMULATE_FLAGS = [*START, *READING_FLAGS, *_TOLD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
+_PRESCRIBED = (PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM)
+_SIMULATE_FLAGS = [*START, *READING_FLAGS, *_PRESCRIBED, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
 
 
-@query_command("simulate", _SIMULATE_FLAGS, state_help=STATE_HELP)
+_SIMULATE_SHORT = "q qd duration tau control goal kp kd follow feedback integrator dt output"
+
+
+@query_command(
+    "simulate", _SIMULATE_FLAGS, state_help=STATE_HELP, short=f"{_SIMULATE_SHORT} output"
+)
 def simulate_command(inquiry: Request, out: Output) -> None:
-    """The motion of an arm under torques or a controller, with its energies.
-
-    Answers with a trajectory that every other verb reads: time, positions, velocities,
-    accelerations, efforts, and beside them kinetic and potential energy, and the energy that
-    the integrator has gained or lost.  Joints do not stop at their limits.
-    Closed loops stay closed.
+    """Simulate the motion under torques or a controller.
 
     \b
-    Example:
+    M(q) q'' + C(q, q') q' + g(q) = tau, from --q and --qd for --duration
+    Joints do not stop at their position limits.
+
+    \b
+    Examples:
       robolin simulate two-link --q 1,0 --duration 2 --every 10 -o fall.csv
-      robolin simulate panda --qd 1,0,0,0,0,0,0 --control rate --gain 2 --duration 1
-      robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
-      robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
+      robolin simulate panda --control pd --goal home --duration 1
+      robolin simulate acrobot --feedback gains.npz --offset 0.1,0 --duration 5
+      robolin simulate ur5 --initial states.csv --duration 1 -o ends.npz
+
+    \b
+    Returns: a trajectory that the other commands read
+      q, qd, qdd, tau (n)                one row per time [s]
+      kinetic_energy, potential_energy   [J]
+      work, energy_error                 of the torques and the integrator [J]
     """
     from robolin.display.terminal.show import sample_rows
 

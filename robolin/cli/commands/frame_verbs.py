@@ -11,81 +11,104 @@ from robolin.core.choices import REFERENCES
 from robolin.queries.request import Request
 
 _JACOBIAN_HELP = {
-    "qdd": "Accelerations, for --derivatives.  [default: 0]",
-    "tau": "Torques (forces of sliding joints), for the operational space, or 'hold': those that "
-    "keep qdd at 0.  [default: 0]",
+    "qdd": "Accelerations of --derivatives (default 0)",
+    "tau": "Torques of --operational-space, or 'hold' (default 0)",
 }
 _JACOBIAN_FLAGS = [
     flag(
         "--frame",
         section=METHOD,
         metavar="LINK",
-        help="The link, moving or merged, that the answer is about.  "
-        "[default: the tip, or the only end; needed where several are on the last link]",
+        help="Link of the frame (default the tip, or the only end)\n"
+        "Required if several frames are on the last link.",
     ),
-    flag("--point", section=METHOD, metavar="X,Y,Z", help="A point in it.  [default: 0,0,0]"),
+    flag("--point", section=METHOD, metavar="X,Y,Z", help="Point in the frame [m] (default 0,0,0)"),
     flag(
         "--reference",
         section=METHOD,
         type=click.Choice(REFERENCES),
         default="world",
         show_default=True,
-        help="The axes that vectors are written in; the pose is always the world's.",
+        help="Axes of vectors\nThe pose is always in world axes.",
     ),
     flag(
         "--derivatives",
         section=METHOD,
         is_flag=True,
-        help="Add derivatives by q and qd of twist and acceleration: of the point that moves along "
-        "(dtwist_..., dclassical_...) and referred to the place where it is now (dspatial_...).",
+        help="Also return derivatives of twist and acceleration\n"
+        "By q and qd: of the moving point (dtwist_..., dclassical_...) and of the spatial "
+        "vectors at its current position (dspatial_...).",
     ),
     flag(
         "--operational-space",
         section=METHOD,
         is_flag=True,
-        help="Add operational_inertia_inverse, free_acceleration, operational_inertia and "
-        "bias_wrench, which depend on --tau: a wrench F on the frame makes it accelerate by a, "
-        "operational_inertia a + bias_wrench = F.",
+        help="Also return the operational-space dynamics\n"
+        "operational_inertia, bias_wrench, operational_inertia_inverse and free_acceleration "
+        "for --tau: operational_inertia a + bias_wrench = F for a wrench F on the frame.",
     ),
     flag(
         "--operational-space-inverse",
         section=METHOD,
         is_flag=True,
-        help="Add the first two of them alone, which exist in singular poses too.",
+        help="Only the inverse inertia and the free acceleration\n"
+        "They also exist at singular poses.",
     ),
 ]
 
 
-@query_command("jacobian", _JACOBIAN_FLAGS, state_help=_JACOBIAN_HELP)
-def jacobian_command(inquiry: Request, out: Output) -> None:
-    """Jacobian of a frame, with its pose, twist and felt inertia.
+_JACOBIAN_SHORT = (
+    "frame point reference q qd derivatives operational-space trajectory only output format"
+)
 
-    Answers with jacobian, jacobian_rate_qd, twist, position and rotation:
-    twist = jacobian qd, and the acceleration of the point is jacobian qdd + jacobian_rate_qd.
-    Rows are rx, ry, rz for turning and x, y, z for moving.
+
+@query_command("jacobian", _JACOBIAN_FLAGS, state_help=_JACOBIAN_HELP, short=_JACOBIAN_SHORT)
+def jacobian_command(inquiry: Request, out: Output) -> None:
+    """Compute the pose, twist and Jacobian of a frame.
 
     \b
-    Example:
-      robolin jacobian panda --frame panda_hand_tcp --q panda_joint4=-90deg
+    twist = jacobian qd, acceleration = jacobian qdd + jacobian_rate_qd
+    Rows: angular (rx, ry, rz), then linear (x, y, z).
+
+    \b
+    Examples:
+      robolin jacobian panda --frame panda_hand_tcp --q home
+      robolin jacobian panda --frame panda_hand --only position --only rotation
       robolin jacobian ur5 --frame tool0 --point 0,0,0.1 --reference frame
-      robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
+      robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space
+
+    \b
+    Returns:
+      jacobian (6,n)         geometric Jacobian [1, m/rad]
+      position, rotation     pose in the world: (3) [m] and (3,3)
+      twist (6)              velocity of the frame [rad/s, m/s]
+      jacobian_rate_qd (6)   dJ/dt qd [rad/s^2, m/s^2]
     """
     run_and_write(inquiry, out)
 
 
-@query_command("momentum", [])
+@query_command("momentum", [], short="q qd trajectory floating-base payload tip only output format")
 def momentum_command(inquiry: Request, out: Output) -> None:
-    """Centre of mass, its Jacobian, and the momentum of the arm.
-
-    Answers with mass, com, com_velocity, com_jacobian, momentum and momentum_matrix:
-    com_velocity = com_jacobian qd, momentum = momentum_matrix qd, and their rates are
-    com_jacobian qdd + com_jacobian_rate_qd, momentum_matrix qdd + momentum_matrix_rate_qd.
-    Momentum is about the centre of mass, rx, ry, rz for turning and x, y, z for moving.
-    Links that stand still with the base have no part in it.
+    """Compute the centre of mass, momentum and Jacobians.
 
     \b
-    Example:
-      robolin momentum panda --q panda_joint4=-90deg
+    com_velocity = com_jacobian qd, momentum = momentum_matrix qd
+    rates: com_jacobian qdd + com_jacobian_rate_qd, and so for momentum
+    Centroidal momentum, about the centre of mass: rows angular, then linear.
+
+    \b
+    Examples:
+      robolin momentum panda --q home
+      robolin momentum panda --qd panda_joint1=1 --only momentum
       robolin momentum ur5 --qd 1,0,0,0,0,0 -o momentum.npz
+      robolin momentum ur5 --floating-base --only momentum_matrix
+
+    \b
+    Returns: (moving links only)
+      mass, com (3), com_velocity (3)    [kg, m, m/s]
+      com_jacobian (3,n)                 [m/rad]
+      momentum (6)                       [N m s, N s]
+      momentum_matrix (6,n)              centroidal momentum matrix
+      com_jacobian_rate_qd (3), momentum_matrix_rate_qd (6)
     """
     run_and_write(inquiry, out)

@@ -15,16 +15,17 @@ from robolin.core.text import printable
 from robolin.queries.request import ArmSource
 
 _FLAGS: list[click.Parameter] = [
-    click.Argument(["verbs"], nargs=-1, required=True, metavar="VERB..."),
+    click.Argument(["verbs"], nargs=-1, required=True, metavar="COMMAND..."),
     flag(
         "-o",
         "--output",
         "folder",
         section=METHOD,
         required=True,
-        metavar="DIR",
-        help="The folder to write: made if it is not there; files that robolin did not write, or "
-        "that were changed since, are never replaced.",
+        metavar="FOLDER",
+        help="Output folder\n"
+        "Created if missing. Files that robolin did not write, or that were edited, are never "
+        "replaced.",
     ),
     flag(
         "--real",
@@ -32,13 +33,13 @@ _FLAGS: list[click.Parameter] = [
         type=click.Choice(REALS),
         default="double",
         show_default=True,
-        help="The numbers to compute with; double gives the bits of robolin's own results.",
+        help="Number type; double reproduces robolin's results",
     ),
     flag(
         "--prefix",
         section=METHOD,
         metavar="NAME",
-        help="What names of files and functions begin with.  [default: the arm's name]",
+        help="Prefix of files and functions (default the name of the robot)",
     ),
     flag(
         "--layout",
@@ -46,8 +47,7 @@ _FLAGS: list[click.Parameter] = [
         type=click.Choice(LAYOUTS),
         default="auto",
         show_default=True,
-        help="One statement after the other with all constants folded, or loops over the links; "
-        "auto takes loops above 12 joints.",
+        help="Straight-line code, or loops over the links\nauto: loops above 12 joints.",
     ),
     flag(
         "--with",
@@ -55,8 +55,9 @@ _FLAGS: list[click.Parameter] = [
         section=METHOD,
         multiple=True,
         type=click.Choice(EXTRAS),
-        help="Add a function for MATLAB and Octave (mex), or a plugin for ROS 2's "
-        "inverse_dynamics_solver (ros2); repeatable.",
+        help="Add mex (MATLAB) or ros2 (plugin); repeatable\n"
+        "mex: a function for MATLAB and Octave; ros2: a plugin for inverse_dynamics_solver of "
+        "ROS 2.",
     ),
     flag(
         "--states",
@@ -65,22 +66,23 @@ _FLAGS: list[click.Parameter] = [
         default=5,
         show_default=True,
         metavar="N",
-        help="States that the program's own test compares for each verb.",
+        help="States per function in the generated test",
     ),
     flag(
         "--frame",
         section=METHOD,
         metavar="LINK",
-        help="The link that kinematic verbs are about.  [default: the tip, or the only end]",
+        help="Link of kinematic functions (default the tip, or the only end)",
     ),
-    flag("--point", section=METHOD, metavar="X,Y,Z", help="A point in it.  [default: 0,0,0]"),
+    flag("--point", section=METHOD, metavar="X,Y,Z", help="Point in the frame [m] (default 0,0,0)"),
     flag(
         "--prescribe",
         section=METHOD,
         by_name=True,
         metavar="JOINTS",
-        help="These joints, such as 'base' with --floating-base, move as they are told: forward "
-        "and linearize-forward are handed their accelerations and give their torques.",
+        help="Joints with prescribed motion\n"
+        "forward and linearize-forward take their accelerations and return their torques. For "
+        "example 'base' with --floating-base.",
     ),
     FORWARD_METHOD_FLAG,
 ]
@@ -109,17 +111,18 @@ def _program_choices(
 @model_option_flags
 @bundled("program", _FLAGS, _program_choices)
 def command(model: ArmSource, program: ProgramChoices) -> None:
-    """A program in C that computes what verbs answer.
+    """Generate C code for a robot.
 
-    Writes ARM.c and ARM.h (C99, no library, no memory of its own), a test with states and the
-    results they should have, a CMakeLists.txt and a Makefile.  VERB is inverse, forward,
-    mass-matrix, linearize-forward or any other that a kernel answers.
+    Writes ARM.c and ARM.h (C99, no libraries, no heap), a test with reference results,
+    CMakeLists.txt and a Makefile. COMMAND is inverse, forward, mass-matrix,
+    linearize-forward, or another command with a compiled algorithm.
 
     \b
-    Example:
+    Examples:
       robolin generate panda inverse linearize-forward -o panda-c
-      robolin generate arm.urdf forward --real float --prefix arm -o firmware/dynamics
+      robolin generate arm.urdf forward --real float --prefix arm -o firmware
       robolin generate ur5 inverse mass-matrix --with mex -o ur5-mex
+      robolin generate ur5 jacobian --frame tool0 -o ur5-c
     """
     from robolin.codegen.generate import generate
 

@@ -15,7 +15,7 @@ from robolin.core.text import pluralize, range_text
 from robolin.queries.request import ArmSource
 
 _INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_PARAMETERS = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 _SPRING = ("stiffness", "rest")
 
 
@@ -23,15 +23,17 @@ _SPRING = ("stiffness", "rest")
 @model_option_flags
 @report_options
 def command(model: ArmSource, report: Report) -> None:
-    """An arm laid open: tree, joints, masses, inertias and the contract.
+    """Show the tree, joints, masses and model assumptions.
 
-    Shows what every other verb would work on under the same model flags, and what of the file it
-    would leave aside.
+    Shows the model that all other commands use with the same options, and what the file
+    contains that it ignores.
 
     \b
-    Example:
+    Examples:
       robolin inspect panda
-      robolin inspect arm.urdf --tip tool0 --lock gripper=0 --format json
+      robolin inspect arm.urdf --tip tool0 --lock gripper=0
+      robolin inspect ur5 --payload tool0:1.5
+      robolin inspect arm.urdf --format json
     """
     from robolin.description.inspection import inspection
 
@@ -54,9 +56,9 @@ def _sections(info: Mapping[str, Any]) -> Iterator[ReportSection]:
         "Mass",
     )
     yield ReportTable(
-        ("key", "says"),
+        ("key", "value"),
         [(key, _phrase(value)) for key, value in info["contract"].items()],
-        title="Contract",
+        title="Model assumptions",
     )
     if text := _findings(info["findings"]):
         yield TextLines([text], "Findings")
@@ -65,15 +67,15 @@ def _sections(info: Mapping[str, Any]) -> Iterator[ReportSection]:
 def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
     """Tables of joints, links with inertia, named poses and loop closures."""
     sprung = any("stiffness" in row for row in info["joints"])
-    keys = (*_FIGURES, *_SPRING) if sprung else _FIGURES
+    keys = (*_PARAMETERS, *_SPRING) if sprung else _PARAMETERS
     yield ReportTable(
-        ("joint", "kind", *keys, "follows"),
+        ("joint", "kind", *keys, "mimics"),
         [_joint(row, keys) for row in info["joints"]],
         frozenset(keys),
         "Joints, base to tip",
     )
     yield ReportTable(
-        ("link", "joint", "mass", "merged into it"),
+        ("link", "joint", "mass", "merged links"),
         [_link(row) for row in info["links"]],
         frozenset({"mass"}),
         "Moving links, base to tip",
@@ -95,7 +97,7 @@ def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
             ("loop", "kind", "first", "second", "equations"),
             [tuple(str(value) for value in row.values()) for row in info["loops"]],
             frozenset({"equations"}),
-            "Closures of loops",
+            "Loop-closure constraints",
         )
 
 
@@ -110,8 +112,7 @@ def _shape(info: Mapping[str, Any]) -> str:
 def _joint(row: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:
     mimic = row["mimic"]
     cells = [_number(row.get(key)) for key in keys]
-    follows = mimic["leader"] if mimic else ""
-    return (row["name"], row["kind"], *cells, follows)
+    return (row["name"], row["kind"], *cells, mimic["leader"] if mimic else "")
 
 
 def _link(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -141,4 +142,4 @@ def _phrase(value: str | Sequence[str]) -> str:
 
 def _findings(counts: Mapping[str, int]) -> str:
     parts = [pluralize(n, level) for level, n in counts.items() if n]
-    return f"{', '.join(parts)}; `robolin validate` lists them" if parts else ""
+    return f"{', '.join(parts)}; run `robolin validate`" if parts else ""

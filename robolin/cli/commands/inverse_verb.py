@@ -12,23 +12,32 @@ LIMITS = flag(
     "--limits",
     section=OUTPUT,
     is_flag=True,
-    help="Show how near each joint comes to its limits of position, velocity and effort; "
-    "torques are then written only with -o.  Exits with 1 if a limit is exceeded.",
+    help="Show margins to the joint limits; exit code 1 if exceeded\n"
+    "Limits of position, velocity and effort. Torques are written with -o only.",
 )
 
 
-@query_command("inverse", further=[LIMITS])
-def command(inquiry: Request, out: Output, limits: bool) -> None:
-    """Torques for a motion.
+_SHORT = "q qd qdd trajectory differentiate limits payload gravity only output format"
 
-    Answers with tau, by the recursive Newton-Euler algorithm.  Without any state flag these are
-    the torques that hold ARM still at its zero position.
+
+@query_command("inverse", further=[LIMITS], short=_SHORT)
+def command(inquiry: Request, out: Output, limits: bool) -> None:
+    """Compute the torques of a motion (RNEA).
 
     \b
-    Example:
+    tau = M(q) qdd + C(q, qd) qd + g(q) + damping, springs - external wrenches
+    Without state options: the torques that hold ARM at its zero position.
+
+    \b
+    Examples:
+      robolin inverse panda --q home
       robolin inverse panda --q 0,0.5,0,-1.5,0,2,0 --qd panda_joint2=10deg
       robolin inverse arm.urdf --trajectory motion.csv -o torques.csv
       robolin inverse arm.urdf --trajectory motion.csv --limits
+
+    \b
+    Returns:
+      tau (n)    joint torques [N m], forces of prismatic joints [N]
     """
     if limits:
         from robolin.cli.output.limits_report import run_with_limits

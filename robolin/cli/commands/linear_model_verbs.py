@@ -14,40 +14,69 @@ _STATE_SPACE_ONLY = flag(
     "--only",
     section=METHOD,
     metavar="NAMES",
-    help="Of A, B, C, D, drift and y, answer with these; the operating point is always there.",
+    help="Return these of A, B, C, D, drift and y\nThe operating point is always included.",
 )
 
 
-@query_command("state-space", [*LINEAR_MODEL_FLAGS, _STATE_SPACE_ONLY], state_help=POINT_HELP)
+@query_command(
+    "state-space",
+    [*LINEAR_MODEL_FLAGS, _STATE_SPACE_ONLY],
+    state_help=POINT_HELP,
+    short="q qd tau trim actuated outputs dt discretize only trajectory output format",
+)
 def state_space_command(inquiry: Request, out: Output) -> None:
-    """An arm as a linear system about a state: A, B, C, D and drift.
-
-    Answers with dx/dt = drift + A x + B u and y + C x + D u: x is the change of positions and
-    velocities, u that of the torques of the joints with a motor; with --dt, from sample to sample.
-    Without --tau and --qdd the torques hold ARM where it is, so that an arm at rest stays there.
+    """Compute A, B, C and D at an operating point.
 
     \b
-    Example:
+    dx/dt = drift + A x + B u, outputs = y + C x + D u
+    x: changes of q and qd, u: changes of the torques of actuated joints.
+    With --dt: x[k+1] = drift + A x[k] + B u[k]. The default torque holds ARM.
+
+    \b
+    Examples:
       robolin state-space acrobot --q 180deg,0
-      robolin state-space panda --outputs q,panda_hand/velocity --dt 0.01 -o model.mat
+      robolin state-space panda --outputs q,panda_hand/velocity -o model.mat
+      robolin state-space cart-pole --trim
       robolin state-space ur5 --trajectory motion.csv --only A,B -o models.npz
+
+    \b
+    Returns:
+      A (2n,2n), B (2n,m)      state and input matrix
+      C (p,2n), D (p,m)        output matrices
+      drift (2n), y (p)        derivative and outputs at the operating point
+      q, qd, qdd, tau (n)      operating point
     """
     run_and_write(inquiry, out)
 
 
-@query_command("poles", LINEAR_MODEL_FLAGS, state_help=POINT_HELP)
+@query_command(
+    "poles",
+    LINEAR_MODEL_FLAGS,
+    state_help=POINT_HELP,
+    short="q qd tau trim actuated outputs dt trajectory only output format",
+)
 def poles_command(inquiry: Request, out: Output) -> None:
-    """How an arm moves by itself: poles, stability, what motors reach.
-
-    Answers with poles, the slowest first, frequency, damping, decay (the inverse of the time
-    constant, 0 on the edge), stability (1 stable, 0 on the edge, -1 unstable), mode_shape, and how
-    far every mode is from being out of the motors' reach or hidden from the outputs.
+    """Compute poles, stability and controllability.
 
     \b
-    Example:
+    poles = eig(A) of the linear model at the operating point, slowest first
+
+    \b
+    Examples:
       robolin poles acrobot --q 180deg,0
       robolin poles panda --outputs panda_hand
       robolin poles cart-pole --dt 0.01 -o poles.json
+      robolin poles two-link --tau hold --only poles
+
+    \b
+    Returns:
+      poles (2n)                  [1/s], or discrete poles with --dt
+      frequency, damping, decay   [rad/s], damping ratio, [1/s]
+      stability (2n)              1 stable, 0 marginally stable, -1 unstable
+      mode_shape (2n,n)           eigenvectors, positions only
+      controllability_distance, observability_distance (2n)   0: lost
+      controllability_dimension, observability_dimension      of 2n
+      q, qd, qdd, tau (n)         operating point
     """
     run_and_write(inquiry, out)
 
@@ -57,42 +86,56 @@ _RESPONSE_FLAGS = [
         "--frequencies",
         section=METHOD,
         metavar="FIRST:LAST:COUNT",
-        help="Complex amplitudes at these frequencies in rad/s, on a logarithmic scale; or single "
-        "ones with commas between.  Needs SciPy.",
+        help="Frequencies [rad/s], on a logarithmic scale\n"
+        "Or single ones, separated by commas. Requires SciPy.",
     ),
     flag(
         "--duration",
         section=METHOD,
         metavar="S",
-        help="The outputs over so many seconds after a unit step of each torque.",
+        help="Duration of the step response [s]",
     ),
     flag(
         "--rows",
         section=METHOD,
         type=click.IntRange(min=2),
         metavar="N",
-        help="With --duration: how many moments.  [default: 201, or every --dt]",
+        help="Rows of the step response (default 201, or one every --dt)",
     ),
     flag(
         "--impulse",
         section=METHOD,
         is_flag=True,
-        help="With --duration: after a unit impulse in place of a step.",
+        help="Return the impulse response instead",
     ),
 ]
 
 
-@query_command("response", [*LINEAR_MODEL_FLAGS, *_RESPONSE_FLAGS], state_help=POINT_HELP)
+@query_command(
+    "response",
+    [*LINEAR_MODEL_FLAGS, *_RESPONSE_FLAGS],
+    state_help=POINT_HELP,
+    short="frequencies duration rows impulse q tau trim actuated outputs dt only output",
+)
 def response_command(inquiry: Request, out: Output) -> None:
-    """How outputs answer to torques: by frequency, or after a step.
-
-    Answers with frequency_response, C (jw - A)^-1 B + D, or with step_response: changes that the
-    torque alone makes, for each output and each joint with a motor.
+    """Compute frequency, step and impulse responses.
 
     \b
-    Example:
+    G(jw) = C (jw I - A)^-1 B + D, or the outputs after a unit step of a torque
+
+    \b
+    Examples:
       robolin response two-link --frequencies 0.1:100:200 -o bode.npz
-      robolin response panda --outputs panda_hand/vx --duration 0.5 --rows 51
+      robolin response two-link --frequencies 1,10,100
+      robolin response panda --outputs panda_hand/vx --duration 0.5
+      robolin response panda --duration 0.5 --impulse -o impulse.npz
+
+    \b
+    Returns: for each output and each actuated joint
+      frequency_response (w,p,m)    complex amplitudes, with omega (w) [rad/s]
+      step_response (t,p,m)         with --duration, over time (t) [s]
+      impulse_response (t,p,m)      with --duration --impulse
+      q, qd, qdd, tau (n)           operating point
     """
     run_and_write(inquiry, out)
 
@@ -103,53 +146,65 @@ _LQR_FLAGS = [
         section=METHOD,
         multiple=True,
         metavar="NAME=WEIGHT",
-        help="What a deviation costs: q=100,qd=1 for all joints, elbow/q=500 for one; repeatable. "
-        " [default: 1]",
+        help="State weights Q, such as q=100,qd=1 (default 1)\n"
+        "elbow/q=500 is for one joint; repeatable.",
     ),
     flag(
         "--effort",
         section=METHOD,
         multiple=True,
         metavar="WEIGHT",
-        help="What a torque costs: 0.1 for all motors, elbow=0.5 for one; repeatable.  "
-        "[default: 1]",
+        help="Torque weights R, such as 0.1 (default 1)\nelbow=0.5 is for one joint; repeatable.",
     ),
     flag(
         "--bryson",
         section=METHOD,
         is_flag=True,
-        help="Weights from the limits in the file, 1/(largest value)^2; weights given go before "
-        "them.",
+        help="Weights 1/limit^2 (Bryson's rule)\n"
+        "Uses the limits of the file; --weight and --effort override them.",
     ),
     flag(
         "--integral",
         section=METHOD,
         metavar="NAMES",
-        help="Joints or outputs whose integral is brought to zero as well.",
+        help="Joints or outputs with integral action",
     ),
     flag(
         "--time-varying",
         section=METHOD,
         is_flag=True,
-        help="With --trajectory and --dt: the regulator along the motion as a whole, from its end "
-        "backwards, in place of one for each row by itself.",
+        help="One regulator along the trajectory (TVLQR)\n"
+        "Requires --trajectory and --dt. Without it, each row has its own regulator.",
     ),
 ]
 
 
-@query_command("lqr", [*LINEAR_MODEL_FLAGS, *_LQR_FLAGS], state_help=POINT_HELP)
+@query_command(
+    "lqr",
+    [*LINEAR_MODEL_FLAGS, *_LQR_FLAGS],
+    state_help=POINT_HELP,
+    short="q weight effort bryson integral dt time-varying trajectory trim actuated outputs output",
+)
 def lqr_command(inquiry: Request, out: Output) -> None:
-    """Gains that bring an arm back to a state, or along a motion.
-
-    Answers with K, the torques being tau - K x that cost least, with P, where x' P x is what it
-    costs to come back from x, with the closed loop's poles, and with what is left of the Riccati
-    equation.
-    `robolin simulate --feedback` runs the arm under these gains.  Needs SciPy.
+    """Design LQR gains at a state or along a trajectory.
 
     \b
-    Example:
+    u = -K x minimizes the integral of x' Q x + u' R u; cost-to-go = x' P x
+    `robolin simulate --feedback` runs the gains. Requires SciPy.
+
+    \b
+    Examples:
       robolin lqr acrobot --q 180deg,0 --weight q=10 -o gains.npz
       robolin lqr panda --weight q=100,qd=1 --effort 0.01 --dt 0.001
-      robolin lqr ur5 --trajectory motion.csv --dt 0.01 --time-varying -o gains.npz
+      robolin lqr cart-pole --bryson --integral cart
+      robolin lqr ur5 --trajectory m.csv --dt 0.01 --time-varying -o gains.npz
+
+    \b
+    Returns:
+      K (m,2n)         gains [N m/rad, N m s/rad]: tau - K x
+      P (2n,2n)        cost-to-go
+      poles (2n)       closed-loop poles [1/s]
+      residual         relative residual of the Riccati equation
+      Q, R, q, qd, qdd, tau    weights and operating point
     """
     run_and_write(inquiry, out)

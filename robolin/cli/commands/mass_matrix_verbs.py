@@ -9,40 +9,59 @@ from robolin.cli.query_command import query_command, run_and_write
 from robolin.queries.request import Request
 
 _MASS_MATRIX_FLAGS = [
-    flag("--inverse", section=METHOD, is_flag=True, help="Add mass_matrix_inverse."),
+    flag("--inverse", section=METHOD, is_flag=True, help="Also return mass_matrix_inverse"),
     flag(
         "--factor",
         section=METHOD,
         is_flag=True,
-        help="Add factor, D and factor_inverse: mass_matrix = factor diag(D) factor'.",
+        help="Also return factor, D and factor_inverse (LDL')\n"
+        "mass_matrix = factor diag(D) factor'.",
     ),
     flag(
         "--derivative",
         section=METHOD,
         is_flag=True,
-        help="Add dmass_matrix_dq, one matrix per joint.",
+        help="Also return dmass_matrix_dq, one matrix per joint",
     ),
     flag(
         "--coriolis",
         section=METHOD,
         is_flag=True,
-        help="Add coriolis_matrix (Christoffel symbols), which depends on --qd.",
+        help="Also return coriolis_matrix (Christoffel symbols) at --qd",
     ),
 ]
 
-_MASS_MATRIX_HELP = {"qd": "Velocities, for --coriolis.  [default: 0]"}
+_MASS_MATRIX_HELP = {"qd": "Velocities of --coriolis (default 0)"}
 
 
-@query_command("mass-matrix", _MASS_MATRIX_FLAGS, state_help=_MASS_MATRIX_HELP)
+_MASS_MATRIX_SHORT = (
+    "q qd inverse factor derivative coriolis trajectory payload armature only output"
+)
+
+
+@query_command(
+    "mass-matrix", _MASS_MATRIX_FLAGS, state_help=_MASS_MATRIX_HELP, short=_MASS_MATRIX_SHORT
+)
 def mass_matrix_command(inquiry: Request, out: Output) -> None:
-    """Mass matrix, its inverse, factors, derivative and Coriolis matrix.
-
-    Answers with mass_matrix; every flag below adds its own arrays.
+    """Compute the mass matrix, its inverse and factors (CRBA).
 
     \b
-    Example:
-      robolin mass-matrix panda --q panda_joint4=-90deg
-      robolin mass-matrix ur5 --inverse --coriolis --qd 1,0,0,0,0,0 -o matrices.npz
+    kinetic energy = 1/2 qd' M(q) qd, with reflected rotor inertias (armature)
+
+    \b
+    Examples:
+      robolin mass-matrix panda --q home
+      robolin mass-matrix panda --inverse --only mass_matrix_inverse
+      robolin mass-matrix panda --coriolis --qd panda_joint1=1
+      robolin mass-matrix ur5 --factor --derivative -o matrices.npz
+
+    \b
+    Returns:
+      mass_matrix (n,n)          [kg m^2, kg m or kg]
+      mass_matrix_inverse (n,n)  with --inverse
+      factor, D, factor_inverse  with --factor: M = factor diag(D) factor'
+      dmass_matrix_dq (n,n,n)    with --derivative
+      coriolis_matrix (n,n)      with --coriolis: C(q, qd)
     """
     run_and_write(inquiry, out)
 
@@ -52,41 +71,57 @@ _DIAGONALIZE_FLAGS = [
         "--unnormalized",
         section=METHOD,
         is_flag=True,
-        help="Coordinates without square roots: xi, kappa, coriolis, factor and D.",
+        help="Use coordinates without square roots: xi and kappa\n"
+        "Returns xi, kappa, coriolis, factor and D.",
     ),
     flag(
         "--inverse-transform",
         section=METHOD,
         is_flag=True,
-        help="Go back: qd and tau from --nu and --epsilon, or from --xi and --kappa.",
+        help="Compute qd and tau from --nu and --epsilon\n"
+        "With --unnormalized: from --xi and --kappa.",
     ),
     flag(
         "--curvature",
         section=METHOD,
         is_flag=True,
-        help="Answer with the curvature of the mass matrix: only if it is zero do coordinates "
-        "exist that make it diagonal everywhere.",
+        help="Return the curvature of the mass matrix\n"
+        "It is zero only if coordinates exist in which the mass matrix is constant.",
     ),
     flag(
         "--symbols",
         section=METHOD,
         is_flag=True,
-        help="With --curvature: every independent Riemann symbol, too.",
+        help="Also return all Riemann symbols (--curvature)",
     ),
 ]
 
 
-@query_command("diagonalize", [*sample_flags("--curvature"), *_DIAGONALIZE_FLAGS])
-def diagonalize_command(inquiry: Request, out: Output) -> None:
-    """State and torques in coordinates that make the mass matrix diagonal.
+_DIAGONALIZE_SHORT = (
+    "q qd tau inverse-transform nu epsilon unnormalized curvature samples trajectory only output"
+)
 
-    Answers with nu, epsilon, coriolis, m and D: the equation of motion becomes
-    d(nu)/dt + coriolis = epsilon, with nu = m' qd and mass_matrix = m m'.
+
+@query_command(
+    "diagonalize", [*sample_flags("--curvature"), *_DIAGONALIZE_FLAGS], short=_DIAGONALIZE_SHORT
+)
+def diagonalize_command(inquiry: Request, out: Output) -> None:
+    """Transform to diagonalizing quasi-velocities.
 
     \b
-    Example:
+    nu = m' qd with M = m m' gives d(nu)/dt + coriolis = epsilon
+
+    \b
+    Examples:
       robolin diagonalize panda --qd 0.1,0,0,0,0,0,0 --tau hold
       robolin diagonalize two-link --inverse-transform --nu 0.1,0.2 --epsilon 1,0
+      robolin diagonalize two-link --unnormalized --qd 0.1,0.2
       robolin diagonalize ur5 --curvature --samples 20
+
+    \b
+    Returns:
+      nu (n), epsilon (n)    quasi-velocities and torques [sqrt(J), sqrt(J)/s]
+      coriolis (n)           Coriolis term [sqrt(J)/s]
+      m (n,n), D (n)         innovations factor, articulated-body hinge inertias
     """
     run_and_write(inquiry, out)

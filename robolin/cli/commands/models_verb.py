@@ -15,8 +15,8 @@ from robolin.core.text import did_you_mean
 from robolin.errors import FileError, UsageError
 
 _ALONE = {
-    "show copy schema": "ask for one after the other",
-    "output": "-o is for the list of arms",
+    "show copy schema": "use one of them at a time",
+    "output": "remove -o: it is for the list of robots",
 }
 _FLAGS = [
     flag(
@@ -24,21 +24,21 @@ _FLAGS = [
         section=METHOD,
         metavar="NAME",
         excludes=_ALONE,
-        help="The text of an arm's file instead.",
+        help="Print the robot file NAME",
     ),
     flag(
         "--copy",
         section=METHOD,
         metavar="NAME",
         excludes=_ALONE,
-        help="Put an arm's file into this folder, to be changed.",
+        help="Copy the robot file NAME to the current folder",
     ),
     flag(
         "--schema",
         section=METHOD,
         is_flag=True,
         excludes=_ALONE,
-        help="The JSON schema of YAML arms, for editors that complete keys.",
+        help="Print the JSON schema of YAML robot files\nEditors use it for completion.",
     ),
 ]
 
@@ -46,15 +46,17 @@ _FLAGS = [
 @click.command("models", cls=VerbCommand, params=_FLAGS)
 @report_options
 def command(report: Report, show: str | None, copy: str | None, schema: bool) -> None:
-    """The bundled arms, and where each one's figures come from.
+    """List, show, copy or create robot files.
 
-    Each can be given as ARM by its bare name.
+    Lists the bundled robots and their data sources. ARM may be the name of a bundled robot.
+    `robolin models new NAME` creates a template of a YAML robot file.
 
     \b
-    Example:
+    Examples:
       robolin models
       robolin models --show two-link
       robolin models --copy panda
+      robolin models new my-arm
       robolin models --schema > robolin-arm.schema.json
     """
     if schema:
@@ -81,7 +83,7 @@ def _file(name: str) -> Path:
     path = bundled_path(name)
     if path is None:
         hint = did_you_mean(name, bundled_names())
-        raise UsageError(f"there is no bundled arm '{name}'", where="robolin models", hint=hint)
+        raise UsageError(f"unknown bundled robot '{name}'", where="robolin models", hint=hint)
     return path
 
 
@@ -92,8 +94,8 @@ def _copy(path: Path) -> None:
     paths = [each for each in (path, path.with_suffix(".srdf")) if each.is_file()]
     for each in paths:
         if os.path.lexists(each.name):
-            hint = "move it away first: it may have been changed"
-            raise FileError("is there already", where=each.name, hint=hint)
+            hint = "rename or remove the file first"
+            raise FileError("already exists", where=each.name, hint=hint)
     for each in paths:
         with atomic_write(each.name) as stream:
             stream.write(each.read_bytes())
@@ -101,8 +103,8 @@ def _copy(path: Path) -> None:
 
 def _list_models(report: Report) -> None:
     rows = _models()
-    arms = _bundled_table(rows, ("name", "joints", "title"), "Arms")
-    origins = _bundled_table(rows, ("name", "source", "licence"), "Where the figures come from")
+    arms = _bundled_table(rows, ("name", "joints", "title"), "Robots")
+    origins = _bundled_table(rows, ("name", "source", "licence"), "Data sources")
     report.write([arms, origins], rows)
 
 

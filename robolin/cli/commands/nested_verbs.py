@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, option_name
+from robolin.cli.synonyms import canonical_name
 from robolin.core.choices import PICTURE_FORMATS
 from robolin.core.results.swept_verbs import SWEEP
 from robolin.core.text import pluralize, printable
@@ -23,32 +24,45 @@ if TYPE_CHECKING:
     from robolin.queries.request import Request
 
 NESTED_WORDS = click.Argument(
-    ["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED
+    ["words"], metavar="COMMAND ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED
 )
+
+
+_PLAN = "robolin batch plan"
+
+
+def _canonical(words: Sequence[str]) -> tuple[str, ...]:
+    """The words, with the name of the command instead of a synonym."""
+    return (*map(canonical_name, words[:1]), *words[1:])
 
 
 class NestedCommand(VerbCommand):
     """A command that contains another command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in ("-h", "--help"):
+        if args and args[0] not in ("-h", "--help", "--help-all"):
             args = ["--", *args]
         return super().parse_args(ctx, args)
 
 
 @click.command("sweep", cls=NestedCommand, params=[NESTED_WORDS], options_metavar="")
 def sweep_command(words: tuple[str, ...]) -> None:
-    """One question for several values of an option of the model.
+    """Repeat a command for several values of an option.
 
-    Asks VERB with its own options, of which one has several values: --payload LINK:0,1,2,
+    One option of the model has several values: --payload LINK:0,1,2,
     --armature JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1.
-    Each value is a row of the answer.  With -o FILE.svg, .png or .pdf it is a picture.
+    Each value is a row of the result. -o FILE.svg, .png or .pdf writes a plot.
 
     \b
-    Example:
-      robolin sweep inverse panda --payload panda_hand_tcp:0,1,2,3 --q panda_joint4=-90deg
+    Examples:
+      robolin sweep inverse panda --payload panda_hand_tcp:0,1,2,3
       robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary
+      robolin sweep forward two-link --lock shoulder=0,0.5,1
       robolin sweep poles two-link --payload lower:0,1,2 -o poles.svg
+
+    \b
+    Returns:
+      the arrays of COMMAND, with one row per value
     """
     from robolin.cli.query_command import run_and_write
 
@@ -64,13 +78,14 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
     from robolin.cli.group import parse_only
     from robolin.cli.query_command import parse_request
 
+    words = _canonical(words)
     if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
         hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
-        raise UsageError("which VERB is to be asked?", where="robolin sweep", hint=hint)
+        raise UsageError("requires a COMMAND with results", where="robolin sweep", hint=hint)
     with parse_only(words) as ctx:
         if ctx.params.get("limits"):
-            hint = "`robolin inverse ARM --limits` shows them for one value"
-            raise UsageError("has no effect here", where="--limits", hint=hint)
+            hint = "remove it; `robolin inverse ARM --limits` is for one value"
+            raise UsageError("cannot be used in a sweep", where="--limits", hint=hint)
         return parse_request(ctx, f"{SWEEP} {words[0]}")
 
 
@@ -96,35 +111,36 @@ _RECORD_FLAGS = [
         section=METHOD,
         type=float,
         metavar="R",
-        help="Later results may differ by R |stored|; before VERB if that has such a flag itself.  "
-        "[default: 0]",
+        help="Relative tolerance of later checks (default 0)\n"
+        "Place it before COMMAND if the command has such an option itself.",
     ),
     flag(
         "--atol",
         section=METHOD,
         type=float,
         metavar="A",
-        help="Later results may differ by A, in the unit of the array; before VERB likewise.  "
-        "[default: 0]",
+        help="Absolute tolerance of later checks (default 0)\n"
+        "In the unit of the array. Place it before COMMAND if the command has such an option "
+        "itself.",
     ),
     flag(
         "--suite",
         section=METHOD,
         is_flag=False,
         flag_value=_NEAREST,
-        excludes={"words rtol atol": "the suite contains the questions and tolerances"},
+        excludes={"words rtol atol": "the suite contains the commands and tolerances"},
         metavar="[FILE]",
-        help="Store every result of the suite that is missing.  "
-        "[default: robolin.toml or pyproject.toml, here or above]",
+        help="Store all missing results of the suite (default robolin.toml or pyproject.toml, here "
+        "or above)",
     ),
 ]
 _RECORD_WORDS = click.Argument(
-    ["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]"
+    ["words"], nargs=-1, type=click.UNPROCESSED, metavar="COMMAND ARM [OPTIONS]"
 )
 
 
 class RecordCommand(VerbCommand):
-    """A command that contains another command line; options of the same name belong to that one."""
+    """A command that contains another command line; options of equal name belong to that one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for i, word in enumerate(args):
@@ -139,22 +155,22 @@ class RecordCommand(VerbCommand):
     "record",
     cls=RecordCommand,
     params=[_RECORD_WORDS, *_RECORD_FLAGS],
+    options_metavar="",
     context_settings={"ignore_unknown_options": True},
 )
 def record_command(
     words: tuple[str, ...], rtol: float | None, atol: float | None, suite: str | None
 ) -> None:
-    """A result stored for others to be checked against.
+    """Store a result as a reference.
 
-    Runs VERB with its own options, -o FILE among them, and stores the result together with its
-    tolerances and the way from there to the files it was computed from.  `robolin check FILE`
-    asks the same question again and compares.
+    Runs COMMAND with its options and stores the result with its tolerances and the paths of
+    its inputs. `robolin check FILE` computes the result again and compares.
 
     \b
-    Example:
-      robolin record inverse panda --q panda_joint4=-90deg -o holding.npz
-      robolin record forward arm.urdf --trajectory motion.csv -o motion.npz --rtol 1e-9
-      robolin record sweep inverse panda --payload panda_hand:0,1,2 -o payloads.npz
+    Examples:
+      robolin record inverse panda --q home -o holding.npz
+      robolin record forward arm.urdf --trajectory m.csv -o m.npz --rtol 1e-9
+      robolin record sweep inverse panda --payload panda_hand:0,1,2 -o sweep.npz
       robolin record --suite
     """
     from robolin.checking.differences import Tolerances, uniform_tolerances
@@ -171,16 +187,16 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
 
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"
-        raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
-    inquiry, out = _parse_recorded(words)
+        raise UsageError("requires a COMMAND", where="robolin record", hint=hint)
+    inquiry, out = _parse_recorded(_canonical(words))
 
     def write(answer: Result | ResultStream) -> None:
         from robolin.checking.check_results import as_reference
 
         if out.path is None:
             others = extensions(name for name in FORMATS if name != "npz")
-            hint = f"-o FILE.npz, or {others}"
-            raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
+            hint = f"add -o FILE.npz, or {others}"
+            raise UsageError("requires an output file", where="robolin record", hint=hint)
         out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
 
     run_and_write(inquiry, out, write)
@@ -194,8 +210,8 @@ def _parse_recorded(words: tuple[str, ...]) -> tuple[Request, Output]:
     if words[0] == SWEEP:
         return parse_sweep(words[1:])
     if answering_verb(words[0]) is None:
-        message = f"'{words[0]}' is no verb with results to store"
-        raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
+        message = f"'{words[0]}' is not a command with results to store"
+        raise UsageError(message, where="robolin record", hint="run `robolin --help`")
     with parse_only(words) as ctx:
         return parse_request(ctx)
 
@@ -219,19 +235,20 @@ def _record_suite(path: str | None) -> None:
         else:
             click.echo(printable(f"recorded {case.name}: {case.stored}"))
     raise_all(problems)
-    click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} there already")
+    click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} already stored")
 
 
 @click.command("plan", cls=NestedCommand, params=[NESTED_WORDS], options_metavar="")
 def plan_command(words: tuple[str, ...]) -> None:
-    """What a command over many recordings will do.
+    """Plan a command over many recordings.
 
-    Stands before the words of that command.  Recordings are looked through and the plan is written
-    to the folder, so that all who compute parts find it there.
+    Scans the recordings and writes the plan to the folder, where all processes that compute
+    parts read it.
 
     \b
-    Example:
-      robolin plan inverse panda --trajectory 'logs/*.parquet' -o out/ --part-rows 1000000
+    Examples:
+      robolin batch plan inverse panda --trajectory 'logs/*.parquet' -o out/
+      robolin batch plan forward ur5 --trajectory logs/ -o out/ --part-rows 10000
     """
     from robolin.batch.batch_plan import Division
     from robolin.batch.parts_folder import begin
@@ -244,14 +261,15 @@ def plan_command(words: tuple[str, ...]) -> None:
     from robolin.io.locations import parse_location
     from robolin.queries.request import request_from_options
 
+    words = _canonical(words)
     if not words or answering_verb(words[0]) is None:
-        hint = "for example: robolin plan inverse panda --trajectory 'logs/*.csv' -o out/"
-        raise UsageError("which VERB is to be planned?", where="robolin plan", hint=hint)
+        hint = f"for example: {_PLAN} inverse panda --trajectory 'logs/*.csv' -o out/"
+        raise UsageError("requires a COMMAND with results", where=_PLAN, hint=hint)
     with parse_only(words) as ctx:
         many = recording_set(ctx)
         if many is None or many.folder is None:
-            hint = "--trajectory says of which recordings, -o FOLDER/ where parts go"
-            raise UsageError("is about parts", where="robolin plan", hint=hint)
+            hint = "add --trajectory FILES -o FOLDER/"
+            raise UsageError("requires recordings and a folder", where=_PLAN, hint=hint)
         options = {**explicit_options(ctx), "trajectory": many.recordings[0].path}
         inquiry = request_from_options(words[0], validated_path(ctx.params["arm"]), options)
         out = output_of(ctx)

@@ -17,39 +17,52 @@ _REGRESSOR_FLAGS = [
         "--rank",
         section=METHOD,
         is_flag=True,
-        help="Answer with how many parameters the torques of all states together determine, and "
-        "for each its share: 1 if it is determined by itself, 0 if it has no effect.",
+        help="Return the number of identifiable parameters\n"
+        "Also the identifiability of each: 1 if it is identifiable alone, 0 if it has no effect.",
     ),
     flag(
         "--parameters",
         section=METHOD,
         is_flag=True,
-        help="Answer with the values of the parameters, in the order of the columns.",
+        help="Return the parameter values, one per column",
     ),
     flag(
         "--geometry",
         section=METHOD,
         is_flag=True,
-        help="Answer with dtau_dgeometry, how torques change with where joints sit, how they are "
-        "turned there, their axes, and figures of Denavit-Hartenberg tables.",
+        help="Return derivatives by geometric parameters\n"
+        "dtau_dgeometry: by positions and orientations of the joints, axes and "
+        "Denavit-Hartenberg parameters.",
     ),
 ]
 
 
-@query_command("regressor", [*sample_flags("--rank"), *_REGRESSOR_FLAGS])
-def regressor_command(inquiry: Request, out: Output) -> None:
-    """Torques as a linear function of masses, inertias and losses.
+_REGRESSOR_SHORT = "q qd qdd rank parameters geometry samples seed trajectory only output"
 
-    Answers with the matrix regressor in tau = regressor * parameters.  Its columns are, for every
-    moving link, mass, first moments mx my mz and the inertia ixx ... izz about the link's origin,
-    in the link's own axes, and for every joint damping, armature and, with --friction-velocity,
-    friction; of an arm with springs also stiffness and rest_torque, stiffness times rest position.
+
+@query_command("regressor", [*sample_flags("--rank"), *_REGRESSOR_FLAGS], short=_REGRESSOR_SHORT)
+def regressor_command(inquiry: Request, out: Output) -> None:
+    """Compute the regressor of the dynamic parameters.
 
     \b
-    Example:
+    tau = regressor(q, qd, qdd) parameters
+    Columns of a moving link: mass, mx, my, mz, ixx ... izz about its origin.
+    Columns of a joint: damping, armature, friction (with --friction-velocity),
+    and for springs stiffness and rest_torque.
+
+    \b
+    Examples:
       robolin regressor panda --q 0,0.5,0,-1.5,0,2,0 --qdd panda_joint2=1
+      robolin regressor panda --parameters
       robolin regressor ur5 --rank --samples 50
       robolin regressor arm.urdf --trajectory motion.csv -o regressor.npz
+
+    \b
+    Returns:
+      regressor (n,p)        derivatives of tau by the parameters
+      parameters (p)         with --parameters
+      rank, identifiability  with --rank
+      dtau_dgeometry (n,g)   with --geometry
     """
     run_and_write(inquiry, out)
 
@@ -60,9 +73,9 @@ _SENSITIVITY_FLAGS = [
         section=STATE,
         metavar="FILE",
         required=True,
-        help=f"The motion: a {extensions(trajectory_formats())} "
-        "file, or - for CSV on standard input, with "
-        "time, positions, velocities, and efforts or accelerations.",
+        help="Trajectory to perturb\n"
+        f"A {extensions(trajectory_formats())} file, or - for CSV on standard input, with time, "
+        "positions, velocities, and efforts or accelerations.",
     ),
     *READING_FLAGS,
     flag(
@@ -71,77 +84,88 @@ _SENSITIVITY_FLAGS = [
         type=click.Choice(TORQUES),
         default="continuous",
         show_default=True,
-        help="How the efforts go from row to row; 'stepwise' holds each until the next row.",
+        help="Interpolation of torques between rows\nstepwise: zero-order hold.",
     ),
     flag(
         "--perturb",
         section=STATE,
         multiple=True,
         metavar="KEY=VALUES",
-        help="Change the first row, dq=VALUES or dqd=VALUES, or all efforts, dtau=VALUES; "
-        "repeatable.",
+        help="Perturbation dq, dqd or dtau; repeatable\n"
+        "dq and dqd change the first row, dtau all torques.",
     ),
     flag(
         "--perturb-torque",
         section=STATE,
         metavar="FILE",
-        help="Change the efforts by those of this file, in between its rows by what is in between.",
+        help="Torque perturbations from a file (linear interpolation)",
     ),
     flag(
         "--parameter",
         section=STATE,
         multiple=True,
         metavar="NAME=CHANGE",
-        help="Change a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz; a "
-        "joint: JOINT/damping, /armature, /friction, /stiffness, /rest; or where it sits: "
-        "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta; "
-        "repeatable, or with commas.",
+        help="Perturb a parameter; repeatable\n"
+        "Of a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Of a joint: "
+        "JOINT/damping, /armature, /friction, /stiffness, /rest. Of the geometry: "
+        "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta.",
     ),
     flag(
         "--payload-change",
         section=STATE,
         multiple=True,
         metavar="LINK:MASS[@X,Y,Z]",
-        help="Add a small point mass to a link, at a place in its frame; repeatable.",
+        help="Add a small point mass to a link; repeatable",
     ),
     flag(
         "--matrices",
         section=METHOD,
         is_flag=True,
-        help="Answer with all sensitivities: dx_dx0, dx_dtau and dx_dparameters, with x the "
-        "positions and velocities.",
+        help="Return dx_dx0, dx_dtau and dx_dparameters\nx contains positions and velocities.",
     ),
     flag(
         "--geometry",
         section=METHOD,
         is_flag=True,
-        help="With --matrices: dx_dparameters has the figures of the geometry too.",
+        help="Include geometric parameters in dx_dparameters",
     ),
     flag(
         "--cost-slopes",
         section=METHOD,
         metavar="FILE",
-        help="Answer with the gradient of a cost, dcost_dq, dcost_dqd, dcost_dtau and "
-        "dcost_dparameters, from its slopes by positions and velocities in every row: columns "
-        "JOINT/position and JOINT/velocity of this file.",
+        help="Return the gradient of a cost\n"
+        "FILE contains the derivatives of the cost in every row: columns JOINT/position and "
+        "JOINT/velocity. Returns dcost_dq, dcost_dqd, dcost_dtau and dcost_dparameters.",
     ),
 ]
 
 
-@query_command("sensitivity", _SENSITIVITY_FLAGS)
-def sensitivity_command(inquiry: Request, out: Output) -> None:
-    """How a motion changes with its beginning, its torques and the arm.
+_SENSITIVITY_SHORT = (
+    "trajectory perturb perturb-torque parameter payload-change torques matrices geometry "
+    "cost-slopes output format"
+)
 
-    Integrates the linearized model along the motion in a file, and answers with dq and dqd in
-    every row: to first order what simulating again would change.  A mass changes with its center
-    and the inertia about it in place; torques stay as they are in the file, also where a
-    controller had chosen them.
+
+@query_command("sensitivity", _SENSITIVITY_FLAGS, short=_SENSITIVITY_SHORT)
+def sensitivity_command(inquiry: Request, out: Output) -> None:
+    """Propagate perturbations along a trajectory.
 
     \b
-    Example:
-      robolin sensitivity arm.urdf --trajectory motion.csv --parameter forearm/mass=0.1
-      robolin sensitivity arm.urdf --trajectory motion.csv --perturb dq=elbow=1deg -o change.csv
-      robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
-      robolin sensitivity arm.urdf --trajectory motion.csv --cost-slopes miss.csv -o gradient.npz
+    d(dx)/dt = A(t) dx + B(t) dtau + E(t) dp along the trajectory
+    First-order change of a simulation with the same torques.
+    A change of mass keeps the centre of mass and the inertia about it.
+
+    \b
+    Examples:
+      robolin sensitivity arm.urdf --trajectory m.csv --parameter forearm/mass=0.1
+      robolin sensitivity arm.urdf --trajectory m.csv --perturb dq=elbow=1deg
+      robolin sensitivity arm.urdf --trajectory m.csv --matrices -o all.npz
+      robolin sensitivity arm.urdf --trajectory m.csv --cost-slopes miss.csv
+
+    \b
+    Returns: per row of the trajectory
+      dq, dqd (n)                            changes of positions, velocities
+      dx_dx0, dx_dtau, dx_dparameters        with --matrices
+      dcost_dq, dcost_dqd, dcost_dtau, dcost_dparameters  with --cost-slopes
     """
     run_and_write(inquiry, out)

@@ -1,4 +1,4 @@
-"""Commands about a folder of parts: its status, and one result of all parts."""
+"""Commands about a folder of parts: overview, status, and one result of all parts."""
 
 from __future__ import annotations
 
@@ -16,21 +16,46 @@ if TYPE_CHECKING:
     from robolin.batch.parts_folder import PartState
 
 UNFINISHED = 1
+_COMMANDS = ("plan", "status", "merge")
 _SHOWN = 20
+
+
+@click.command("batch", cls=VerbCommand, options_metavar="")
+@click.argument("command", type=click.Choice(_COMMANDS), metavar="plan|status|merge")
+def batch_command(command: str) -> None:
+    """Plan, monitor and merge runs over many recordings.
+
+    \b
+    plan    write the plan of a command to a folder (optional)
+    status  show which parts are done
+    merge   merge the parts into one result
+
+    Any command with -o FOLDER/ computes parts; `robolin help batch` lists its options.
+
+    \b
+    Examples:
+      robolin batch plan inverse panda --trajectory 'logs/*.parquet' -o out/
+      robolin inverse panda --trajectory 'logs/*.parquet' -o out/ --shard 1/4
+      robolin batch status out/ --shards 4
+      robolin batch merge out/ -o all.parquet
+    """
+    # `batch plan` and so on are commands of two words
+    raise AssertionError(command)
+
 
 _STATUS_FLAGS = [
     flag(
         "--thorough",
         section=METHOD,
         is_flag=True,
-        help="Read every number of every part, beside what tells that a file is whole.",
+        help="Read all numbers of all parts",
     ),
     flag(
         "--shards",
         section=METHOD,
         type=click.IntRange(min=1),
         metavar="N",
-        help="Tell which of N shards have something left.",
+        help="Show which of N shards are unfinished",
     ),
 ]
 
@@ -39,18 +64,17 @@ _STATUS_FLAGS = [
     "status",
     cls=VerbCommand,
     params=[click.Argument(["folder"], metavar="FOLDER"), *_STATUS_FLAGS],
-    short_help="What there is of a folder of parts.",
 )
 @report_options
 def status_command(folder: str, thorough: bool, shards: int | None, report: Report) -> None:
-    """What there is of a folder of parts, and what is left.
+    """Show which parts of a batch are done.
 
-    Parts are done, missing, damaged or of another plan.  Exits with 1 if one is not done.
+    Parts are done, missing, damaged or of another plan. Exits with 1 if a part is not done.
 
     \b
-    Example:
-      robolin status out/
-      robolin status out/ --shards 16
+    Examples:
+      robolin batch status out/
+      robolin batch status out/ --shards 16
     """
     from robolin.batch.parts_folder import DONE, part_states, plan_in, remaining_by_shard
     from robolin.io.locations import parse_location
@@ -115,17 +139,16 @@ _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
         click.Argument(["folder"], metavar="FOLDER"),
         *(param for param in OUTPUT_PARAMS if param.name not in _SKIPPED),
     ],
-    short_help="A folder of parts as one result.",
 )
 def merge_command(folder: str, **_: object) -> None:
-    """A folder of parts as one result.
+    """Merge the parts of a batch into one result.
 
-    A column 'source' counts recordings from 0.  It has the same bytes as the result of the same
-    question about several recordings without parts; that about one has no such column.
+    The result has the same bytes as that of one command without parts. The column 'source'
+    is the index of the recording, from 0; a single recording has no such column.
 
     \b
-    Example:
-      robolin merge out/ -o all.parquet
+    Examples:
+      robolin batch merge out/ -o all.parquet
     """
     from robolin.batch.joined import merged_parts
     from robolin.batch.parts_folder import plan_in

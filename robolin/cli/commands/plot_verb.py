@@ -28,7 +28,7 @@ _PARAMS = [
         section=METHOD,
         multiple=True,
         metavar="ARRAY",
-        help="Draw this array; may be repeated.  [default: what the verb is mostly asked for]",
+        help="Plot this array; repeatable (default the main arrays)",
     ),
     flag(
         "-o",
@@ -37,26 +37,26 @@ _PARAMS = [
         section=OUTPUT,
         metavar="FILE",
         required=True,
-        help="The picture: .svg, .png or .pdf picks the format.",
+        help="Output file: .svg, .png or .pdf",
     ),
 ]
 
 
 @click.command("plot", cls=VerbCommand, params=_PARAMS)
 def command(source: str, other: str | None, only: tuple[str, ...], path: str) -> None:
-    """A picture of a stored result, or of what holds an arm.
+    """Plot a stored result or a robot.
 
-    Joint quantities are drawn over time with their limits and the worst margin, matrices as heat
-    maps with names, poles in the plane, responses over frequency or time.  Of two results it is
-    what the first has more than the second.  Of an arm it is its mass matrix and the torques that
-    hold it, at its pose 'home' or else at zero; of one with closed loops the state that --close
-    least of forward finds from there, the forces that the closures take, and how accelerations
-    change with torques.  The same data give the same bytes.  Needs matplotlib.
+    Plots joint quantities over time with their limits, matrices as heat maps, poles in the
+    complex plane, and responses over frequency or time. Two results: first minus second.
+    A robot: mass matrix and holding torques at its pose 'home', else at zero; with closed
+    loops, the state of `forward --close least`, constraint forces and derivatives by torques.
+    Requires matplotlib; equal data give equal bytes.
 
     \b
-    Example:
+    Examples:
       robolin plot motion.npz -o motion.svg
       robolin plot new.npz old.npz --only tau -o difference.png
+      robolin plot gains.npz --only K --only poles -o gains.pdf
       robolin plot panda -o panda.pdf
     """
     from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
@@ -66,12 +66,12 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     form = PurePath(validated_path(path)).suffix.lower()[1:]
     if form not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
-        raise UsageError("the extension does not say what to draw", where=path, hint=hint)
+        raise UsageError("unknown extension of a plot", where=path, hint=hint)
     require_output_is_no_input(path, [name for name in (source, other) if name])
     results = _results(source, other)
     name = shared_name(source)
     title = (
-        f"{name} less {shared_name(other)}"
+        f"{name} minus {shared_name(other)}"
         if other
         else " and ".join(dict.fromkeys(f"{result.verb}" for result in results)) + f": {name}"
     )
@@ -87,8 +87,8 @@ def _panels(results: list[Result], only: tuple[str, ...]) -> list[Panel]:
     available = [array.name for result in results for array in result.arrays]
     for name in only:
         if name not in available:
-            hint = f"arrays here are {', '.join(available)}"
-            raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
+            hint = f"use one of {', '.join(available)}"
+            raise UsageError(f"unknown array '{name}'", where="--only", hint=hint)
     selected = {i: [name for name in only if name in result] for i, result in enumerate(results)}
     return [
         panel
@@ -104,8 +104,8 @@ def _results(source: str, other: str | None) -> list[Result]:
 
     if not _is_stored(source):
         if other is not None:
-            hint = "two stored results are compared; `robolin diff` compares two arms"
-            raise UsageError("is no stored result", where=source, hint=hint)
+            hint = "name two stored results; `robolin diff` compares two robots"
+            raise UsageError("is not a stored result", where=source, hint=hint)
         return _about(load(validated_path(source)))
     first = _stored(source)
     return [first if other is None else first - _stored(other)]
@@ -125,7 +125,7 @@ def _about(arm: Arm) -> list[Result]:
             (answer(arm, Question(verb, close="least"), states), names) for verb, names in _OF_LOOPS
         ]
     except RobolinError as error:
-        hint = "`forward ARM --q … --close least -o x.npz` starts elsewhere; plot x.npz then"
+        hint = "run `robolin forward ARM --q … --close least -o x.npz`, then plot x.npz"
         raise RobolinError(error.message, where=error.where, hint=hint) from error
     return [
         replace(result, arrays=tuple(a for a in result.arrays if a.name in names))

@@ -48,7 +48,7 @@ _FLAGS = [
         default=2,
         show_default=True,
         metavar="N",
-        help="States in which to check robolin's answers, as `robolin verify` does; 0 for none.",
+        help="States to verify, as `robolin verify`; 0 for none",
     ),
     flag(
         "-o",
@@ -58,9 +58,9 @@ _FLAGS = [
         default="report.html",
         show_default=True,
         metavar="FILE",
-        help="The page to write: .html; one that is there already is replaced only if it is named.",
+        help="Output file: .html\nAn existing file is replaced only if -o names it.",
     ),
-    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
+    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="Hide warnings and notes"),
 ]
 
 
@@ -96,10 +96,12 @@ def _request(
     from robolin.queries.states import States
 
     if len(subjects) > 2:
-        hint = "one arm or stored result, or two side by side"
-        raise UsageError(f"{len(subjects)} are too many", where="robolin report", hint=hint)
+        hint = "name one or two robots or stored results"
+        raise UsageError(
+            f"accepts at most 2 ARM, got {len(subjects)}", where="robolin report", hint=hint
+        )
     if PurePath(validated_path(path)).suffix.lower() not in (".html", ".htm"):
-        raise UsageError("the page is written to .html", where=path, hint="-o report.html")
+        raise UsageError("the extension must be .html", where=path, hint="use -o report.html")
     options = explicit_options(click.get_current_context())
     if _are_results(subjects, options):
         return ReportRequest(subjects, (), States(), verify_states, path, quiet)
@@ -118,8 +120,8 @@ def _request(
 def _only(recordings: tuple[str, ...]) -> str:
     """The single recording of a report."""
     if len(recordings) > 1:
-        hint = "make a page for each"
-        raise UsageError("a page is about one recording", where="--trajectory", hint=hint)
+        hint = "write one report for each"
+        raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
     return recordings[0]
 
 
@@ -129,28 +131,33 @@ def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
 
     stored = [format_named(validated_path(each)) in FORMATS for each in subjects]
     if any(stored) and not all(stored):
-        hint = "two arms, or two stored results"
-        raise UsageError("an arm and a stored result", where="robolin report", hint=hint)
+        hint = "name two robots, or two stored results"
+        raise UsageError(
+            "cannot combine a robot and a stored result", where="robolin report", hint=hint
+        )
     if any(stored) and options:
-        hint = "a stored result has its states and its model already"
-        raise UsageError("has no effect here", where=f"--{next(iter(options))}", hint=hint)
+        hint = "remove it: a stored result includes its states and model"
+        raise UsageError("cannot be used here", where=f"--{next(iter(options))}", hint=hint)
     return any(stored)
 
 
-@click.command("report", cls=VerbCommand)
+_SHORT = "q qd qdd trajectory differentiate close verify-states payload output quiet"
+
+
+@click.command("report", cls=VerbCommand, short=_SHORT)
 @bundled("request", _FLAGS, _request)
 def command(request: ReportRequest) -> None:
-    """A page about arms and a motion that opens in any browser.
+    """Write an HTML report about a robot and a trajectory.
 
-    One file that loads nothing: the arm to turn and move, torques against limits, the condition
-    of the mass matrix, poles and the linear model along the motion, the contract, what validate
-    found and what verify says.  Of two arms, also what differs and what that does to the torques.
-    ARM may be a stored result instead, or two of them.
+    One self-contained file: 3D view, torques and limits, condition number of M, poles and the
+    linear model along the trajectory, model assumptions, findings of `validate` and results
+    of `verify`. Two robots: also their differences. ARM may be a stored result.
 
     \b
-    Example:
-      robolin report panda --trajectory motion.csv -o panda.html
-      robolin report arm.urdf arm-new.urdf --trajectory motion.csv -o changes.html
+    Examples:
+      robolin report panda -o panda.html
+      robolin report arm.urdf --trajectory motion.csv -o arm.html
+      robolin report arm.urdf arm-new.urdf --trajectory m.csv -o changes.html
       robolin report before.npz after.npz -o results.html
     """
     from robolin.io.atomic import atomic_write, require_writable
@@ -167,8 +174,8 @@ def _require_named(path: Path) -> None:
     """Reject a default path that exists."""
     typed = click.get_current_context().get_parameter_source("path")
     if typed is not ParameterSource.COMMANDLINE and (path.exists() or path.is_symlink()):
-        hint = f"-o {path} replaces it; -o with another name keeps both"
-        raise FileError("is there already, and -o does not name it", where=str(path), hint=hint)
+        hint = f"add -o {path} to replace it, or choose another name"
+        raise FileError("already exists", where=str(path), hint=hint)
 
 
 def _page_of_results(request: ReportRequest) -> str:

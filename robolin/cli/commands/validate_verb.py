@@ -70,34 +70,34 @@ class ValidateOptions:
 
             matches = sorted(glob(name, recursive=True))
             if not matches:
-                hint = "quote it, and look from which folder it starts"
+                hint = "quote the pattern, and check the folder it starts in"
                 raise FileError("no file matches this pattern", where=name, hint=hint)
             yield from matches
 
 
 _FLAGS = [
     RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
-    flag("--strict", section=METHOD, is_flag=True, help="Notes count as well."),
+    flag("--strict", section=METHOD, is_flag=True, help="Exit with code 1 for notes, too"),
     flag(
         "--ignore",
         section=METHOD,
         multiple=True,
         metavar="ID",
-        help="Findings that do not count; several with commas, or repeated.  Errors always count.",
+        help="Ignore findings with these ids; repeatable\nErrors are never ignored.",
     ),
     flag(
         "--config",
         section=METHOD,
         metavar="FILE",
-        help="Where [validate] says what to ignore.  "
-        "[default: robolin.toml or pyproject.toml, here or above]",
+        help="File with [validate] settings (default robolin.toml or pyproject.toml, "
+        "here or above)",
     ),
     flag(
         "--write-baseline",
         section=METHOD,
         metavar="FILE",
-        help="Store what is found as known, and exit with 0; `baseline` in [validate] names the "
-        "file, and from then on only what is new counts.",
+        help="Store all findings as known and exit with 0\n"
+        "`baseline` in [validate] names this file; only new findings count afterwards.",
     ),
     *XACRO_FLAGS,
     flag(
@@ -106,33 +106,36 @@ _FLAGS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help="Write to a file: .txt, .json, .xml (JUnit) or .sarif picks the form.",
+        help="Write to a .txt, .json, .xml (JUnit) or .sarif file",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
         type=click.Choice(VALIDATE_FORMS),
-        help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
+        metavar="FORMAT",
+        help="table, json, github, junit or sarif (default table)\n"
+        "Format on standard output; with -o, in addition to the file.",
     ),
-    color_flag("Colours on standard output."),
+    color_flag("Colours on standard output"),
 ]
 
 
 @click.command("validate", cls=VerbCommand)
 @bundled("options", _FLAGS, ValidateOptions)
 def command(options: ValidateOptions) -> None:
-    """What is wrong or doubtful in robot files.
+    """Report errors and suspicious values in robot files.
 
-    Lists every finding as FILE:LINE: LEVEL ID: MESSAGE, with what to do about it.
+    Prints FILE:LINE: LEVEL ID: MESSAGE and a hint for every finding.
     ARM may be a pattern, such as 'robots/**/*.urdf'.
-    Exits with 1 if there is an error or a warning, with --strict also for a mere note.
+    Exits with 1 for errors and warnings; with --strict also for notes.
 
     \b
-    Example:
+    Examples:
       robolin validate arm.urdf
       robolin validate arm.urdf --strict --format json
-      robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
+      robolin validate 'robots/**/*.urdf' --ignore massless-link
+      robolin validate arm.urdf --format github -o found.sarif
     """
     from robolin.cli.output.report import reports_for
     from robolin.cli.output.validate_report import write_validate_report
@@ -148,8 +151,8 @@ def command(options: ValidateOptions) -> None:
     if options.write_baseline is not None:
         _store(files, settings, validated_path(options.write_baseline))
         return
-    telling = ("error", "warning", "note") if options.strict else ("error", "warning")
-    if any(file.counts[level] for file in files for level in telling):
+    counted = ("error", "warning", "note") if options.strict else ("error", "warning")
+    if any(file.counts[level] for file in files for level in counted):
         click.get_current_context().exit(FOUND_SOMETHING)
 
 
@@ -180,8 +183,8 @@ def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) ->
 
     if any(file.counts["error"] for file in files):
         broken = next(file.source for file in files if file.counts["error"])
-        hint = "mend it, or leave the file out"
-        raise UsageError(f"'{broken}' has errors, which always count", where=path, hint=hint)
+        hint = "correct the file, or remove it from the command"
+        raise UsageError(f"'{broken}' has errors, which cannot be ignored", where=path, hint=hint)
     # keep findings of the previous baseline
     everything = {file.source: [*file.findings, *file.ignored] for file in files}
     with atomic_write(path) as stream:

@@ -18,7 +18,7 @@ _FLAGS = [
         section=METHOD,
         type=click.IntRange(1),
         metavar="N",
-        help="States to check in.  [default: 20, fewer for arms of many joints]",
+        help="Number of random states (default 20, fewer for large robots)",
     ),
     flag(
         "--seed",
@@ -27,20 +27,20 @@ _FLAGS = [
         default=0,
         show_default=True,
         metavar="N",
-        help="Random seed of the states.",
+        help="Random seed",
     ),
     flag(
         "--against",
         section=METHOD,
         type=click.Choice(PEERS),
-        help="Compare with another program as well, if it is installed.",
+        help="Also compare with another program, if installed",
     ),
     flag(
         "-v",
         "--verbose",
         section=OUTPUT,
         is_flag=True,
-        help="List every check with its error, its bound and the worst state.",
+        help="List all checks with error, bound and worst state",
     ),
 ]
 
@@ -58,15 +58,17 @@ def command(
 ) -> None:
     """Check robolin's results for a robot.
 
-    At states inside the joint limits, compares derivatives with complex steps, results with what
-    mechanics demands of them, algorithms with each other, kernels with plain Python, and every
-    result with 50-digit arithmetic.  Exits with 1 if anything is out of bounds, or if ARM itself
-    has a defect, such as a joint that moves nothing.
+    At random states within the joint limits: compares derivatives with complex steps, results
+    with identities of mechanics, algorithms with each other, kernels with plain Python, and
+    all results with 50-digit arithmetic. Exits with 1 if an error exceeds its bound, or if
+    ARM has a defect, such as a joint that moves no mass.
 
     \b
-    Example:
+    Examples:
       robolin verify panda
-      robolin verify arm.urdf --samples 100 --against pinocchio --format json
+      robolin verify ur5 --samples 5 -v
+      robolin verify arm.urdf --samples 100 --against pinocchio
+      robolin verify arm.urdf --format json
     """
     from robolin.checking.verification.verify import verify
     from robolin.cli.output.verify_report import verify_document, verify_sections

@@ -24,24 +24,27 @@ Function = Callable[..., Any]
 # flags with an output file
 OUTPUTS = frozenset({"path", "write_baseline"})
 
-STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Answer", "Output"
+STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Method", "Output"
 TORQUE, TIMES = "Torque", "Time"
+VALUES_HELP = (
+    "VALUES: one per joint in the order of the robot (0,0.5,-1.2), or by name "
+    "(elbow=30deg,wrist=-1.2; omitted joints are 0). "
+    "Units are SI; angles may also be written as 30deg or pi/6."
+)
 SECTIONS: Mapping[str, str] = {
-    STATE: (
-        "VALUES are one per joint in the arm's order, 0,0.5,-1.2, or named, "
-        "elbow=30deg,wrist=-1.2, where joints left out are 0. "
-        "Units are SI; angles may be written as 30deg or pi/6."
-    ),
-    TORQUE: "",
-    TIMES: "",
-    METHOD: "",
-    MODEL: "",
-    OUTPUT: "",
+    STATE: VALUES_HELP,
+    **dict.fromkeys((TORQUE, TIMES, METHOD, MODEL, OUTPUT), ""),
 }
+TOPICS = ("model", "input", "output", "loops", "batch")
+MORE = f"All options: --help-all.  Topics: robolin help {'|'.join(TOPICS)}"
+# key of a context whose help page has all options
+_ALL = "robolin.all_options"
 
 
 class Flag(click.Option):
     """An option with a section of the help page; repeated values are joined or rejected.
+
+    The first line of `help` is on every help page, further lines only with --help-all.
 
     by_joint: join repeated VALUES, if all of them name their joints
     by_name: join repeated names
@@ -63,6 +66,18 @@ class Flag(click.Option):
         self.section, self.by_joint, self.by_name = section, by_joint, by_name
         self.requires, self.modifies, self.excludes = requires, modifies, excludes
         self._takes_one = not (self.multiple or self.is_flag or self.count)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Names and help text; the default has one notation on every page."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        text, _, details = (self.help or "").partition("\n")
+        remarks = [f"default {self.default}"] if self.show_default else []
+        remarks += ["required"] if self.required else []
+        if remarks:
+            text = f"{text} ({', '.join(remarks)})"
+        return record[0], f"{text}. {details}" if details and ctx.meta.get(_ALL) else text
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Make the parser keep all values instead of the last one."""
@@ -95,8 +110,8 @@ class Flag(click.Option):
             return ",".join(values)
         hint = "keep one of them"
         if self.by_joint:
-            hint += "; values of named joints, such as elbow=1, may be given one after the other"
-        raise UsageError(f"given {len(values)} times", where=self.opts[0], hint=hint)
+            hint += "; only named values, such as elbow=1, may be repeated"
+        raise UsageError(f"set {len(values)} times", where=self.opts[0], hint=hint)
 
 
 def _names_joints(text: str) -> bool:
@@ -114,7 +129,22 @@ class RobotFile(click.Argument):
 
 
 class VerbCommand(click.Command):
-    """A command with one help section per group of flags; protects its input files."""
+    """A command with a short help page and a complete one; protects its input files.
+
+    short: names of the options on the short page, in order; '' for all except those of the model
+    """
+
+    def __init__(self, *args: Any, short: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.short_page = short.split()
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Arguments before options, as on the main help page."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [*pieces[1:], pieces[0]] if self.options_metavar else pieces
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
@@ -134,20 +164,72 @@ class VerbCommand(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if not ctx.meta.get(_ALL):
+            self._format_main_options(ctx, formatter)
+            return
         for section, text in SECTIONS.items():
-            records = [
-                record
+            flags = [
+                param
                 for param in self.get_params(ctx)
                 if getattr(param, "section", OUTPUT) == section
-                and isinstance(param, click.Option)
-                and (record := param.get_help_record(ctx))
             ]
-            if records:
-                with formatter.section(section):
-                    if text:
-                        formatter.write_text(text)
-                        formatter.write_paragraph()
-                    formatter.write_dl(records)
+            write_options(ctx, formatter, section, flags, text)
+
+    def _format_main_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        flags = {
+            _long_name(param): param for param in self.params if isinstance(param, click.Option)
+        }
+        names = self.short_page or [
+            name for name, param in flags.items() if getattr(param, "section", "") != MODEL
+        ]
+        write_options(ctx, formatter, "Options", [flags[name] for name in names])
+        if len(names) < len(flags):
+            formatter.write_paragraph()
+            formatter.write(f"{MORE}\n")
+
+
+def write_options(
+    ctx: click.Context,
+    formatter: click.HelpFormatter,
+    title: str,
+    flags: Sequence[click.Parameter],
+    text: str = "",
+) -> None:
+    """Write a section of options, unless there are none."""
+    records = [
+        record
+        for param in flags
+        if isinstance(param, click.Option) and (record := param.get_help_record(ctx))
+    ]
+    if records:
+        with formatter.section(title):
+            if text:
+                formatter.write_text(text)
+                formatter.write_paragraph()
+            formatter.write_dl(records)
+
+
+def show_details(ctx: click.Context) -> None:
+    """Make the help pages of this context show all options and all lines of their help."""
+    ctx.meta[_ALL] = True
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        show_details(ctx)
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_ALL = Flag(
+    ["--help-all"],
+    section=OUTPUT,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options",
+)
 
 
 def flag(*names: str, section: str, **settings: Any) -> click.Option:

@@ -19,8 +19,8 @@ from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS, describe
 from robolin.io.format_table import extensions, trajectory_formats
 
 _TEXT = (
-    "Recursions over the links without any mass matrix (operator), or the mass matrix and "
-    "elimination (conventional); "
+    "Algorithm\noperator: recursions over the links (ABA). conventional: mass matrix and LDL' "
+    "elimination. "
 )
 
 PRESCRIBE = flag(
@@ -28,8 +28,9 @@ PRESCRIBE = flag(
     section=STATE,
     by_name=True,
     metavar="JOINTS",
-    help="These joints, such as 'base' with --floating-base, move as --qdd and --qd say, whatever "
-    "torque that takes, which is answered; --tau is of the others.",
+    help="Joints with prescribed motion (--qd and --qdd)\n"
+    "The result includes their torques; --tau applies to the other joints. For "
+    "example 'base' with --floating-base.",
 )
 
 PRESCRIBED_QDD = flag(
@@ -37,41 +38,45 @@ PRESCRIBED_QDD = flag(
     section=STATE,
     by_joint=True,
     metavar="VALUES",
-    help="Accelerations at all times of the joints that --prescribe names.  [default: 0]",
+    help="Accelerations of the joints of --prescribe (default 0)",
 )
 
 PRESCRIBE_FROM = flag(
     "--prescribe-from",
     section=STATE,
     metavar="FILE",
-    help="The same over time, from the columns time and JOINT/acceleration of a "
-    f"{extensions(trajectory_formats())} file, on straight lines between its rows.  These joints "
-    "start where the file has them, unless --q, --qd or --initial say otherwise.",
+    help="Read the prescribed accelerations from a file\n"
+    "Columns are time and JOINT/acceleration of a "
+    f"{extensions(trajectory_formats())} file, with linear interpolation. These "
+    "joints start at the positions and velocities of the file, unless --q, "
+    "--qd or --initial are set.",
 )
 
 CLOSE_FLAG = flag(
     "--close",
     section=STATE,
     metavar="JOINTS|least",
-    help="Bring the state, and a change of it, onto the closures of its loops first: these joints "
-    "stay as given and the others follow, or all move as little as they can.",
+    help="Project the state onto the loop constraints first\n"
+    "The named joints keep their values; 'least' changes all joints as little as "
+    "possible.",
 )
 
 LOOP_METHOD_FLAG = flag(
     "--loop-method",
     section=METHOD,
     type=click.Choice(LOOP_METHODS),
-    help="How closed loops are solved: tree and closures in one system (kkt), forces of the "
-    "closures first (schur), or motions they leave free first (null-space).  "
-    "[default: null-space]",
+    help="Solver for closed loops (default null-space)\n"
+    "kkt solves for accelerations and constraint forces together, schur for "
+    "constraint forces first, null-space for the free accelerations first.",
 )
 
 BAUMGARTE = flag(
     "--baumgarte",
     section=TIMES,
     metavar="ALPHA,BETA",
-    help="Draw gaps e in the closures of loops shut, e'' + 2 ALPHA e' + BETA^2 e = 0 in 1/s, "
-    "instead of bringing every step back onto them.",
+    help="Use Baumgarte stabilisation of closed loops\n"
+    "e'' + 2 ALPHA e' + BETA^2 e = 0 in 1/s, instead of a projection after every "
+    "step.",
 )
 
 
@@ -86,19 +91,16 @@ FORWARD_METHOD_FLAG = flag(
     "--method",
     type=click.Choice(COMMON_METHODS + FORWARD_METHODS),
     metavar="METHOD",
-    help=f"{_TEXT}{describe_auto('forward')}  The recursions come in four ways that agree: "
-    "bias torques first (a, bias-free), with the links' accelerations (b, bias-free-links), "
-    "bias forces of the links first (c, three-sweeps), and all biases on the way (d, operator); "
-    "and in two more: c with the accelerations of links and tip (three-sweeps-links), and biases "
-    "gathered before velocities are known (two-sweeps).",
+    help=f"{_TEXT}{describe_auto('forward')} Variants of the recursions with equal results: "
+    "a = bias-free, b = bias-free-links, c = three-sweeps, d = operator, three-sweeps-links, "
+    "two-sweeps.",
     **_METHOD,
 )
 
 
 POINT_HELP = {
-    "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "
-    "[default: hold]",
-    "qdd": "Accelerations, in place of --tau: the torques are those they take.",
+    "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default hold)",
+    "qdd": "Accelerations; torques then follow by inverse dynamics",
 }
 
 LINEAR_MODEL_FLAGS = [
@@ -106,24 +108,30 @@ LINEAR_MODEL_FLAGS = [
         "--trim",
         section=STATE,
         is_flag=True,
-        help="Find an equilibrium near --q that the motors can hold, by the least change of q "
-        "within the joints' limits.",
+        help="Find the nearest equilibrium to --q\n"
+        "Changes q as little as possible within the joint limits, such that the actuated joints "
+        "hold it.",
     ),
-    flag("--keep", section=STATE, metavar="JOINTS", help="With --trim: these joints stay."),
+    flag("--keep", section=STATE, metavar="JOINTS", help="Joints that --trim does not move"),
     CLOSE_FLAG,
     flag(
         "--actuated",
         section=METHOD,
         metavar="JOINTS",
-        help="The joints with a motor, or 'all'.  [default: as the description says, else all]",
+        help="Actuated joints, or 'all' (default as in the file, else all)",
     ),
-    flag("--passive", section=METHOD, metavar="JOINTS", help="Or those without one."),
+    flag(
+        "--passive",
+        section=METHOD,
+        metavar="JOINTS",
+        help="Unactuated joints, instead of --actuated",
+    ),
     flag(
         "--outputs",
         section=METHOD,
         metavar="NAMES",
-        help="What is measured: q, qd, qdd, tau, JOINT/position, FRAME, FRAME/velocity, "
-        "FRAME/vx and so on, with commas between.  [default: q,qd]",
+        help="Outputs y, separated by commas (default q,qd)\n"
+        "q, qd, qdd, tau, JOINT/position, FRAME, FRAME/velocity, FRAME/vx, ...",
     ),
     flag(
         "--reference",
@@ -131,13 +139,13 @@ LINEAR_MODEL_FLAGS = [
         type=click.Choice(REFERENCES),
         default="world",
         show_default=True,
-        help="The axes in which frames are measured.",
+        help="Axes of frame outputs",
     ),
     flag(
         "--dt",
         section=METHOD,
         metavar="S",
-        help="Sample time: the model from one sample to the next.",
+        help="Sample time [s]: return a discrete-time model",
     ),
     flag(
         "--discretize",
@@ -145,15 +153,16 @@ LINEAR_MODEL_FLAGS = [
         type=click.Choice(DISCRETIZATIONS),
         default="zoh",
         show_default=True,
-        help="With --dt: torques held between samples (zoh), on straight lines between them "
-        "(foh), the trapezoidal rule (tustin), or Euler's.",
+        help="Discretization of --dt\n"
+        "zoh: zero-order hold; foh: first-order hold; tustin: bilinear transform; euler: "
+        "forward Euler.",
     ),
 ]
 
 
 STATE_HELP = {
-    "q": "Positions to start from.  [default: 0]",
-    "qd": "Velocities to start with.  [default: 0]",
+    "q": "Initial positions [rad or m] (default 0)",
+    "qd": "Initial velocities (default 0)",
 }
 
 START = [
@@ -161,15 +170,15 @@ START = [
         "--offset",
         section=STATE,
         metavar="VALUES",
-        help="With --feedback or --follow: start so far from where its gains or motion begin.",
+        help="Initial offset from the start of --feedback or --follow",
     ),
     flag(
         "--initial",
         section=STATE,
         metavar="FILE",
-        help=f"Start from every row of a {extensions(trajectory_formats())} "
-        "file at once, and answer with "
-        "where each of them ends; with --every, --rows or a --dt from row to row, with all rows.",
+        help="Simulate from every row of a file\n"
+        f"The file is {extensions(trajectory_formats())}. Returns the final state of each row; "
+        "with --every, --rows or an adaptive --dt, all rows.",
     ),
     flag(
         "--state",
@@ -178,48 +187,49 @@ START = [
         type=click.Choice(STATE_FORMS),
         default="rates",
         show_default=True,
-        help="Velocities to integrate: those of the joints, or diagonalizing ones.",
+        help="Velocities to integrate\n"
+        "rates: joint velocities; nu, xi: normalized and unnormalized quasi-velocities.",
     ),
 ]
 
 CLOCK = [
-    flag("--duration", section=TIMES, metavar="S", required=True, help="How long, in seconds."),
+    flag("--duration", section=TIMES, metavar="S", required=True, help="Duration [s]"),
     flag(
         "--dt",
         section=TIMES,
         metavar="S",
-        help="Step of the fixed-step integrator rk4; else the time from row to row.  "
-        "[default: 0.001]",
+        help="Step [s] (default 0.001)\nOf rk4; otherwise the time between rows.",
     ),
     flag(
         "--rtol",
         section=TIMES,
         metavar="R",
-        help="Adapt steps to keep this relative tolerance; needs SciPy.",
+        help="Relative tolerance: use adaptive steps\nRequires SciPy.",
     ),
-    flag(
-        "--atol", section=TIMES, metavar="A", help="Absolute tolerance.  [default: that of --rtol]"
-    ),
+    flag("--atol", section=TIMES, metavar="A", help="Absolute tolerance (default that of --rtol)"),
     flag(
         "--integrator",
         section=TIMES,
         type=click.Choice(INTEGRATORS),
-        help="Method: rk4 takes fixed steps, the others adapt them; radau is for strong damping "
-        "of light links.  [default: rk4; dop853 with a tolerance]",
+        metavar="NAME",
+        help="Integrator (default rk4; dop853 with a tolerance)\n"
+        "rk4 has fixed steps; dop853, rk45 and radau are adaptive. radau is for stiff systems, "
+        "such as strongly damped light links.",
     ),
     flag(
         "--every",
         section=TIMES,
         type=click.IntRange(min=1),
         metavar="N",
-        help="Steps of rk4 from row to row.  [default: 1]",
+        help="Steps of rk4 per row (default 1)",
     ),
     flag(
         "--rows",
         section=TIMES,
         type=click.IntRange(min=2),
         metavar="N",
-        help="How many rows, where steps adapt.  [default: 101, or one every --dt]",
+        help="Number of rows (default 101, or one every --dt)\n"
+        "For adaptive integrators; see --every for rk4.",
     ),
 ]
 
@@ -229,101 +239,107 @@ DRIVE = [
         section=TORQUE,
         by_joint=True,
         metavar="VALUES",
-        help="Torques (forces of sliding joints) for all times; 'hold' carries weight and loads "
-        "at every moment, 'hold+VALUES' both.  [default: 0]",
+        help="Constant torques [N m or N] (default 0)\n"
+        "'hold' compensates gravity and loads at all times, 'hold+VALUES' adds torques to it.",
     ),
     flag(
         "--trajectory",
         section=TORQUE,
         metavar="FILE",
-        help="Torques from the columns time and JOINT/effort of a "
-        f"{extensions(trajectory_formats())} file, on straight lines between its rows, as in the "
-        "nearest row outside them.",
+        help="Read torques over time from a file\n"
+        f"Columns are time and JOINT/effort of a {extensions(trajectory_formats())} file, with "
+        "linear interpolation; constant before the first and after the last row.",
     ),
     flag(
         "--control",
         section=TORQUE,
         type=click.Choice(CONTROL_LAWS),
-        help="Torques from a controller: rate brakes the arm, epsilon = -c nu; pose draws a frame "
-        "to a target as well; pd pulls every joint to --goal; computed-torque does so by inverse "
-        "dynamics.  All make up for weight and loads.",
+        metavar="LAW",
+        help="Controller: rate, pose, pd or computed-torque\n"
+        "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd "
+        "drives each joint to --goal; computed-torque does so by inverse dynamics. All "
+        "compensate gravity and loads.",
     ),
     flag(
         "--goal",
         section=TORQUE,
         metavar="VALUES",
-        help="Positions to go to, for --control pd and computed-torque.  [default: 0]",
+        help="Goal of pd and computed-torque (default 0)",
     ),
     flag(
         "--follow",
         section=TORQUE,
         metavar="FILE",
-        help="Go along the motion of a file in place of --goal: time, positions, and velocities "
-        "and accelerations where it has them, on straight lines between its rows.  The motion "
-        "starts where the file does, unless --q says otherwise.",
+        help="Track the trajectory of a file\n"
+        "Columns are time, positions and, if available, velocities and accelerations, with "
+        "linear interpolation. The simulation starts at the first row unless --q is set.",
     ),
     flag(
         "--kp",
         section=TORQUE,
         metavar="K|VALUES",
-        help="Pull to the goal: N m/rad or N/m of pd, 1/s^2 of computed-torque.  [default: 100]",
+        help="Proportional gain (default 100)\n"
+        "[N m/rad] or [N/m] for pd, [1/s^2] for computed-torque.",
     ),
     flag(
         "--kd",
         section=TORQUE,
         metavar="K|VALUES",
-        help="Braking: N m s/rad or N s/m of pd, 1/s of computed-torque.  [default: 20]",
+        help="Derivative gain (default 20)\n"
+        "[N m s/rad] or [N s/m] for pd, [1/s] for computed-torque.",
     ),
     flag(
         "--feedback",
         section=TORQUE,
         metavar="FILE",
-        help="Torques tau - K x with the gains that `robolin lqr` has stored; the contract has "
-        "what the motion cost.  It starts where the gains begin, unless --q says otherwise.  "
-        "Gains found with --dt hold their torques from sample to sample.",
+        help="Use the gains of `robolin lqr`: tau - K x\n"
+        "The assumptions contain the cost of the motion. The simulation starts at the state of "
+        "the gains unless --q is set. Gains of a discrete-time model hold the torque between "
+        "samples.",
     ),
     flag(
         "--other-figures",
         section=TORQUE,
         is_flag=True,
-        help="Run gains that were found for other figures of the arm, such as another payload.",
+        help="Accept gains of a model with other parameters\nFor example with another payload.",
     ),
     flag(
         "--disturb",
         section=TORQUE,
         metavar="VALUES[@FROM:TO]",
-        help="Torques that act besides those of the motors, always or between two moments in s; "
-        "no limit cuts them off, and efforts are without them.",
+        help="Disturbance torques, always or for FROM:TO [s]\n"
+        "They are not limited, and efforts do not include them.",
     ),
     flag(
         "--gain",
         section=TORQUE,
         by_joint=True,
         metavar="C|VALUES",
-        help="The controller's c in 1/s, one number or one per joint.  [default: 1]",
+        help="Gain c of rate and pose [1/s] (default 1)\nOne number, or one per joint.",
     ),
     flag(
         "--target",
         section=TORQUE,
         metavar="FRAME=X,Y,Z,ROLL,PITCH,YAW",
-        help="The pose of a frame to go to, in the root link's axes, for --control pose.",
+        help="Target pose of --control pose\n"
+        "X, Y, Z [m] and roll, pitch, yaw in the axes of the root link.",
     ),
     flag(
         "--position-gain",
         section=TORQUE,
         metavar="K|X,Y,Z",
-        help="Pull per metre to the target, in N/m.  [default: 100]",
+        help="Stiffness of the position [N/m] (default 100)",
     ),
     flag(
         "--orientation-gain",
         section=TORQUE,
         metavar="K|X,Y,Z",
-        help="Pull of each axis of the frame to the target's, in N m.  [default: 10]",
+        help="Stiffness of the orientation [N m] (default 10)",
     ),
     flag(
         "--ignore-limits",
         section=TORQUE,
         is_flag=True,
-        help="Let torques exceed the effort limits of the description.",
+        help="Do not limit torques to the effort limits of the file",
     ),
 ]

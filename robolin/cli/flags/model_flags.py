@@ -33,15 +33,16 @@ XACRO_FLAGS = [
         section=MODEL,
         multiple=True,
         metavar="NAME:=VALUE",
-        help="Value of an argument of a xacro file; repeatable.",
+        help="Set an argument of a xacro file; repeatable",
     ),
     flag(
         "--package",
         section=MODEL,
         multiple=True,
         metavar="NAME=FOLDER",
-        help="Where a package is that $(find NAME) means in a xacro file; repeatable.  "
-        "[default: found by package.xml, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH]",
+        help="Set the folder of a ROS package; repeatable\n"
+        "It is used for $(find NAME) in xacro files (default found by package.xml, "
+        "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH).",
     ),
 ]
 
@@ -50,32 +51,38 @@ _FLAGS = [
         "--gravity",
         section=MODEL,
         metavar="X,Y,Z|G",
-        help="Acceleration of gravity in the root link's axes, or its size alone, in the "
-        "direction of the file's own (else -z); 0 for none.  "
-        "[default: the file's, else 0,0,-9.81]",
+        help="Gravity [m/s^2] (default the file's, else 0,0,-9.81)\n"
+        "X,Y,Z is in the axes of the root link. One number G keeps the direction of the file's "
+        "gravity, else -z.",
     ),
-    flag("--base", section=MODEL, metavar="LINK", help="Joints inboard of this link are rigid."),
-    flag("--tip", section=MODEL, metavar="LINK", help="Joints off the way to this link are rigid."),
+    flag(
+        "--base",
+        section=MODEL,
+        metavar="LINK",
+        help="Lock the joints between the root and this link",
+    ),
+    flag("--tip", section=MODEL, metavar="LINK", help="Lock the joints that do not move this link"),
     flag(
         "--lock",
         section=MODEL,
         multiple=True,
         metavar="JOINT=VALUE",
-        help="Hold a joint at a position; repeatable, or with commas.",
+        help="Lock a joint at a position; repeatable\nSeveral joints are separated by commas.",
     ),
     flag(
         "--payload",
         section=MODEL,
         multiple=True,
         metavar="LINK:MASS[@X,Y,Z]",
-        help="Add a point mass to a link, at a place in its frame; repeatable.",
+        help="Add a point mass [kg] to a link; repeatable\n"
+        "@X,Y,Z is its position [m] in the link frame; without it, the origin.",
     ),
     flag(
         "--wrench",
         section=MODEL,
         multiple=True,
         metavar="LINK=FX,FY,FZ,TX,TY,TZ",
-        help="Apply a force and a moment to a link; repeatable.",
+        help="Apply a force and a torque to a link; repeatable",
     ),
     flag(
         "--wrench-frame",
@@ -83,51 +90,53 @@ _FLAGS = [
         type=click.Choice(WRENCH_MODELS),
         default="follower",
         show_default=True,
-        help="Wrenches turn with the link (follower), keep world axes at the link's origin (dead), "
-        "or keep world axes about the world's origin (world).",
+        help="Reference frame of --wrench\n"
+        "follower: axes of the link; dead: world axes at the origin of the link; world: world "
+        "axes at the origin of the world.",
     ),
-    flag("--no-damping", section=MODEL, is_flag=True, help="Leave out the file's damping."),
-    flag("--no-springs", section=MODEL, is_flag=True, help="Leave out the file's joint springs."),
+    flag("--no-damping", section=MODEL, is_flag=True, help="Ignore the damping of the file"),
+    flag("--no-springs", section=MODEL, is_flag=True, help="Ignore the joint springs of the file"),
     flag(
         "--friction-velocity",
         section=MODEL,
         metavar="V",
-        help="Apply the file's Coulomb friction, smoothed as tanh(qd / V).  [default: left out]",
+        help="Apply Coulomb friction as tanh(qd / V) (default ignored)",
     ),
     flag(
         "--armature",
         section=MODEL,
         multiple=True,
         metavar="JOINT=VALUE",
-        help="Reflected rotor inertia of a joint, in place of the file's; repeatable.",
+        help="Set the reflected rotor inertia of a joint; repeatable",
     ),
     flag(
         "--joints",
         section=MODEL,
         metavar="A,B,C",
-        help="Order of the joints, in what goes in and what comes out alike.",
+        help="Order of the joints in inputs and results",
     ),
     flag(
         "--floating-base",
         section=MODEL,
         is_flag=True,
-        help="Let the base link move freely: a joint 'base' with six freedoms.",
+        help="Add a joint 'base' with six degrees of freedom",
     ),
     flag(
         "--base-joint",
         section=MODEL,
         type=click.Choice(BASE_JOINTS),
-        help="Let the base link move by a joint 'base' of this kind; planar is across z.",
+        help="Add a joint 'base' of this type\n"
+        "A planar joint moves in the xy plane and rotates about z.",
     ),
-    flag("--open-loops", section=MODEL, is_flag=True, help="Leave out the closures of loops."),
-    flag("--strict", section=MODEL, is_flag=True, help="Warnings become errors."),
+    flag("--open-loops", section=MODEL, is_flag=True, help="Ignore the loop-closure constraints"),
+    flag("--strict", section=MODEL, is_flag=True, help="Treat warnings as errors"),
     *XACRO_FLAGS,
     flag(
         "--srdf",
         section=MODEL,
         metavar="FILE",
-        help="SRDF file with named poses (group states) for a URDF or xacro file.  "
-        "[default: the .srdf file of the same name in its folder]",
+        help="SRDF file with named poses (default the .srdf file next to ARM)\n"
+        "Its group states are poses of a URDF or xacro file.",
     ),
 ]
 
@@ -154,7 +163,7 @@ def _structure(arm: str | None, **_: Any) -> ArmSource | None:
         return arm_source(validated_path(arm), texts, VERBS[ctx.command.name or ""])
     for param in _STRUCTURE:
         if ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT:
-            hint = "--joints N takes as many joints as should move, and nothing else"
+            hint = "name an ARM, or remove this option: --joints N is a generic chain"
             raise conflict(option_name(param), MODIFIES, ["arm"], hint)
     return None
 

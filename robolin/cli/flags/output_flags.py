@@ -192,7 +192,7 @@ class Output:
 def standard_output() -> TextIO:
     """The stream for results; a closed stream is an error."""
     if sys.stdout is None:
-        raise FileError("standard output is closed", hint="-o FILE writes to a file instead")
+        raise FileError("standard output is closed", hint="write to a file: -o FILE")
     return sys.stdout
 
 
@@ -201,7 +201,7 @@ def _only_files() -> list[str]:
     return [name for name in FORMATS if name not in stream_formats()]
 
 
-_ONE_FORM = "a quick look has one form"
+_ONE_FORM = "a text plot has no other format"
 _FLAGS = [
     flag(
         "-o",
@@ -209,77 +209,79 @@ _FLAGS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help=f"Write to a file: {extensions(FORMATS)} picks the format.  "
-        "Of recordings, FOLDER/ gets a file for each, named after it.",
+        help="Write to a file\n"
+        f"The extension sets the format: {extensions(FORMATS)}. For several recordings, FOLDER/ "
+        "receives one file each.",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
         type=click.Choice((TABLE, *stream_formats(), *_only_files())),
-        requires={f"output if format={'|'.join(_only_files())}": "-o FILE writes such a file"},
-        help="Form of the answer on standard output, or of the files in FOLDER/.  "
-        f"[default: {TABLE} on a terminal, {PIPED} into a pipe]",
+        metavar="FORMAT",
+        requires={f"output if format={'|'.join(_only_files())}": "write to a file: -o FILE"},
+        help=f"Output format (default {TABLE}; {PIPED} in a pipe)\n"
+        f"{', '.join((TABLE, *stream_formats(), *_only_files()))}; npz, parquet and mat with -o.",
     ),
     flag(
         "--precision",
         section=OUTPUT,
         type=click.IntRange(1, 17),
         metavar="N",
-        help="Significant digits in tables (default 4).",
+        help="Significant digits in tables, 1 to 17 (default 4)",
     ),
     flag(
         "--all",
         "everything",
         section=OUTPUT,
         is_flag=True,
-        help="Show every array in full, also those that do not fit the screen.",
+        help="Show all arrays in full",
     ),
     flag(
         "--assumptions",
         section=OUTPUT,
         is_flag=True,
-        help="Show all model assumptions below the tables.",
+        help="Show all model assumptions",
     ),
-    color_flag("Colours in tables."),
+    color_flag("Colours in tables"),
     flag(
         "--only",
         "arrays",
         section=OUTPUT,
         multiple=True,
-        excludes={"output": "a file holds every array; read_result picks some of them"},
+        excludes={"output": "remove --only: files contain all arrays"},
         metavar="ARRAY",
-        help="Show this array alone; may be repeated.  Files always have them all.",
+        help="Show this array only; repeatable\nFiles always contain all arrays.",
     ),
     flag(
         "--summary",
         section=OUTPUT,
         is_flag=True,
-        excludes={"format=csv": "--format table or json"},
-        help="Show the smallest and the largest number of each array, and where they are.",
+        excludes={"format=csv": "use --format table or json"},
+        help="Show the minimum and maximum of each array",
     ),
     flag(
         "--plot",
         section=OUTPUT,
         is_flag=True,
         excludes={"summary": _ONE_FORM, "format if !format=table": _ONE_FORM},
-        help="Draw a quick look with block characters; `robolin plot` makes pictures of files.",
+        help="Show a text plot\nSee `robolin plot` for image files.",
     ),
     count_flag(
         "--jobs",
-        text="Threads that compute a trajectory.  [default: one per processor]",
+        text="Number of threads (default one per processor)",
     ),
     count_flag(
         "--chunk-rows",
-        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
+        text="Rows per block (default 4 MB of results, 64 to 16384 rows)",
     ),
-    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
+    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="Hide warnings and notes"),
     flag(
         "-v",
         "--verbose",
         section=OUTPUT,
         is_flag=True,
-        help="More notes: the condition of M, for results that divide by it.",
+        help="Show more notes, such as the condition number of M",
     ),
 ]
 

@@ -27,55 +27,56 @@ READING_FLAGS = [
         section=STATE,
         multiple=True,
         metavar="QUANTITY=PATTERN",
-        help="How columns of the file are called, where not JOINT/position, /velocity and so on: "
-        "position=/joint_states/{joint}/position; {index} counts joints from 0, {number} from 1; "
-        "repeatable, for position, velocity, acceleration and effort.  Or JOINT/position=COLUMN "
-        "for one joint, or a .yaml or .toml file with all of them.",
+        help="Names of the columns of the file; repeatable\n"
+        "For example position=/joint_states/{joint}/position. {index} counts joints from 0, "
+        "{number} from 1. Quantities are position, velocity, acceleration and effort. "
+        "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all of them.",
     ),
     flag(
         "--time",
         section=STATE,
         metavar="COLUMN",
-        help="The column with the time.  [default: time, else t, stamp, timestamp or __time]",
+        help="Column of the time (default time, else t, stamp, timestamp or __time)",
     ),
     flag(
         "--time-unit",
         section=STATE,
         type=click.Choice(TIME_UNITS),
-        help="What the time counts, for whatever reckons with it, which then begins at the first "
-        "row; results have the time as it came.  [default: seconds]",
+        help="Unit of the time column (default seconds)\nResults contain the time unchanged.",
     ),
     flag(
         "--degrees",
         section=STATE,
         is_flag=True,
-        help="Angles and their rates in the file are in degrees.",
+        help="Read angles of the file in degrees",
     ),
     flag(
         "--radians",
         section=STATE,
         is_flag=True,
-        help="They are in rad: for datasets whose units nobody can know, as those of LeRobot.",
+        help="Read angles in rad, if the file has no units\n"
+        "This is needed for datasets such as those of LeRobot.",
     ),
     flag(
         "--differentiate",
         section=STATE,
         type=click.Choice(DIFFERENTIATIONS),
-        help="Take velocities and accelerations that the file lacks from positions and time: by "
-        "central differences, or by Savitzky-Golay filters over 11 rows (needs SciPy).",
+        help="Compute missing velocities by differentiation\n"
+        "Also computes accelerations: by central differences, or by Savitzky-Golay filters over "
+        "11 rows (savgol; requires SciPy).",
     ),
 ]
 
 
 _HELP = {
-    "q": "Positions, or the name of a pose such as home.  [default: 0]",
-    "qd": "Velocities.  [default: 0]",
-    "qdd": "Accelerations.  [default: 0]",
-    "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  [default: 0]",
-    "nu": "Normalized velocities, for --inverse-transform.",
-    "epsilon": "Normalized torques, for --inverse-transform.  [default: 0]",
-    "xi": "Unnormalized velocities, for --inverse-transform --unnormalized.",
-    "kappa": "Unnormalized torques, for --inverse-transform --unnormalized.  [default: 0]",
+    "q": "Positions [rad or m], or a pose such as home (default 0)",
+    "qd": "Velocities [rad/s or m/s] (default 0)",
+    "qdd": "Accelerations [rad/s^2 or m/s^2] (default 0)",
+    "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default 0)",
+    "nu": "Quasi-velocities of --inverse-transform",
+    "epsilon": "Quasi-torques of --inverse-transform (default 0)",
+    "xi": "Unnormalized quasi-velocities of --inverse-transform",
+    "kappa": "Unnormalized quasi-torques of --inverse-transform (default 0)",
 }
 
 
@@ -83,8 +84,9 @@ _STATE_FILE = flag(
     "--state",
     section=STATE,
     metavar="FILE",
-    help="Take the state from a .yaml or .toml file: 'q: {elbow: 30deg}', and qd, qdd, tau "
-    "likewise, where flags do not give them.",
+    help="Read the state from a .yaml or .toml file\n"
+    "For example 'q: {elbow: 30deg}', also qd, qdd and tau. Options override "
+    "values of the file.",
 )
 
 _TRAJECTORY = [
@@ -93,12 +95,11 @@ _TRAJECTORY = [
         section=STATE,
         multiple=True,
         metavar="FILE",
-        help=f"Answer for every row of a {extensions(trajectory_formats())} "
-        "file, or - for CSV on standard input.  Columns are named JOINT/position, /velocity, "
-        "/acceleration, /effort; "
-        "positions are needed, the others follow the defaults above.  Repeatable, and FILE may be "
-        "a pattern, 'logs/**/*.csv', or a folder: results then have a column 'source', or with "
-        "-o FOLDER/ files of their own.",
+        help="Compute every row of a file; repeatable\n"
+        f"Formats: {extensions(trajectory_formats())}, or - for CSV on standard input. Columns "
+        "are JOINT/position, /velocity, /acceleration and /effort; positions are required. FILE "
+        "may be a pattern ('logs/**/*.csv') or a folder: results then have a column 'source', "
+        "or one file each with -o FOLDER/.",
     ),
     flag(
         "--on-bad-row",
@@ -106,8 +107,8 @@ _TRAJECTORY = [
         type=click.Choice(ON_BAD_ROW),
         default="error",
         show_default=True,
-        help="What becomes of a row with a number that is not finite, or without an answer: "
-        "nothing is written at all, or NaN is written for this row.",
+        help="Reject invalid rows, or write NaN for them\n"
+        "A row is invalid if a number is not finite or the row has no result.",
     ),
     *READING_FLAGS,
     flag(
@@ -115,21 +116,21 @@ _TRAJECTORY = [
         section=STATE,
         multiple=True,
         metavar="COLUMN",
-        help="Take a column of numbers along into the result; repeatable.",
+        help="Copy a numeric column into the result; repeatable",
     ),
     flag(
         "--rows",
         section=STATE,
         metavar="FIRST:STOP",
-        help="Only these rows of the file: 1000:2000, 1000: or :2000.  The first row is 0, STOP "
-        "is the first one left out.",
+        help="Use only these rows of the file\n"
+        "For example 1000:2000, 1000: or :2000. Rows count from 0; STOP is excluded.",
     ),
     flag(
         "--stride",
         section=STATE,
         type=click.IntRange(min=1),
         metavar="N",
-        help="Only every Nth of these rows, the first among them.",
+        help="Use every Nth row only",
     ),
 ]
 
@@ -150,7 +151,7 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         return flags
     if verb.perturb:
         forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
-        text = f"Answer only with {gives} for a small change: {forms}; repeatable."
+        text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
         setting: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUES", "help": text}
         flags.append(flag("--perturb", section=STATE, **setting))
     return [*flags, *_TRAJECTORY]
@@ -164,50 +165,53 @@ def sample_flags(needed: str) -> list[click.Option]:
             section=STATE,
             type=click.IntRange(min=1),
             metavar="N",
-            help=f"With {needed}: look at N random states between the joints' limits.",
+            help=f"Use N random states within the limits ({needed})",
         ),
         flag(
             "--seed",
             section=STATE,
             type=click.IntRange(min=0),
             metavar="S",
-            help="Another seed draws other states.  [default: 0]",
+            help="Random seed (default 0)",
         ),
     ]
 
 
-_OF_RECORDINGS = {"trajectory": "--trajectory names the recordings"}
+_OF_RECORDINGS = {"trajectory": "add --trajectory FILE"}
 _PART_ROWS = count_flag(
     "--part-rows",
     modifies=_OF_RECORDINGS,
-    text="With -o FOLDER/: results in files part-00000.parquet, part-00001.parquet and so on, of "
-    "at most so many rows each; a part ends where its recording does.",
+    text="Rows per part, at most\n"
+    "Requires -o FOLDER/. Files are part-00000.parquet, part-00001.parquet, ...; a "
+    "part ends with its recording.",
 )
 _SHARD = flag(
     "--shard",
     section=OUTPUT,
     modifies=_OF_RECORDINGS,
     metavar="K/N",
-    help="With -o FOLDER/: compute every Nth part only, from the Kth on; N such commands, one "
-    "after the other or at the same time, compute all of them.",
+    help="Compute every Nth part, starting with the Kth\n"
+    "Requires -o FOLDER/. N commands, in sequence or in parallel, compute all parts.",
 )
 _RESUME = flag(
     "--resume",
     section=OUTPUT,
     modifies=_OF_RECORDINGS,
     is_flag=True,
-    help="With -o FOLDER/: leave what is there already, complete and of the same question.",
+    help="Skip parts that are complete\n"
+    "Requires -o FOLDER/. Parts of another request are computed again.",
 )
 
-_ONLY_CSV = "it writes CSV to standard output; > FILE stores that"
+_ONLY_CSV = "--live writes CSV to standard output: redirect it with > FILE"
 _LIVE = flag(
     "--live",
     section=OUTPUT,
-    requires={"trajectory=-": "--trajectory - reads from standard input"},
+    requires={"trajectory=-": "add --trajectory -"},
     excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
     is_flag=True,
-    help="With --trajectory -: answer lines as they arrive, as CSV on standard output.  Time is "
-    "then a number with a point, unless the first one is a date or too large for that.",
+    help="Compute lines of standard input as they arrive\n"
+    "Requires --trajectory -. Writes CSV to standard output; time is a decimal number "
+    "unless the first one is a date or an integer that is too large.",
 )
 
 _CLUSTER = flag(
@@ -215,8 +219,9 @@ _CLUSTER = flag(
     section=OUTPUT,
     modifies=_OF_RECORDINGS,
     metavar="WHERE",
-    help="With -o FOLDER/: parts are computed by Dask, by N processes here (local:N) or by the "
-    "workers of a scheduler (tcp://scheduler:8786).",
+    help="Compute the parts on Dask workers\n"
+    "Requires -o FOLDER/. WHERE is local:N for N processes, or the address of a "
+    "scheduler (tcp://scheduler:8786).",
 )
 
 MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _CLUSTER, _LIVE]
@@ -248,7 +253,7 @@ def recording_set(ctx: click.Context) -> RecordingSet | None:
         return None
     if folder is None:
         for name in (name for name, value in flags.items() if value):
-            hint = "-o FOLDER/ says where the parts go"
+            hint = "add -o FOLDER/"
             raise conflict(name.replace("_", "-"), MODIFIES, ["-o FOLDER/"], hint)
         if len(texts) == 1 and _is_one_file(texts[0]):
             return None
@@ -263,8 +268,8 @@ def recording_set(ctx: click.Context) -> RecordingSet | None:
 
     named = recordings_for(parse_location(folder), texts)
     if named[0].path == "-":
-        hint = "store what comes in a file first, or write to a file"
-        raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
+        hint = "store the recording in a file, or write the result to one file"
+        raise UsageError("cannot be divided into parts", where="--trajectory -", hint=hint)
     return RecordingSet(named, folder, **flags)
 
 
@@ -273,7 +278,7 @@ def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
     if not ctx.params.get("live"):
         return out
     if question.answers_together:
-        hint = "it needs all rows before the first result"
+        hint = "remove --live: the first result needs all rows"
         raise conflict("live", EXCLUDES, [question.answers_together], hint)
     return replace(out, form="csv", live=True)
 

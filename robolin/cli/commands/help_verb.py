@@ -1,0 +1,87 @@
+"""robolin help: pages about topics, or the help page of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from robolin.cli.flags.flag import TOPICS, VALUES_HELP, VerbCommand, show_details, write_options
+from robolin.cli.synonyms import canonical_name
+from robolin.core.text import did_you_mean
+from robolin.errors import UsageError
+from robolin.queries.verbs import TWO_WORDS, VERBS, sections
+
+_TEXTS = {
+    "model": "ARM is a URDF, Xacro, MJCF or YAML file, - for standard input, the name of a bundled "
+    "robot (`robolin models`) or robot_descriptions:NAME. These options change the model; "
+    "`robolin inspect ARM` shows it.",
+    "input": f"A state, or a file with one state per row. {VALUES_HELP}",
+    "output": "A terminal shows tables, a pipe receives CSV, and -o FILE stores all arrays with "
+    "all digits and the model assumptions.",
+    "loops": "Robots with closed loops: states must satisfy the loop-closure constraints. "
+    "Commands also return lam, the constraint forces.",
+    "batch": "Many recordings: --trajectory is repeatable and accepts patterns and folders. With "
+    "-o FOLDER/ a command writes one file per recording or part. Related commands: batch plan, "
+    "batch status, batch merge.",
+}
+
+
+@click.command("help", cls=VerbCommand, options_metavar="")
+@click.argument("words", nargs=-1, metavar="[TOPIC|COMMAND]")
+def command(words: tuple[str, ...]) -> None:
+    """Show the help page of a topic or a command.
+
+    Topics: model, input, output, loops and batch.
+
+    \b
+    Examples:
+      robolin help input
+      robolin help lqr
+    """
+    ctx = click.get_current_context()
+    root, name = ctx.find_root(), " ".join(words)
+    if not words:
+        click.echo(root.get_help())
+    elif name in TOPICS:
+        click.echo(topic_page(ctx, name))
+    else:
+        click.echo(_command_page(root, name))
+
+
+def topic_page(ctx: click.Context, topic: str) -> str:
+    """Text and options of a topic, with all details."""
+    show_details(ctx)
+    formatter = ctx.make_formatter()
+    formatter.write_text(_TEXTS[topic])
+    write_options(ctx, formatter, f"Options ({topic})", topic_options(topic))
+    return formatter.getvalue().rstrip("\n")
+
+
+def topic_options(topic: str) -> Sequence[click.Parameter]:
+    """Options of a topic, in the order of its page."""
+    from robolin.cli.flags.forward_flags import BAUMGARTE, CLOSE_FLAG, LOOP_METHOD_FLAG
+    from robolin.cli.flags.model_flags import MODEL_PARAMS
+    from robolin.cli.flags.output_flags import OUTPUT_PARAMS
+    from robolin.cli.flags.state_flags import MANY_PARAMS, state_flags
+
+    if topic == "input":
+        return state_flags(VERBS["forward"], "", {})
+    if topic == "loops":
+        opened = [param for param in MODEL_PARAMS if param.name == "open_loops"]
+        return [CLOSE_FLAG, LOOP_METHOD_FLAG, BAUMGARTE, *opened]
+    return {"model": MODEL_PARAMS, "output": OUTPUT_PARAMS, "batch": MANY_PARAMS}[topic]
+
+
+def _command_page(root: click.Context, name: str) -> str:
+    group = root.command
+    assert isinstance(group, click.Group), "the program is a group of commands"
+    known = canonical_name(name)
+    page = group.get_command(root, known)
+    if page is None:
+        listed = [*TOPICS, *(each for section in sections().values() for each in section)]
+        hint = did_you_mean(name, [*listed, *TWO_WORDS], "run `robolin help`")
+        raise UsageError(f"unknown topic or command '{name}'", where="robolin help", hint=hint)
+    path = VERBS[known].path if known in VERBS else ""
+    with click.Context(page, parent=root, info_name=path or known) as ctx:
+        return ctx.get_help()
