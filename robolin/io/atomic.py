@@ -24,11 +24,11 @@ _SECONDS_BETWEEN = 0.25
 _TOO_LARGE_TO_KEEP = 1 << 30
 
 _HINTS = {
-    errno.EACCES: "you may not write there; choose another folder with -o",
-    errno.EPERM: "you may not write there; choose another folder with -o",
-    errno.EROFS: "that file system is read-only; choose another folder with -o",
+    errno.EACCES: "write permission is missing; choose another folder with -o",
+    errno.EPERM: "write permission is missing; choose another folder with -o",
+    errno.EROFS: "the file system is read-only; choose another folder with -o",
     errno.ENOSPC: "the disk is full; the file was not changed",
-    errno.EDQUOT: "your disk quota is used up; the file was not changed",
+    errno.EDQUOT: "the disk quota is exceeded; the file was not changed",
     errno.ENAMETOOLONG: "choose a shorter file name",
 }
 
@@ -157,12 +157,14 @@ def _resolved(target: Path) -> Path:
 def _mode_to_keep(target: Path) -> int | None:
     """The permissions of the file to be replaced; None for a new file."""
     if target.is_dir():
-        raise FileError("is a folder, not a file", where=str(target), hint="add a file name to it")
+        raise FileError(
+            "must be a file, got a folder", where=str(target), hint="append a file name to the path"
+        )
     if not target.parent.is_dir():
         raise FileError(
-            f"there is no folder '{target.parent}' to write to",
+            f"folder '{target.parent}' does not exist",
             where=str(target),
-            hint="create it first, or check its spelling",
+            hint="create the folder, or check its spelling",
         )
     if not target.exists():
         return None

@@ -69,7 +69,7 @@ class Format:
 
     def read_provenance(self, stream: BinaryIO, where: str) -> Meta:
         """Read the provenance from an open file without its numbers."""
-        assert self.provenance_reader is not None, "the format can be asked for it alone"
+        assert self.provenance_reader is not None, "the format can return the provenance alone"
         meta: Meta = _function(self.provenance_reader)(stream, where)
         return meta
 
@@ -192,7 +192,9 @@ def require_known_format(
     """The format of a path; an error that names `what` the formats are if it is not in `names`."""
     name = format_named(path)
     if name not in names:
-        problem = f"'.{name}' is no {what}" if name else "the name has no extension"
+        problem = (
+            f"'.{name}' is not a supported {what}" if name else "the file name has no extension"
+        )
         raise UsageError(problem, where=where or str(path), hint=hint)
     return name
 
@@ -209,16 +211,20 @@ def format_of(path: str, fmt: str | None) -> str:
     if extension not in FORMATS:
         if fmt is not None:
             return fmt
-        problem = f"the extension '.{extension}'" if extension else "a name without extension"
+        problem = (
+            f"unknown file extension '.{extension}'"
+            if extension
+            else "the file name has no extension"
+        )
         raise UsageError(
-            f"{problem} does not say what to write",
+            problem,
             where=path,
             hint=f"use one of {extensions(FORMATS, ', ')}",
         )
     if fmt is not None and fmt != extension:
         raise UsageError(
-            f"the file's extension says {extension}, --format says {fmt}",
+            f"--format {fmt} contradicts the file extension .{extension}",
             where=path,
-            hint="leave out --format: the extension picks the writer",
+            hint="omit --format; the extension sets the format",
         )
     return extension

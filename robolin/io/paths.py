@@ -90,16 +90,18 @@ def require_utf8_name(name: str) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        hint = "rename the file: results carry its name, as UTF-8"
-        raise UsageError("the file name is not text", where=name, hint=hint) from None
+        hint = "rename the file: results store its name as UTF-8"
+        raise UsageError("the file name must be valid UTF-8", where=name, hint=hint) from None
 
 
 def require_target(path: str, fmt: str | None) -> None:
     """Reject a file that could not be written, before anything is computed."""
     format_of(path, fmt)
     if is_stored(path):
-        hint = "-o FOLDER/ --part-rows N writes parts into a store; copy a file there otherwise"
-        raise UsageError("one file is not written into a store", where=path, hint=hint)
+        hint = "write parts with -o FOLDER/ --part-rows N, or write a local file and copy it"
+        raise UsageError(
+            "single files in an object store are not supported as output", where=path, hint=hint
+        )
     # imported late: commands without an output file use this module too
     from robolin.io.atomic import require_writable
 
@@ -137,7 +139,7 @@ def require_outputs_are_no_inputs(
 def _overwritten(written: str, read: str) -> UsageError:
     where = "standard output" if written == "-" else written
     source = "standard input" if read == "-" else f"'{read}'"
-    message = f"it is the same file as {source}, which is read here"
+    message = f"the output must not be the input {source}"
     return UsageError(message, where=where, hint="write to another file")
 
 

@@ -70,7 +70,7 @@ def corrupt_file_error(where: str, message: str) -> RobolinError:
     return RobolinError(message, where=where, hint="compute the file again from its inputs")
 
 
-def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[str, Any]:
+def provenance(text: str | bytes, where: str, what: str = "'meta'") -> dict[str, Any]:
     """Parse and validate the provenance in a JSON text; `what` names it in messages."""
     try:
         meta = json.loads(text)
@@ -79,14 +79,16 @@ def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[
     return require_intact(meta, where, what)
 
 
-def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str, Any]:
+def require_intact(meta: Any, where: str, what: str = "'meta'") -> dict[str, Any]:
     """Return the provenance if its format version is known and its checksum is correct."""
     if not isinstance(meta, dict) or not isinstance(meta.get("arrays"), dict):
-        raise corrupt_file_error(where, f"{what} does not describe the arrays")
+        raise corrupt_file_error(where, f"{what} has no description of the arrays")
     if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
         version, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
-        message = f"stored in format {version!r}; robolin here reads {known}"
-        raise RobolinError(message, where=where, hint="compute the file again with this robolin")
+        message = f"format {version!r} is not supported; this robolin reads {known}"
+        raise RobolinError(
+            message, where=where, hint="compute the file again with this version of robolin"
+        )
     try:
         intact = meta.get("sha256") == meta_digest(meta, strict=True)
     except (ValueError, RecursionError):
@@ -138,11 +140,11 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
         rows += 0 if meta["rows"] is None else len(next(iter(block.values())))
         yield block
     if meta["rows"] not in (None, rows):
-        message = f"it has {rows} rows, and was stored with {meta['rows']}"
+        message = f"must have {meta['rows']} rows as stored, got {rows}"
         raise corrupt_file_error(where, message + companion(where))
     changed = [e.name for e in entries if digests[e.name].hexdigest() != e.sha256]
     if changed:
-        message = f"the array '{changed[0]}' was changed after it was stored"
+        message = f"array '{changed[0]}' was changed after it was stored"
         raise corrupt_file_error(where, message + companion(where))
 
 

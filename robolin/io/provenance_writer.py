@@ -169,7 +169,7 @@ def to_json_types(value: Any) -> Any:
         return str(value)
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    raise TypeError(f"{type(value).__name__} has no place in a result's provenance")
+    raise TypeError(f"provenance cannot contain {type(value).__name__}")
 
 
 def _last_name(name: str) -> str:

@@ -117,8 +117,8 @@ class StoredResult(DisplayMixin):
 @contextmanager
 def open_stored(path: str | Path) -> Iterator[StoredFile]:
     """Open a stored result; the provenance is verified now, the numbers while they are read."""
-    hint = f"stored results end in {extensions(FORMATS, ', ')}"
-    name = require_known_format(path, FORMATS, "format of results", hint)
+    hint = f"use a stored result: {extensions(FORMATS, ', ')}"
+    name = require_known_format(path, FORMATS, "result format", hint)
     with FORMATS[name].open_result(Path(path)) as stored:
         yield stored
 
@@ -164,7 +164,7 @@ def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
             (name for name, other in zip(table.names, expected, strict=False) if name != other),
             f"number {min(len(table.names), len(expected)) + 1}",
         )
-        message = f"its columns are not the ones its provenance states, from column '{odd}' on"
+        message = f"columns do not match the provenance, starting at column '{odd}'"
         raise corrupt_file_error(where, message + companion(where))
     return StoredFile(where, meta, partial(_blocks, table, meta, where))
 
@@ -194,11 +194,11 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
     for block in table.blocks(request):
         seen += len(block.values)
         if one_state and seen > 1:
-            message = f"it has {seen} rows or more, and was stored with one state"
+            message = f"must have one row as stored, got {seen} or more"
             raise corrupt_file_error(where, message + companion(where))
         yield {e.name: _array(e, block, indices[e.name], one_state) for e in entries}
     if one_state and not seen:
-        raise corrupt_file_error(where, "it has no row, and was stored with one state")
+        raise corrupt_file_error(where, "must have one row as stored, got 0")
 
 
 def _array(entry: ArrayMeta, block: TableBlock, indices: range, one_state: bool) -> Numbers:
@@ -264,7 +264,9 @@ def require_holdable(result: Result, form: str) -> None:
         require_finite(result)
     elif not FORMATS[form].holds_nan and any(np.isnan(a.values).any() for a in result.arrays):
         hint = f"write {extensions(with_nan())} instead"
-        raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
+        raise UsageError(
+            f"{form.upper()} cannot represent NaN", where="--on-bad-row=nan", hint=hint
+        )
 
 
 def write_into(result: ResultStream, form: str, stream: TextIO) -> None:

@@ -137,7 +137,7 @@ class TableSource:
         digest = digest_of(self.stream)
         if self.opened and self.opened != self._stamp(by_path):
             hint = "run the command again when nothing writes to the file"
-            raise RobolinError("it was changed while it was read", where=self.file, hint=hint)
+            raise RobolinError("the file was changed while it was read", where=self.file, hint=hint)
         return digest
 
     def _stamp(self, by_path: bool) -> str:
@@ -200,8 +200,8 @@ def raise_first(
     if more := sum(1 for _ in rest):
         shown.append(RobolinError(f"and {more} more such problems", where=file))
     if shown and last_checked:
-        unseen = f"rows behind {last_checked}" + (f", up to row {stop}," if stop else "")
-        shown.append(RobolinError(f"{unseen} were not looked at", where=file))
+        unseen = f"rows after {last_checked}" + (f", up to row {stop}," if stop else "")
+        shown.append(RobolinError(f"{unseen} were not checked", where=file))
     raise_all(shown)
 
 
@@ -225,7 +225,7 @@ def require_finite_cells(
     def problem(row: int, i: int) -> RobolinError:
         name = names[request.indices[i]]
         if empty is not None and empty[row, i]:
-            message = f"the cell in column '{name}' is empty"
+            message = f"column '{name}' has an empty cell"
         else:
             message = f"'{values[row, i]}' in column '{name}' is not a finite number"
         return RobolinError(message, where=block.location(row))
@@ -243,8 +243,10 @@ def reject_decompression_bomb(bytes_read: int, size: int, most: int, file: str) 
     most: the largest ratio of decompressed to compressed bytes
     """
     if bytes_read > _ALWAYS_FINE and bytes_read > most * size:
-        message = f"its {size} bytes stand for {bytes_read // 8} numbers"
-        raise RobolinError(message, where=file, hint="no recorded motion repeats itself so often")
+        message = f"{size} bytes expand to {bytes_read // 8} numbers, which is implausible"
+        raise RobolinError(
+            message, where=file, hint="check the file, or write it again without compression"
+        )
 
 
 def digest_of(stream: BinaryIO) -> str:
@@ -284,8 +286,10 @@ def memory_suffices_for_polars() -> bool:
 def require_polars_memory(file: str) -> None:
     """Reject a file that needs polars if the memory limit is too low to load polars."""
     if not memory_suffices_for_polars():
-        message = "the limit on memory leaves too little for Parquet"
-        raise RobolinError(message, where=file, hint="raise it (ulimit -v), or use CSV or NPZ")
+        message = "the memory limit is too low for Parquet"
+        raise RobolinError(
+            message, where=file, hint="raise the limit (ulimit -v), or use CSV or NPZ"
+        )
 
 
 def _left() -> int | None:

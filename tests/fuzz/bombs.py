@@ -163,7 +163,7 @@ BOMBS = [
         ["inspect"],
         "",
     ),
-    Bomb("zeros.npz", lambda path: _deflated(path, 2000), MOTION, "stand for"),
+    Bomb("zeros.npz", lambda path: _deflated(path, 2000), MOTION, "expand to"),
     Bomb("endless.csv", lambda path: path.symlink_to("/dev/zero"), MOTION, "endless.csv"),
     Bomb("line.csv", _text(lambda: HEADER + "\n" + "1" * 50_000_000), MOTION, "line.csv"),
     Bomb("head.csv", _text(lambda: "a," * 25_000_000 + "\n0,0\n"), MOTION, "longer than"),
@@ -207,8 +207,8 @@ BOMBS = [
         ),
         *(["inspect"], "more than 8000"),
     ),
-    Bomb("ratio.parquet", _parquet(9_000_000, 0), MOTION, "stand for"),
-    Bomb("group.parquet", _parquet(9_000_000, 80_000), MOTION, "smaller groups of rows"),
+    Bomb("ratio.parquet", _parquet(9_000_000, 0), MOTION, "expand to"),
+    Bomb("group.parquet", _parquet(9_000_000, 80_000), MOTION, "smaller row groups"),
 ]
 
 

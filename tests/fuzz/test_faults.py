@@ -319,7 +319,7 @@ class FailingOnce:
 # where an output cannot be
 PLACES = {
     "a folder": "there/{out}",
-    "no folder": "nowhere/{out}",
+    "does not exist": "nowhere/{out}",
     "a file as a folder": "t.csv/{out}",
     "a link to itself": "loop/{out}",
     "a name too long": "x" * 300 + "{out}",

@@ -133,9 +133,9 @@ def test_the_longest_possible_name_works(tmp_path):
 
 
 BAD_TARGETS = [
-    ("a folder", lambda d: d, "is a folder, not a file", "add a file name"),
-    ("no such folder", lambda d: d / "no" / "x.csv", "there is no folder", "create it first"),
-    ("a file as folder", lambda d: d / "file" / "x.csv", "there is no folder", "create it first"),
+    ("a folder", lambda d: d, "must be a file, got a folder", "append a file name"),
+    ("no such folder", lambda d: d / "no" / "x.csv", "does not exist", "create the folder"),
+    ("a file as folder", lambda d: d / "file" / "x.csv", "does not exist", "create the folder"),
     ("name too long", lambda d: d / ("x" * 300), "could not write", "shorter file name"),
 ]
 

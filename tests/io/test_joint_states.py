@@ -64,11 +64,11 @@ def test_a_layout_fits_only_its_joint_names():
 
 
 DAMAGE = [
-    (lambda data: data[:20], "no joint state"),
-    (lambda data: b"\x00\x00" + data[2:], "not as little-endian CDR"),
+    (lambda data: data[:20], "not a valid JointState"),
+    (lambda data: b"\x00\x00" + data[2:], "must be little-endian CDR"),
     (lambda data: data[:12] + b"\xff\xff\xff\x7f" + data[16:], "entries"),
-    (lambda data: data[:-4], "no joint state"),
-    (lambda data: data.replace(b"elbow\0", b"elb\xffw\0"), "no joint state"),
+    (lambda data: data[:-4], "not a valid JointState"),
+    (lambda data: data.replace(b"elbow\0", b"elb\xffw\0"), "not a valid JointState"),
 ]
 
 

@@ -257,7 +257,7 @@ def test_a_companion_that_cannot_be_written_spares_the_file(tmp_path: Path) -> N
     """A folder at the path of the companion is detected before the CSV is replaced."""
     path = tmp_path / "r.csv"
     Path(f"{path}.meta.json").mkdir()
-    with pytest.raises(FileError, match="is a folder"):
+    with pytest.raises(FileError, match="got a folder"):
         _write(path, NEW)
     assert os.listdir(tmp_path) == ["r.csv.meta.json"]
 
@@ -273,5 +273,5 @@ def test_a_companion_that_is_a_pipe_or_a_loop(tmp_path: Path) -> None:
     beside.symlink_to(beside)
     with pytest.raises(FileError, match="symbolic links"):
         _write(path, NEW)
-    with pytest.raises(RobolinError, match="provenance cannot be read"):
+    with pytest.raises(RobolinError, match="reading the provenance failed"):
         read_result(path)

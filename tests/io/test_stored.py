@@ -135,7 +135,7 @@ def test_another_format_version_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     """A file of a later robolin is rejected for its format, not as damaged."""
     monkeypatch.setattr("robolin.io.provenance_writer.FORMAT", 99)
     path = written("json", tmp_path, None, 1)
-    with pytest.raises(RobolinError, match="stored in format 99; robolin here reads format"):
+    with pytest.raises(RobolinError, match="format 99 is not supported; this robolin reads format"):
         read_result(path)
 
 
@@ -143,7 +143,7 @@ def test_a_csv_needs_its_provenance(tmp_path: Path) -> None:
     """A CSV file without provenance is rejected."""
     path = written("csv", tmp_path, None, 1)
     Path(f"{path}.meta.json").unlink()
-    with pytest.raises(RobolinError, match="its provenance cannot be read") as caught:
+    with pytest.raises(RobolinError, match="reading the provenance failed") as caught:
         read_result(path)
     assert caught.value.exit_code == 3
 
@@ -178,7 +178,7 @@ def test_a_foreign_parquet_file_is_rejected(tmp_path: Path) -> None:
     import polars
 
     polars.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(RobolinError, match="not a Parquet file that robolin wrote"):
+    with pytest.raises(RobolinError, match="not a Parquet file written by robolin"):
         read_result(tmp_path / "a.parquet")
 
 
@@ -222,7 +222,10 @@ def test_a_read_result_is_written_again(form: str, tmp_path: Path) -> None:
 def test_other_objects_are_not_written(tmp_path: Path) -> None:
     """Other objects and streams that are not open are wrong usage, and no file is written."""
     unopened = robolin.answer_stream(robolin.load("two-link"), "inverse")
-    for given, message in (({}, "a dict cannot be written"), (unopened, "within its `with`")):
+    for given, message in (
+        ({}, "result must be a Result or a stream, got dict"),
+        (unopened, "the stream is not open"),
+    ):
         with pytest.raises(robolin.UsageError, match=message):
             robolin.write(given, tmp_path / "none.npz")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
@@ -232,7 +235,7 @@ NAMED = (("shoulder", "elbow"),)
 TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
 UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
     ((), "no array"),
-    ((TAU, TAU), "two arrays of one name"),
+    ((TAU, TAU), "two arrays with the same name"),
     ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
@@ -272,7 +275,7 @@ def test_a_stream_is_written_once(form: str, tmp_path: Path) -> None:
     states = robolin.States(q=np.zeros((5, 2)))
     with robolin.answer_stream(robolin.load("two-link"), "inverse", states) as stream:
         assert next(iter(stream.parts)).batch == 5
-        with pytest.raises(robolin.UsageError, match="taken already"):
+        with pytest.raises(robolin.UsageError, match="has already been read"):
             robolin.write(stream, tmp_path / f"twice.{form}")
     assert not list(tmp_path.iterdir())
 

@@ -70,15 +70,19 @@ def _set(name, value):
 CHANGES = [
     ("one bit of one number", _bump, "was changed after it was stored"),
     ("an array gone", lambda a: a.pop("dqdd_dq"), "'dqdd_dq' is missing"),
-    ("an array too many", _set("extra", np.zeros(2)), "'extra' is not in its provenance"),
-    ("another shape", lambda a: a.update(qdd=a["qdd"][:2]), "'qdd' has another shape"),
-    ("another type", lambda a: a.update(qdd=a["qdd"].astype("f4")), "'qdd' has another shape"),
-    ("joints swapped", _swap_joints, "joint names are not"),
-    ("joints gone", lambda a: a.pop("joints"), "joint names are not"),
+    ("an array too many", _set("extra", np.zeros(2)), "'extra' is not in the provenance"),
+    ("another shape", lambda a: a.update(qdd=a["qdd"][:2]), "'qdd' does not have its stored shape"),
+    (
+        "another type",
+        lambda a: a.update(qdd=a["qdd"].astype("f4")),
+        "'qdd' does not have its stored shape",
+    ),
+    ("joints swapped", _swap_joints, "joint names do not match"),
+    ("joints gone", lambda a: a.pop("joints"), "joint names do not match"),
     ("no meta", lambda a: a.pop("meta"), "not a robolin result"),
     ("meta no text", _set("meta", np.zeros(3)), "not a robolin result"),
     ("meta no JSON", _set("meta", np.array("{")), "'meta' is not JSON"),
-    ("meta empty", _set("meta", np.array("{}")), "does not describe the arrays"),
+    ("meta empty", _set("meta", np.array("{}")), "no description of the arrays"),
 ]
 
 

@@ -113,7 +113,7 @@ def test_a_cell_too_many_is_never_shifted_away(
     rows = ["1,2,3"] * 50 + [",".join(cells)] + ["1,2,3"] * 50 + [other] * bool(other)
     text = "\n".join(["a,b,c", *rows]).encode()
     request = ReadRequest([i for i in range(3) if i != unread], 1000)
-    assert "f.csv:52: 4 cells where the header has 3" in _read(text, request)[1]
+    assert "f.csv:52: must have 3 cells like the header, got 4" in _read(text, request)[1]
 
 
 @pytest.mark.parametrize("extra", [0, 1, 256])

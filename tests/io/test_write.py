@@ -104,9 +104,9 @@ def test_format_helps_a_name_without_known_extension(tmp_path):
 
 
 BAD = [
-    ("r.xlsx", None, "'.xlsx' does not say what to write", ".csv, .json, .npz, .parquet"),
-    ("result", None, "without extension", ".csv, .json, .npz, .parquet"),
-    ("r.csv", "json", "extension says csv, --format says json", "leave out --format"),
+    ("r.xlsx", None, "unknown file extension '.xlsx'", ".csv, .json, .npz, .parquet"),
+    ("result", None, "no extension", ".csv, .json, .npz, .parquet"),
+    ("r.csv", "json", "extension says csv, --format says json", "omit --format"),
 ]
 
 

@@ -46,7 +46,7 @@ def open_bag(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
     """The messages of one topic as a table; `part` names the topic, '' the only one."""
     path = Path(location)
     if path.suffix == ".db3" and any(letter in str(path) for letter in _ODD):
-        hint = f"a database cannot have one of {' '.join(_ODD)} in its path: rename it"
+        hint = f"rename the file: the path of a database must not contain any of {' '.join(_ODD)}"
         raise FileError("could not read", where=file, hint=hint)
     if path.is_dir():
         _require_unpacked(path, file)
@@ -66,8 +66,10 @@ def _reader(path: Path, file: str) -> Any:
     try:
         reader: Any = import_module(module).Reader
     except ImportError:
-        hint = "pip install 'robolin[ros]'"
-        raise RobolinError("bags need the package rosbags", where=file, hint=hint) from None
+        hint = "pip install rosbags"
+        raise RobolinError(
+            "reading ROS bags requires the package rosbags", where=file, hint=hint
+        ) from None
     return reader(path)
 
 
@@ -75,8 +77,8 @@ def _require_unpacked(path: Path, file: str) -> None:
     """Reject a folder with compressed files, which would be decompressed to another folder."""
     text = (path / _METADATA).read_text(errors="replace").lower()
     if re.search(r"compression_mode\W+file\b", text):
-        hint = "unpack it first: unzstd FILE; compression of messages or chunks can stay"
-        raise RobolinError("its files are compressed", where=file, hint=hint)
+        hint = "decompress the files: unzstd FILE (compressed messages or chunks are supported)"
+        raise RobolinError("the files of the bag are compressed", where=file, hint=hint)
 
 
 def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
@@ -86,14 +88,24 @@ def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
     if part:
         name = part if part in kinds else f"/{part}"
         if name not in useful:
-            hint = did_you_mean(part, useful, f"topics with joints: {quote_list(useful) or 'none'}")
-            what = "has no joint states" if name in kinds else "is not there"
-            raise UsageError(f"the topic '{part}' {what}", where=file, hint=hint)
+            hint = did_you_mean(
+                part, useful, f"topics with joint data: {quote_list(useful) or 'none'}"
+            )
+            what = "has no joint data" if name in kinds else "does not exist"
+            raise UsageError(f"topic '{part}' {what}", where=file, hint=hint)
     else:
         filled = [name for name in useful if reader.topics[name].msgcount] or useful
         if len(filled) != 1:
-            message = f"it has joints in {quote_list(filled)}" if filled else "no topic has joints"
-            hint = f"{file}:{filled[0]}" if filled else "JointState or JointTrajectory"
+            message = (
+                f"several topics have joint data: {quote_list(filled)}"
+                if filled
+                else "no topic has joint data"
+            )
+            hint = (
+                f"select one topic: {file}:{filled[0]}"
+                if filled
+                else "record a topic of type JointState or JointTrajectory"
+            )
             raise RobolinError(message, where=file, hint=hint)
         (name,) = filled
     connections = [each for each in reader.connections if each.topic == name]
@@ -121,7 +133,7 @@ def joint_state_table(topic: Topic, joints: Sequence[str], digest: Callable[[], 
     """Read the joint names from the first messages; messages about other joints are ignored."""
     seen = list(islice(topic.messages(), _SAMPLE_MESSAGES))
     if not seen:
-        raise RobolinError(f"the topic '{topic.name}' has no message", where=topic.file)
+        raise RobolinError(f"topic '{topic.name}' has no messages", where=topic.file)
     kinds = _kinds([data for _, data in seen], topic)
     ours = [kind for kind in kinds if set(kind.joints) & set(joints)]
     table = _JointStates(topic, (ours or kinds)[0], [k for k in kinds if ours and k not in ours])
@@ -164,10 +176,10 @@ class _JointStates:
         """Notes about assumptions and ignored messages."""
         yield f"rows are the messages of '{self._topic.name}'"
         if self._by_bag:
-            yield "messages have no time of their own, so it is that of their recording"
+            yield "messages have no time stamp; the recording time is used"
         if self._ignored:
             names = quote_list(sorted({joint for joints in self._ignored for joint in joints}))
-            yield f"messages about other joints are left aside: {names}"
+            yield f"messages of other joints are ignored: {names}"
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """The messages in blocks of rows."""
@@ -220,14 +232,16 @@ class _JointStates:
             return kind
         missing = [name for name in self._first.joints if name not in kind.joints]
         if missing or set(kind.numbers) != set(self._first.numbers):
-            what = f"has no {quote_list(missing)}" if missing else "has other quantities"
-            message = f"this message {what}, unlike the first one"
-            hint = "every message has to be about the same joints: record them by themselves"
+            what = f"lacks {quote_list(missing)}" if missing else "has different quantities"
+            message = f"message {what}, unlike the first message"
+            hint = "record a topic whose messages all have the same joints"
             raise RobolinError(message, where=where, hint=hint)
         self._kinds.add((kind.joints, kind.constant))
         if len(self._kinds) > _MOST_KINDS:
-            hint = "joints have to keep their names and their order"
-            raise RobolinError("messages change from one to the next", where=where, hint=hint)
+            hint = "keep names and order of the joints the same in all messages"
+            raise RobolinError(
+                "joints or quantities change too often between messages", where=where, hint=hint
+            )
         return kind
 
     def _in_order(self, kind: MessageLayout, table: Numbers) -> Floats:
@@ -250,8 +264,8 @@ def bag_errors(file: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = str(error).splitlines() or [type(error).__name__]
-        message = f"not a bag, or a damaged one: {lines[0][:120]}"
-        raise RobolinError(message, where=file, hint="`ros2 bag info` tells more") from error
+        message = f"not a ROS bag, or damaged: {lines[0][:120]}"
+        raise RobolinError(message, where=file, hint="run `ros2 bag info` on the bag") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +292,7 @@ class Topic:
         with bag_errors(self.file):
             for number, (_, stamp, data) in enumerate(self.reader.messages(self.connections), 1):
                 if len(data) > _LARGEST:
-                    message = f"{len(data)} bytes are no message about joints"
+                    message = f"{len(data)} bytes are not a valid joint message"
                     raise RobolinError(message, where=f"{self.file}, message {number}")
                 yield stamp, bytes(data)
 
@@ -319,8 +333,8 @@ def joint_trajectory_table(
     """The points of the only message, with the time from its start in nanoseconds."""
     messages = list(islice(topic.messages(), 2))
     if len(messages) != 1:
-        message = f"the topic '{topic.name}' has {'no' if not messages else 'more than one'} motion"
-        hint = "record one, or the joint states that follow it"
+        message = f"topic '{topic.name}' has {'no' if not messages else 'more than one'} trajectory"
+        hint = "record exactly one trajectory, or the joint states of its execution"
         raise RobolinError(message, where=topic.file, hint=hint)
     points = _points(_message(messages[0][1], topic), topic.file)
     return TableFile(
@@ -330,7 +344,7 @@ def joint_trajectory_table(
         most_rows=lambda: len(points.time),
         digest=digest,
         is_integer=lambda i: i == 0,
-        notes=(f"rows are the points of the motion in '{topic.name}'",),
+        notes=(f"rows are the points of the trajectory in '{topic.name}'",),
         time_unit="ns",
     )
 
@@ -339,12 +353,12 @@ def _points(planned: Any, file: str) -> _Points:
     """The points of a message; each must have the quantities of the first one."""
     joints, points = list(planned.joint_names), list(planned.points)
     if not points:
-        raise RobolinError("the motion has no points", where=file)
+        raise RobolinError("the trajectory has no points", where=file)
     quantities = [q for q, field in _FIELDS.items() if len(getattr(points[0], field))]
     for number, point in enumerate(points, 1):
         for quantity in quantities:
             if len(getattr(point, _FIELDS[quantity])) != len(joints):
-                message = f"{_FIELDS[quantity]} of another length than the names of joints"
+                message = f"{_FIELDS[quantity]} must have one entry per joint name"
                 raise RobolinError(message, where=f"{file}, point {number}")
     starts = [point.time_from_start for point in points]
     time = np.array([each.sec * 10**9 + each.nanosec for each in starts], dtype=np.int64)
@@ -361,7 +375,7 @@ def _message(data: bytes, topic: Topic) -> Any:
         store = get_typestore(Stores.ROS1_NOETIC)
         return store.deserialize_ros1(data, topic.kind)
     if data[:4] != LITTLE_ENDIAN_CDR:
-        raise RobolinError("this is not little-endian CDR", where=topic.file)
+        raise RobolinError("messages must be little-endian CDR", where=topic.file)
     return get_typestore(Stores.ROS2_HUMBLE).deserialize_cdr(data, topic.kind)
 
 

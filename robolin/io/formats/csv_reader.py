@@ -193,7 +193,7 @@ class CsvText:
                     break
             else:
                 if self._ends_with_last and rows != request.stop:
-                    raise self._misplaced(f"row {request.stop} does not end where it did")
+                    raise self._misplaced(f"the end of row {request.stop} has moved")
             if self._source.known is None:
                 # the whole file is hashed, including rows that were not requested
                 for _ in further:
@@ -246,10 +246,10 @@ class CsvText:
         stream.seek(max(mark.byte - 1, 0))
         at_end = mark.byte == self.size
         if stream.read(1) != b"\n" and not at_end:
-            raise self._misplaced(f"row {mark.row + 1} does not begin at byte {mark.byte}")
+            raise self._misplaced(f"row {mark.row + 1} does not start at byte {mark.byte}")
 
     def _misplaced(self, message: str) -> RobolinError:
-        hint = "the file was changed after the plan was made: remove _plan.json and run again"
+        hint = "the file was changed after planning: remove _plan.json and run the command again"
         return RobolinError(message, where=self._file, hint=hint)
 
     def _in_lines(self, lines: Lines, request: ReadRequest, rows: int) -> Iterator[TableBlock]:

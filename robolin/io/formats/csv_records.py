@@ -35,7 +35,7 @@ _NO_NUMBER = float("nan")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 _LARGEST = (1 << 63) - 1
-_SAME_KIND_HINT = "write all of them whole, within 64 bits, or all of them with a point"
+_SAME_KIND_HINT = "write only 64-bit integers in the column, or only numbers with a decimal point"
 
 MOST_COLUMNS = 500_000
 # float64 represents every integer up to here exactly
@@ -64,7 +64,7 @@ def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
     except UnicodeDecodeError as error:
         line = first + data.count(b"\n", 0, error.start)
         raise RobolinError(
-            "this is not UTF-8 text", where=f"{file}:{line}", hint="save the file as CSV in UTF-8"
+            "not UTF-8 text", where=f"{file}:{line}", hint="save the file as CSV in UTF-8"
         ) from error
     return io.StringIO(text, newline="")
 
@@ -82,7 +82,7 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
         raise RobolinError(
             f"not well-formed CSV: {error}",
             where=f"{file}:{first - 1 + reader.line_num}",
-            hint="look for a quotation mark that is not closed",
+            hint="look for an unclosed quotation mark",
         ) from error
 
 
@@ -90,25 +90,30 @@ def header_names(head: bytes, start: bytes, file: str) -> list[str]:
     """Parse the column names in the header line."""
     if not start.strip():
         raise RobolinError(
-            "the file is empty", where=file, hint="the first line has to name the columns"
+            "the file is empty", where=file, hint="write the column names in the first line"
         )
     if count_bytes(head, b",") >= MOST_COLUMNS:
-        message = f"the first line names more than {MOST_COLUMNS} columns"
-        raise RobolinError(message, where=f"{file}:1", hint="a table has a column per number")
+        message = f"the header has more than {MOST_COLUMNS} columns"
+        raise RobolinError(
+            message,
+            where=f"{file}:1",
+            hint="write one line per row and one column per quantity and joint",
+        )
     lines = list(lines_of(head, file))
     cells = next(records(lines, file), (1, []))[1] if head.strip() else []
     names = [name.strip() for name in cells]
     if not names or all(cell_number(name) is not None for name in names):
         raise RobolinError(
-            "the header with the column names is missing",
+            "header with column names is missing",
             where=f"{file}:1",
             hint="start with a line such as time,<joint>/position,<joint>/velocity",
         )
     if len(names) == 1 and (other := next((c for c in ";\t" if c in lines[0]), "")):
         raise RobolinError(
-            f"columns are separated by {'tabs' if other == chr(9) else 'semicolons'}",
+            "columns must be separated by commas, got "
+            f"{'tabs' if other == chr(9) else 'semicolons'}",
             where=f"{file}:1",
-            hint="separate columns with commas, and write numbers with a decimal point",
+            hint="separate columns with commas; write numbers with a decimal point",
         )
     return names
 
@@ -150,7 +155,7 @@ def _row_problems(
     """Parse one record into `values` and `integers`; yield each problem with a hint."""
     short = len(cells) < len(names)
     if len(cells) != len(names):
-        yield f"{len(cells)} cells where the header has {len(names)}", ""
+        yield f"must have {len(names)} cells like the header, got {len(cells)}", ""
     if len(cells) > len(names):
         return
     for position, i in enumerate(request.indices):
@@ -160,7 +165,7 @@ def _row_problems(
         if i in request.datetimes:
             stamp = parse_datetimes([cells[i]], request.datetimes[i])
             if stamp is None:
-                yield _cell_problem(cells[i], names[i], "a moment like those in other rows"), ""
+                yield _cell_problem(cells[i], names[i], "a time stamp like those in other rows"), ""
             else:
                 values[position] = integers[i][row] = stamp[0]
         elif i in integers and (integer := parse_integer(cells[i])) is not None:
@@ -187,7 +192,7 @@ def _cut_off(
     complete = {i for i in times if i < len(cells) - 1}
     if not request.allow_nan or not complete.issuperset(request.integers):
         message = f"the last line is cut off: {problems[0][0]}"
-        return [(message, "remove it, or let --on-bad-row nan go on without it")]
+        return [(message, "remove the line, or skip it with --on-bad-row nan")]
     for position, i in enumerate(request.indices):
         if i not in complete:
             values[position] = _NO_NUMBER
@@ -229,20 +234,20 @@ def _is_gap(cell: str) -> bool:
 
 def _cell_problem(cell: str, column: str, what: str = "a finite number") -> str:
     if not cell.strip():
-        return f"the cell in column '{column}' is empty"
+        return f"column '{column}' has an empty cell"
     shown = cell if len(cell) <= 40 else f"{cell[:37]}…"
     return f"'{shown}' in column '{column}' is not {what}"
 
 
 def _mixed(cell: str, column: str) -> str:
     return (
-        f"'{cell.strip()}' in column '{column}' would be rounded, because other rows have no whole "
-        "numbers of 64 bits there"
+        f"'{cell.strip()}' in column '{column}' would be rounded: other rows have no 64-bit "
+        "integers"
     )
 
 
 def _not_an_integer(cell: str, column: str) -> str:
-    return _cell_problem(cell, column, "a whole number like those in other rows")
+    return _cell_problem(cell, column, "an integer like those in other rows")
 
 
 def all_integers(blocks: Iterable[Lines], column: int, file: str) -> bool:

@@ -162,6 +162,6 @@ def _provenance(companion: Path) -> Meta:
         with open_bytes(companion) as text:
             return provenance(text.read(), str(companion), "the provenance")
     except FileError as error:
-        message = f"its provenance cannot be read: {error.message}"
-        hint = f"robolin writes '{companion.name}' with -o FILE.csv; keep both together"
+        message = f"reading the provenance failed: {error.message}"
+        hint = f"keep '{companion.name}' next to the CSV file; robolin writes both with -o FILE.csv"
         raise RobolinError(message, where=str(companion), hint=hint) from error

@@ -88,7 +88,7 @@ class _Cursor:
         size = self.count()
         data = self.data[self.at : self.at + size]
         if len(data) != size:
-            raise ValueError("a text that goes on behind the end")
+            raise ValueError("a text exceeds the message")
         self._pass(size)
         return data.rstrip(b"\0").decode()
 
@@ -100,7 +100,7 @@ class _Cursor:
         begin = self.at
         self.at += 8 * size
         if self.at > len(self.data):
-            raise ValueError("numbers that go on behind the end")
+            raise ValueError("an array exceeds the message")
         return size, begin
 
     def _pass(self, size: int) -> None:
@@ -113,8 +113,10 @@ def layout_of(data: bytes, ros1: bool, where: str) -> MessageLayout:
     try:
         return _layout(data, ros1)
     except (struct.error, ValueError, UnicodeDecodeError) as error:
-        message = f"this is no joint state: {error}"
-        raise RobolinError(message, where=where, hint="the recording is damaged") from error
+        message = f"not a valid JointState message: {error}"
+        raise RobolinError(
+            message, where=where, hint="the recording is damaged; record or copy it again"
+        ) from error
 
 
 def _layout(data: bytes, ros1: bool) -> MessageLayout:
@@ -122,15 +124,15 @@ def _layout(data: bytes, ros1: bool) -> MessageLayout:
         # sequence number, then the time stamp
         stamp, cursor = 4, _Cursor(data, 12, 0, aligned=False)
     elif data[:4] != LITTLE_ENDIAN_CDR:
-        raise ValueError(f"it is written as {data[:4].hex()}, not as little-endian CDR")
+        raise ValueError(f"the encoding must be little-endian CDR, got {data[:4].hex()}")
     else:
         stamp, cursor = 4, _Cursor(data, 12, 4, aligned=True)
     if len(data) < 12:
-        raise ValueError("it is too short")
+        raise ValueError("message is too short")
     cursor.text()
     joints = tuple(cursor.text() for _ in range(cursor.count()))
     if len(set(joints)) != len(joints):
-        raise ValueError("a joint is named twice")
+        raise ValueError("a joint name occurs twice")
     numbers: dict[str, int] = {}
     for quantity in JOINT_STATE_QUANTITIES:
         size, begin = cursor.numbers()

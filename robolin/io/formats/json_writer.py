@@ -148,7 +148,7 @@ def _compact(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        raise RobolinError("JSON has no NaN", hint="write another format") from error
+        raise RobolinError("JSON cannot represent NaN", hint="write CSV, NPZ or Parquet") from error
 
 
 _SECTIONS = {"joints", "results", "units", "meta"}
@@ -173,14 +173,12 @@ def _stored_json_document(text: bytes, where: str) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise corrupt_file_error(
-            f"{where}{line}", "not a JSON document, or a damaged one"
-        ) from error
+        raise corrupt_file_error(f"{where}{line}", "not a JSON document, or damaged") from error
     if not isinstance(document, dict) or "meta" not in document:
         raise RobolinError(
-            "not a robolin result: it has no 'meta'",
+            "not a robolin result: key 'meta' is missing",
             where=where,
-            hint="robolin writes such files with -o FILE.json",
+            hint="write a result with -o FILE.json",
         )
     return document
 
@@ -192,14 +190,14 @@ def _require_words(
     timed = {"time"} & set(meta["arrays"])
     if set(document) != _SECTIONS | timed:
         odd = ", ".join(sorted(set(document) ^ (_SECTIONS | timed)))
-        raise corrupt_file_error(where, f"its parts are not those of a result: {odd}")
+        raise corrupt_file_error(where, f"missing or unexpected keys: {odd}")
     if document["joints"] != meta["joints"]:
-        raise corrupt_file_error(where, "its joint names are not the ones its provenance states")
+        raise corrupt_file_error(where, "joint names do not match the provenance")
     if document["units"] != {e.name: e.unit for e in entries if e.name != "time"}:
-        raise corrupt_file_error(where, "its units are not the ones its provenance states")
+        raise corrupt_file_error(where, "units do not match the provenance")
     results = document["results"]
     if not isinstance(results, dict) or set(results) != set(meta["arrays"]) - timed:
-        raise corrupt_file_error(where, "its arrays are not the ones its provenance states")
+        raise corrupt_file_error(where, "arrays do not match the provenance")
 
 
 def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers:
@@ -210,9 +208,7 @@ def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers
     if entry.numbers is not COMPLEX:
         return _numbers(data, entry, where)
     if not isinstance(data, dict) or set(data) != {"re", "im"}:
-        raise corrupt_file_error(
-            where, f"the array '{entry.name}' has not both parts of complex numbers"
-        )
+        raise corrupt_file_error(where, f"array '{entry.name}' must have real and imaginary parts")
     values = np.empty(entry.shape, np.complex128)
     values.real, values.imag = (_numbers(data[part], entry, where) for part in ("re", "im"))
     return values
@@ -222,7 +218,7 @@ def _datetimes(data: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
     texts = data if isinstance(data, list) else []
     values = parse_datetimes(texts, unit) if all(isinstance(each, str) for each in texts) else None
     if values is None or values.shape != entry.shape:
-        message = f"the array '{entry.name}' has another shape than it was stored with"
+        message = f"array '{entry.name}' does not have its stored shape"
         raise corrupt_file_error(where, message)
     return values.view(entry.numbers.dtype)
 
@@ -232,11 +228,11 @@ def _numbers(data: Any, entry: ArrayMeta, where: str) -> Numbers:
         values = np.array(data)
     except ValueError as error:
         raise corrupt_file_error(
-            where, f"the array '{entry.name}' has rows of different lengths"
+            where, f"array '{entry.name}' has rows of different lengths"
         ) from error
     integer = entry.numbers is INTEGER
     if values.dtype.kind not in ("i" if integer else "fi") or values.shape != entry.shape:
-        message = f"the array '{entry.name}' has another shape than it was stored with"
+        message = f"array '{entry.name}' does not have its stored shape"
         raise corrupt_file_error(where, message)
     return values.astype(np.int64 if integer else np.float64, copy=False)
 

@@ -63,7 +63,9 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
     mute_native_stderr()
     files = sorted((folder / "data").glob("*/*.parquet"))
     if not files:
-        raise FileError("it has no data/*/*.parquet", where=file, hint="is it all there?")
+        raise FileError(
+            "the dataset has no data/*/*.parquet", where=file, hint="download the complete dataset"
+        )
     with _parquet_errors(file):
         listed = _list(folder, file)
         number = _chosen(part, sorted(listed) or _numbers(files, file), file)
@@ -72,8 +74,8 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
         files = [path for path in files if path.as_posix().endswith(f"/{ending}")] or files
         frame = _rows(files, number, file)
     if about is not None and len(frame) != about.rows:
-        message = f"data/ has {len(frame)} of the {about.rows} rows of episode {number}"
-        raise FileError(message, where=file, hint="is it all there?")
+        message = f"episode {number} must have {about.rows} rows, got {len(frame)} in data/"
+        raise FileError(message, where=file, hint="download the complete dataset")
     return frame, files
 
 
@@ -111,8 +113,8 @@ def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, Li
         ending, needed = "", {_NUMBER: int, _LENGTH: int}
         placed = isinstance(row, dict) and _CHUNK in row and _FILE in row
         if not matches(row, needed | ({_CHUNK: int, _FILE: int} if placed else {})):
-            hint = f"each episode has its '{_NUMBER}' and its '{_LENGTH}' there"
-            raise RobolinError(f"{page} is not understood", where=file, hint=hint)
+            hint = f"each episode needs '{_NUMBER}' and '{_LENGTH}'"
+            raise RobolinError(f"{page} is invalid", where=file, hint=hint)
         if placed:
             ending = f"chunk-{row[_CHUNK]:03d}/file-{row[_FILE]:03d}.parquet"
         yield row[_NUMBER], ListedEpisode(row[_LENGTH], ending)
@@ -133,12 +135,23 @@ def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
     if not part and len(numbers) == 1:
         return numbers[0]
     if not part:
-        hint = f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0} is the first one"
-        raise UsageError(f"it has {pluralize(len(numbers), 'episode')}", where=file, hint=hint)
+        hint = (
+            "select an episode, for example "
+            f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0}"
+        )
+        raise UsageError(
+            f"the dataset has {pluralize(len(numbers), 'episode')}; one is required",
+            where=file,
+            hint=hint,
+        )
     number = part.removeprefix("episode_")
     if not (number.isdecimal() and number.isascii()) or int(number) not in numbers:
-        hint = f"they go from {numbers[0]} to {numbers[-1]}" if numbers else "it has none at all"
-        raise UsageError(f"there is no episode '{part}'", where=file, hint=hint)
+        hint = (
+            f"choose an episode from {numbers[0]} to {numbers[-1]}"
+            if numbers
+            else "the dataset has no episodes"
+        )
+        raise UsageError(f"unknown episode '{part}'", where=file, hint=hint)
     return int(number)
 
 
@@ -156,7 +169,7 @@ def _rows(files: Sequence[Path], number: int, file: str) -> DataFrame:
 
 def _require_numbered(lazy: LazyFrame, file: str) -> None:
     if _NUMBER not in lazy.collect_schema().names():
-        raise RobolinError(f"there is no column '{_NUMBER}'", where=file)
+        raise RobolinError(f"column '{_NUMBER}' is missing", where=file)
 
 
 def _scanned(path: Path, file: str, names: Sequence[str] | None = None) -> LazyFrame:
@@ -206,8 +219,8 @@ def feature_names(folder: Path, file: str) -> dict[str, list[str]]:
     except (ValueError, RecursionError):
         info = None
     if not matches(info, {"features": {str: dict}}):
-        hint = "it has to say 'features', each with its 'names'"
-        raise RobolinError("meta/info.json is not understood", where=file, hint=hint)
+        hint = "the file needs 'features', each with 'names'"
+        raise RobolinError("meta/info.json is invalid", where=file, hint=hint)
     return {
         name: _lerobot_names_listed(each.get("names")) for name, each in info["features"].items()
     }

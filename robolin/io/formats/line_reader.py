@@ -200,8 +200,8 @@ class LineReader:
 
     def _require_short(self, length: int, first: int) -> None:
         if length > LONGEST_LINE:
-            message = f"a line at or below line {first} is longer than {LONGEST_LINE >> 20} MiB"
-            hint = "a table has one line per row; is this a text file?"
+            message = f"a line at or after line {first} is longer than {LONGEST_LINE >> 20} MiB"
+            hint = "check that the file is text with one line per row"
             raise RobolinError(message, where=self._file, hint=hint)
 
     def digest(self) -> str:
@@ -241,9 +241,11 @@ class ThousandsSeparatorCheck:
         for mark, (number, line) in self._doubtful.items():
             other = _OTHER[mark]
             if other in self._seen or other in number:
-                doubt = f"'{number.decode('ascii')}' may have a {_CALLED[mark]} between thousands"
-                message = f"{doubt}: there are decimal {_CALLED[other]}s"
-                hint = "write numbers without marks between thousands, and with one decimal mark"
+                doubt = (
+                    f"'{number.decode('ascii')}' may have a {_CALLED[mark]} as thousands separator"
+                )
+                message = f"{doubt}: other numbers have a decimal {_CALLED[other]}"
+                hint = "write numbers without thousands separators and with one decimal mark"
                 raise RobolinError(message, where=f"{self._file}:{line}", hint=hint)
 
     def _look_for(self, mark: bytes, text: bytes) -> None:
@@ -287,11 +289,11 @@ class DelimiterTranslator:
             self._marks.look(data)
         if b'"' in data or (self._table is not _SEMICOLONS and b"," in data):
             what = "quotes" if b'"' in data else "commas"
-            hint = "separate columns with commas, and write numbers with a decimal point"
-            message = f"there are {what} in a table that is not separated by commas"
+            hint = "separate columns with commas; write numbers with a decimal point"
+            message = f"{what} are not supported in a table without comma separators"
             raise RobolinError(message, where=self._file, hint=hint)
         if self._table is _SPACES and b"  " in data:
-            hint = "one space between columns, or commas"
-            message = "there are several spaces between columns"
+            hint = "separate columns with one space or with commas"
+            message = "columns are separated by several spaces"
             raise RobolinError(message, where=self._file, hint=hint)
         return data.translate(self._table)

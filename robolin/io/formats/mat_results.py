@@ -56,10 +56,9 @@ def write_mat_result(result: ResultStream, path: str | Path) -> None:
 
 def _too_large(path: str) -> FileError:
     return FileError(
-        f"a MAT-file of more than {LARGEST_RESULT >> 20} MB would not fit in memory well",
+        f"a MAT-file must be at most {LARGEST_RESULT >> 20} MB",
         where=path,
-        hint="write fewer rows, fewer matrices (--only, only=), or an NPZ file, which may be of "
-        "any size",
+        hint="write fewer rows, fewer arrays (--only, only=), or an NPZ file of any size",
     )
 
 
@@ -70,8 +69,8 @@ def open_mat(path: Path) -> Iterator[StoredFile]:
     with open_bytes(path) as stream:
         variables = _variables(stream.read(), where)
     if META not in variables:
-        hint = "robolin writes such files with -o FILE.mat"
-        raise RobolinError("not a robolin result: it has no 'meta'", where=where, hint=hint)
+        hint = "write a result with -o FILE.mat"
+        raise RobolinError("not a robolin result: 'meta' is missing", where=where, hint=hint)
     meta = provenance("".join(np.atleast_1d(variables[META]).astype(str)), where)
 
     def blocks(rows: int) -> Blocks:
@@ -91,14 +90,14 @@ def _variables(content: bytes, where: str) -> Mapping[str, Any]:
     try:
         from scipy.io import loadmat
     except ImportError as error:
-        message = "MAT-files need SciPy, which is not installed"
-        raise RobolinError(message, hint="pip install 'robolin[control]'") from error
+        message = "MAT-files require SciPy, which is not installed"
+        raise RobolinError(message, hint="pip install scipy") from error
     if not content.startswith(HEADER.encode()):
-        hint = "robolin writes such files with -o FILE.mat"
-        raise RobolinError("not a MAT-file that robolin has written", where=where, hint=hint)
+        hint = "write a result with -o FILE.mat"
+        raise RobolinError("not a MAT-file written by robolin", where=where, hint=hint)
     # SciPy may crash on damaged bytes, so verify the hash first
     if content[:HEADER_TEXT] != header(content[HEADER_TEXT:]):
-        raise corrupt_file_error(where, "it was changed after it was stored")
+        raise corrupt_file_error(where, "the file was changed after it was stored")
     loaded: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
     return loaded
 
@@ -108,7 +107,7 @@ def _values(entry: ArrayMeta, variables: Mapping[str, Any], meta: Any, where: st
     array = variables.get(entry.name)
     shape = entry.shape if meta["rows"] is None else (*entry.shape[1:], entry.shape[0])
     if not isinstance(array, np.ndarray) or array.size != int(np.prod(shape)):
-        raise corrupt_file_error(where, f"the array '{entry.name}' is missing or of another shape")
+        raise corrupt_file_error(where, f"array '{entry.name}' is missing or has the wrong shape")
     values = np.asarray(array, dtype=entry.numbers.dtype).reshape(shape)
     return values if meta["rows"] is None else np.moveaxis(values, -1, 0)
 
@@ -183,8 +182,8 @@ def mat_bytes(variables: Mapping[str, Any]) -> memoryview:
     try:
         from scipy.io import savemat
     except ImportError as error:
-        message = "MAT-files need SciPy, which is not installed"
-        raise RobolinError(message, hint="pip install 'robolin[control]'") from error
+        message = "MAT-files require SciPy, which is not installed"
+        raise RobolinError(message, hint="pip install scipy") from error
     stream = BytesIO()
     converted = {name: _value(name, value) for name, value in variables.items()}
     savemat(stream, converted, format="5", long_field_names=True, oned_as="column")
@@ -212,5 +211,5 @@ def _value(name: str, value: Any) -> Any:
     if array.nbytes > LARGEST_VARIABLE:
         size = f"{array.nbytes / 1e9:.1f} GB"
         hint = "write fewer rows, or an NPZ file"
-        raise FileError(f"'{name}' has {size}, too large for a MAT-file", hint=hint)
+        raise FileError(f"'{name}' is too large for a MAT-file: {size}", hint=hint)
     return array

@@ -127,22 +127,27 @@ def _joint_names(arrays: Mapping[str, NpzMember], file: str) -> list[str] | None
         return None
     if len(joints.shape) != 1 or joints.dtype.kind != "U":
         raise RobolinError(
-            "'joints' has to be a list of names",
+            "'joints' must be a list of names",
             where=file,
-            hint="one name per column of q, as text",
+            hint="store one joint name (text) per column of q",
         )
     if joints.shape[0] * joints.dtype.itemsize > _LARGEST_NAMES:
         raise RobolinError(
-            f"'joints' holds {joints.shape[0]} names of {joints.dtype.itemsize // 4} letters",
+            f"'joints' is too large: {joints.shape[0]} names of "
+            f"{joints.dtype.itemsize // 4} characters",
             where=file,
-            hint="one name per joint",
+            hint="store one name per joint",
         )
     return [str(name) for name in joints.read()]
 
 
 def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> None:
     problems = [
-        RobolinError(f"'{name}' {problem}", where=file, hint=f"expected shape (rows, {width})")
+        RobolinError(
+            f"'{name}' {problem}",
+            where=file,
+            hint=f"store arrays of shape (rows, {width}), and time as (rows,)",
+        )
         for name, member in parts.items()
         if name in (*COLUMN_WORDS, "time") and (problem := _shape_problem(member, width))
     ]
@@ -150,21 +155,23 @@ def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> No
     lengths = {name: member.rows for name, member in parts.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {rows}" for name, rows in lengths.items())
-        message = f"the arrays differ in their number of rows: {listed}"
-        raise RobolinError(message, where=file, hint="store arrays of other lengths elsewhere")
+        message = f"all arrays must have the same number of rows: {listed}"
+        raise RobolinError(
+            message, where=file, hint="store arrays of other lengths in another file"
+        )
 
 
 def _shape_problem(member: NpzMember, width: int) -> str:
     shape = member.shape
     is_datetime = member.name == "time" and member.unit is not None
     if member.dtype.kind not in "iuf" and not is_datetime:
-        return f"holds {member.dtype}, not real numbers"
+        return f"must hold real numbers, got {member.dtype}"
     if member.name == "time" and member.dtype.itemsize > 8:
-        return f"holds {member.dtype}, which has more digits than float64"
+        return f"must hold at most 64-bit numbers, got {member.dtype}"
     if member.name == "time":
-        return "" if len(shape) == 1 else f"has shape {shape} instead of (rows,)"
+        return "" if len(shape) == 1 else f"must have shape (rows,), got {shape}"
     if len(shape) != 2 or shape[1] != width:
-        return f"has shape {shape}"
+        return f"must have shape (rows, {width}), got {shape}"
     return ""
 
 
@@ -255,7 +262,7 @@ def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
             shape, fortran_order, dtype = _header(stream)
             size = info.file_size - stream.tell()
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
-            raise ValueError("an array has another size than its header says")
+            raise ValueError("an array does not have the size in its header")
         name = entry.removesuffix(".npy")
         arrays[name] = NpzMember(archive, name, dtype, shape, fortran_order)
     return arrays
@@ -279,7 +286,7 @@ def archive_errors(file: str) -> Iterator[None]:
         raise
     except ARCHIVE_ERRORS as error:
         raise RobolinError(
-            "not an NPZ archive of plain arrays, or a damaged one",
+            "not an NPZ archive of plain arrays, or damaged",
             where=file,
             hint="write it with numpy.savez(file, q=…, qd=…, joints=[…])",
         ) from error
@@ -298,7 +305,7 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 def _as_int64(values: npt.NDArray[Any]) -> Integers:
     if values.dtype.kind == "M":
         if np.isnat(values).any():
-            raise RobolinError("a moment in 'time' is missing", hint="leave out its row")
+            raise RobolinError("'time' contains NaT", hint="remove the row")
         return values.astype(values.dtype.newbyteorder("=")).view(np.int64)
     if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
         raise ValueError("a number beyond those of 64 bits")

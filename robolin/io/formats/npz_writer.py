@@ -139,7 +139,7 @@ class StreamedArray:
     def write(self, data: memoryview) -> None:
         """Append bytes to the array."""
         if self._most is not None and self._size + len(data) > self._most:
-            raise FileError("the trajectory grew while it was read", hint="try again")
+            raise FileError("the trajectory grew while it was read", hint="run the command again")
         self._file.seek(self._start + self._size)
         self._file.write(data)
         self._size += len(data)

@@ -159,7 +159,7 @@ def _integers(frame: DataFrame, name: str, unit: str | None, file: str) -> Integ
     import polars
 
     if frame[name].null_count():
-        raise RobolinError(f"a cell in column '{name}' is empty", where=file)
+        raise RobolinError(f"column '{name}' has an empty cell", where=file)
     try:
         values: Integers = frame[name].cast(polars.Int64).to_numpy()
         held = _unit(frame.schema[name])
@@ -169,7 +169,7 @@ def _integers(frame: DataFrame, name: str, unit: str | None, file: str) -> Integ
             else values.view(f"M8[{held}]").astype(f"M8[{unit}]").view(np.int64)
         )
     except polars.exceptions.PolarsError as error:
-        message = f"the column '{name}' has numbers beyond those of 64 bits"
+        message = f"column '{name}' has integers beyond 64 bits"
         raise RobolinError(message, where=file) from error
 
 
@@ -202,8 +202,11 @@ def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -
         packed = sum(chunk.packed for chunk in group.chunks if chunk.name[-1] in chosen)
         unfolded = 8 * group.rows * len(chosen)
         if unfolded > max(_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO * packed):
-            message = f"group {number} of its rows unfolds from {packed} bytes to {unfolded}"
-            hint = "write it in smaller groups of rows, such as 100000 rows each"
+            message = (
+                f"row group {number} expands from {packed} to {unfolded} bytes, which is "
+                "implausible"
+            )
+            hint = "write smaller row groups, for example 100000 rows each"
             raise RobolinError(message, where=file, hint=hint)
 
 
@@ -224,7 +227,7 @@ def _footer_errors(file: str) -> Iterator[None]:
 def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
     raise_first(
         (
-            RobolinError(f"the column '{name}' holds {schema[name]}, not numbers", where=file)
+            RobolinError(f"column '{name}' must hold numbers, got {schema[name]}", where=file)
             for name in chosen
             if not schema[name].is_numeric()
         ),
@@ -236,13 +239,13 @@ def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
     """Reject decimal types in columns that must not be rounded."""
     for name in exact:
         if schema[name].is_decimal():
-            message = f"the column '{name}' holds {schema[name]}, which float64 would round"
-            hint = "store whole numbers, such as nanoseconds, or Float64"
+            message = f"column '{name}' holds {schema[name]}, which float64 would round"
+            hint = "store integers, for example nanoseconds, or Float64"
             raise RobolinError(message, where=file, hint=hint)
 
 
 def damaged_parquet(file: str) -> RobolinError:
     """The error for a file that polars cannot read."""
     return RobolinError(
-        "not a Parquet file, or a damaged one", where=file, hint="write it again, or use CSV or NPZ"
+        "not a Parquet file, or damaged", where=file, hint="write the file again, or use CSV or NPZ"
     )

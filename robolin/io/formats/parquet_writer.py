@@ -81,7 +81,7 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
             _require_room(stream)
             raise FileError(f"could not write: {error}", where=str(path)) from error
     offset = checksum_offset(stream)
-    assert offset is not None, "the checksum was given a place"
+    assert offset is not None, "the checksum has an offset"
     stream.seek(offset)
     stream.write(checksum_excluding(stream, offset))
 
@@ -208,17 +208,17 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
     offset = checksum_offset(stream)
     if offset is None:
         raise RobolinError(
-            "not a Parquet file that robolin wrote, or a damaged one",
+            "not a Parquet file written by robolin, or damaged",
             where=where,
-            hint="robolin writes such files with -o FILE.parquet",
+            hint="write a result with -o FILE.parquet",
         )
     expected = checksum_excluding(stream, offset)
     if stream.read(len(UNCHECKED)) != expected:
-        raise corrupt_file_error(where, "its bytes were changed after it was stored")
+        raise corrupt_file_error(where, "the file was changed after it was stored")
 
 
 def _parquet_meta(stream: BinaryIO, where: str) -> str:
     meta = validated_footer(stream, where).meta
     if META not in meta:
-        raise corrupt_file_error(where, "it has no provenance")
+        raise corrupt_file_error(where, "provenance is missing")
     return meta[META]

@@ -51,18 +51,18 @@ class NpzArchive:
         self._stream = stream
         with self.errors():
             if stream.read(len(_MAGIC)) == _MAGIC:
-                raise corrupt_file_error(where, "this is a single array, not an NPZ archive")
+                raise corrupt_file_error(where, "must be an NPZ archive, got a single array")
             self._archive = zipfile.ZipFile(stream)
             names = self._archive.namelist()
             if len(set(names)) < len(names):
-                raise corrupt_file_error(where, "the archive holds two arrays of one name")
+                raise corrupt_file_error(where, "the archive has two arrays with the same name")
             self._require_as_they_are()
             self.meta = provenance(self._meta_text(), where)
             self._require_joints()
             self._require_arrays([name.removesuffix(".npy") for name in names])
 
     @contextmanager
-    def errors(self, what: str = "not an NPZ archive, or a damaged one") -> Iterator[None]:
+    def errors(self, what: str = "not an NPZ archive, or damaged") -> Iterator[None]:
         """Raise errors of zipfile in an archive as an error about a damaged file."""
         try:
             yield
@@ -73,7 +73,7 @@ class NpzArchive:
 
     def read_array(self, entry: ArrayMeta) -> Numbers:
         """Read one complete array."""
-        with self.errors(f"the array '{entry.name}' is damaged"), self._opened(entry) as stream:
+        with self.errors(f"array '{entry.name}' is damaged"), self._opened(entry) as stream:
             return np.frombuffer(stream.read(), entry.numbers.dtype).reshape(entry.shape)
 
     def blocks(self, rows: int) -> Blocks:
@@ -84,7 +84,7 @@ class NpzArchive:
             yield {entry.name: self.read_array(entry) for entry in entries}
             self.require_layout()
             return
-        with ExitStack() as opened, self.errors("one of its arrays is damaged"):
+        with ExitStack() as opened, self.errors("an array is damaged"):
             streams = [opened.enter_context(self._opened(entry)) for entry in entries]
             for first in range(0, total, rows):
                 count = min(rows, total - first)
@@ -107,14 +107,14 @@ class NpzArchive:
                 self._stream.seek(end)
                 if info.header_offset != end or self._stream.read(len(header)) != header:
                     raise corrupt_file_error(
-                        self.where, f"'{info.filename}' is not where it was stored"
+                        self.where, f"'{info.filename}' is not at its stored offset"
                     )
                 start, end = end, end + len(header) + info.file_size
                 members.append(ZipMember(info.filename, info.file_size, info.CRC, start, end))
             self._stream.seek(end)
             if self._stream.read() != directory(members, end):
                 raise corrupt_file_error(
-                    self.where, "its list of arrays was changed after it was stored"
+                    self.where, "the list of arrays was changed after it was stored"
                 )
 
     @contextmanager
@@ -122,7 +122,7 @@ class NpzArchive:
         with self._archive.open(f"{entry.name}.npy") as stream:
             kind, shape = _header(stream)
             if kind != entry.numbers.dtype or shape != entry.shape:
-                message = f"the array '{entry.name}' has another shape than it was stored with"
+                message = f"array '{entry.name}' does not have its stored shape"
                 raise corrupt_file_error(self.where, message)
             yield stream
 
@@ -130,9 +130,9 @@ class NpzArchive:
         text = self._words("meta")
         if text is None or len(text) != 1:
             raise RobolinError(
-                "not a robolin result: it has no 'meta'",
+                "not a robolin result: 'meta' is missing",
                 where=self.where,
-                hint="robolin writes such files with -o FILE.npz",
+                hint="write a result with -o FILE.npz",
             )
         return text[0]
 
@@ -154,23 +154,21 @@ class NpzArchive:
         as_they_are = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
         if not as_they_are or sum(info.file_size for info in infos) > size:
             raise corrupt_file_error(
-                self.where, "its arrays are compressed or overlap; robolin's do neither"
+                self.where, "arrays must not be compressed and must not overlap"
             )
 
     def _require_joints(self) -> None:
         if self._words("joints") != self.meta["joints"]:
-            raise corrupt_file_error(
-                self.where, "its joint names are not the ones its provenance states"
-            )
+            raise corrupt_file_error(self.where, "joint names do not match the provenance")
 
     def _require_arrays(self, names: list[str]) -> None:
         expected = self.meta["arrays"]
         for name in expected:
             if name not in names:
-                raise corrupt_file_error(self.where, f"the array '{name}' is missing")
+                raise corrupt_file_error(self.where, f"array '{name}' is missing")
         for name in names:
             if name not in (*expected, "joints", "meta"):
-                raise corrupt_file_error(self.where, f"the array '{name}' is not in its provenance")
+                raise corrupt_file_error(self.where, f"array '{name}' is not in the provenance")
 
 
 def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:

@@ -53,7 +53,7 @@ def require_exists(url: str) -> ObjectVersion:
     """The current version of the object; an error if it does not exist."""
     version = stat(url)
     if version is None:
-        raise FileError("there is no such object", where=url, hint="check bucket and key")
+        raise FileError("no such object", where=url, hint="check bucket and key")
     return version
 
 
@@ -147,7 +147,9 @@ def bytes_between(url: str, version: ObjectVersion, start: int, stop: int) -> by
 def require_same_version(url: str, version: ObjectVersion) -> None:
     """Reject an object that was replaced since this version was read."""
     if stat(url) != version:
-        raise RobolinError("it was changed while it was read", where=url, hint="ask again")
+        raise RobolinError(
+            "the object was changed while it was read", where=url, hint="run the command again"
+        )
 
 
 def is_read_by_polars(url: str) -> bool:
@@ -183,9 +185,11 @@ def _plain_http() -> bool:
 def _store_and_key(url: str) -> tuple[Any, str]:
     scheme, bucket, key = parts_of(url)
     if not bucket:
-        raise UsageError("it names no bucket", where=url, hint="s3://bucket/folder/file.parquet")
+        raise UsageError(
+            "the bucket is missing", where=url, hint="use the form s3://bucket/folder/file.parquet"
+        )
     if scheme == "hf":
-        raise UsageError("is only read from", where=url, hint="write to s3://, gs:// or az://")
+        raise UsageError("hf:// is read-only", where=url, hint="write to s3://, gs:// or az://")
     variables = frozenset(
         (name, text) for name, text in os.environ.items() if name.startswith(_VARIABLE_PREFIXES)
     )
@@ -212,8 +216,10 @@ def _obstore(url: str) -> Any:
     try:
         import obstore
     except ImportError as error:
-        hint = "pip install 'robolin[stores]'"
-        raise UsageError("needs the package obstore", where=url, hint=hint) from error
+        hint = "pip install obstore huggingface_hub"
+        raise UsageError(
+            "object stores require the package obstore", where=url, hint=hint
+        ) from error
     return obstore
 
 
@@ -225,18 +231,26 @@ _VARIABLES = {
 }
 # substrings of a store's error text, our message, and the hint
 _KNOWN = (
-    (("NoSuchBucket", "ContainerNotFound"), "there is no such bucket", "check its name"),
-    (("PreconditionFailed", "412 Precondition"), "it was changed while it was read", "ask again"),
+    (("NoSuchBucket", "ContainerNotFound"), "no such bucket", "check the name of the bucket"),
+    (
+        ("PreconditionFailed", "412 Precondition"),
+        "the object was changed while it was read",
+        "run the command again",
+    ),
     # without credentials, the client queries the metadata service of the machine
-    (("169.254.169.254", "metadata.google"), "there are no credentials", "{variables}"),
-    (("InvalidAccessKeyId", "SignatureDoesNotMatch"), "credentials are wrong", "{variables}"),
+    (("169.254.169.254", "metadata.google"), "credentials are missing", "{variables}"),
+    (("InvalidAccessKeyId", "SignatureDoesNotMatch"), "credentials are invalid", "{variables}"),
     (("401 Unauth", "403 Forbidden", "AccessDenied"), "access is denied", "{variables}"),
-    (("Missing", "must be specified", "not found in"), "something is not told", "{variables}"),
-    (("301 Moved", "PermanentRedirect"), "the bucket is in another region", "AWS_REGION says it"),
+    (
+        ("Missing", "must be specified", "not found in"),
+        "a setting of the store is missing",
+        "{variables}",
+    ),
+    (("301 Moved", "PermanentRedirect"), "the bucket is in another region", "set AWS_REGION"),
     (
         ("error sending request", "timed out", "dns error", "onnection"),
-        "the store does not answer",
-        "is there a network? AWS_ENDPOINT_URL names a store of your own",
+        "the store does not respond",
+        "check the network; set AWS_ENDPOINT_URL for a private store",
     ),
 )
 _LONGEST = 300
@@ -270,7 +284,7 @@ def is_about_bucket(error: FileNotFoundError) -> bool:
 def store_error(url: str, text: str) -> FileError:
     """Convert the error text of a library to a FileError."""
     first = text.partition("\n\nDebug source")[0]
-    unknown = FileError(f"its store says: {' '.join(first.split())[:_LONGEST]}", where=url)
+    unknown = FileError(f"the store reports: {' '.join(first.split())[:_LONGEST]}", where=url)
     return known_problem(url, text) or unknown
 
 
@@ -278,7 +292,7 @@ def known_problem(url: str, text: str) -> FileError | None:
     """The FileError for a known error text, None for any other text."""
     for words, message, hint in _KNOWN:
         if any(word in text for word in words):
-            variables = f"credentials come from {_VARIABLES[url.partition(':')[0]]}"
+            variables = f"set {_VARIABLES[url.partition(':')[0]]}"
             return FileError(message, where=url, hint=hint.format(variables=variables))
     return None
 
@@ -371,6 +385,8 @@ def _hub_files(url: str) -> Any:
     try:
         from huggingface_hub import HfFileSystem
     except ImportError as error:
-        hint = "pip install 'robolin[stores]'"
-        raise UsageError("needs the package huggingface_hub", where=url, hint=hint) from error
+        hint = "pip install obstore huggingface_hub"
+        raise UsageError(
+            "hf:// requires the package huggingface_hub", where=url, hint=hint
+        ) from error
     return HfFileSystem(endpoint=_hub_endpoint())

@@ -129,13 +129,13 @@ def _without_mark(columns: Sequence[str], rules: ReadOptions) -> tuple[Sequence[
     specified = (*(text.partition("=")[2].strip() for text in rules.columns), rules.time)
     if plain == first or not plain or first in specified or plain in columns:
         return columns, []
-    return (plain, *columns[1:]), [f"the first column '{first}' is taken as '{plain}'"]
+    return (plain, *columns[1:]), [f"the first column '{first}' is read as '{plain}'"]
 
 
 def _require_each_once(words: Sequence[str]) -> None:
     for word in words:
         if words.count(word) > 1:
-            raise UsageError(f"'{word}' is there twice", where="--columns", hint="keep one of them")
+            raise UsageError(f"'{word}' is given twice", where="--columns", hint="keep one of them")
 
 
 def _left_side(text: str) -> str:
@@ -153,7 +153,10 @@ def _named_time(rules: ReadOptions) -> str | None:
     ]
     named += [] if rules.time is None else [rules.time]
     if len(set(named)) > 1:
-        message, hint = f"the time is {quote_list(named)}", "keep one of them"
+        message, hint = (
+            f"the time column must be unique, got {quote_list(named)}",
+            "keep one of them",
+        )
         raise UsageError(message, where="--columns and --time", hint=hint)
     return named[0] if named else None
 
@@ -162,7 +165,7 @@ def _add_columns(renamed: dict[str, str], text: str, added: Mapping[str, str]) -
     """Add the columns of a rule, and reject columns that another rule has renamed."""
     for name, native in added.items():
         if renamed.get(name, native) != native:
-            message = f"the column '{name}' is '{renamed[name]}' by another rule"
+            message = f"column '{name}' is mapped to '{renamed[name]}' by another rule"
             raise UsageError(message, where=f"--columns={text}", hint="keep one of them")
         renamed[name] = native
 
@@ -177,12 +180,12 @@ def _columns_of_rule(
     if equals and slash and quantity in _WORDS:
         return {_of_one_joint(flag, joint, joints, pattern, columns, where): word}
     if not equals or word not in _WORDS:
-        hint = f"QUANTITY is one of {', '.join(_WORDS)}; or JOINT/QUANTITY=COLUMN, or time=COLUMN"
-        raise UsageError("this is not QUANTITY=PATTERN", where=flag, hint=hint)
+        hint = f"use {', '.join(_WORDS)} as QUANTITY, or JOINT/QUANTITY=COLUMN, or time=COLUMN"
+        raise UsageError("must have the form QUANTITY=PATTERN", where=flag, hint=hint)
     if not any(placeholder in pattern for placeholder in _PLACEHOLDERS):
         hint = "for example position=/joint_states/{joint}/position"
         raise UsageError(
-            f"the pattern has none of {', '.join(_PLACEHOLDERS)}", where=flag, hint=hint
+            f"the pattern must contain one of {', '.join(_PLACEHOLDERS)}", where=flag, hint=hint
         )
     names = {
         _filled(pattern, joint, i): joint for i, joint in enumerate(joints) if joint in selected
@@ -192,8 +195,12 @@ def _columns_of_rule(
     }
     if not matches:
         example = next(iter(names), pattern)
-        hint = did_you_mean(example, columns, "look at the first line of the file")
-        raise RobolinError(f"there is no column such as '{example}'", where=where, hint=hint)
+        hint = did_you_mean(
+            example, columns, "check the column names in the first line of the file"
+        )
+        raise RobolinError(
+            f"no column matches the pattern, for example '{example}'", where=where, hint=hint
+        )
     return matches
 
 
@@ -208,11 +215,11 @@ def _of_one_joint(
     """The column of one joint; an error if the joint or the column does not exist."""
     if joint not in joints:
         raise UsageError(
-            f"there is no joint '{joint}'", where=flag, hint=did_you_mean(joint, list(joints))
+            f"unknown joint '{joint}'", where=flag, hint=did_you_mean(joint, list(joints))
         )
     if column not in columns:
-        hint = did_you_mean(column, columns, "look at the first line of the file")
-        raise RobolinError(f"there is no column '{column}'", where=where, hint=hint)
+        hint = did_you_mean(column, columns, "check the column names in the first line of the file")
+        raise RobolinError(f"unknown column '{column}'", where=where, hint=hint)
     return column
 
 
@@ -244,18 +251,18 @@ def _detect_layout(
     """Detect columns with a common prefix, numbered columns, or columns named as the joints."""
     prefixes = list(dict.fromkeys(_prefixes(columns, selected)))
     if len(prefixes) > 1:
-        hint = f"say which: --columns position={prefixes[0]}{{joint}}/position"
-        message = f"positions are there more than once: behind {quote_list(prefixes)}"
+        hint = f"choose one: --columns position={prefixes[0]}{{joint}}/position"
+        message = f"positions occur several times, with the prefixes {quote_list(prefixes)}"
         raise RobolinError(message, where=where, hint=hint)
     if prefixes:
         (prefix,) = prefixes
-        note = f"columns are taken behind the prefix '{prefix}'"
+        note = f"columns with the prefix '{prefix}' are used"
         return _behind(prefix, columns, selected), (), [note]
     if lists := listed_columns(columns, joints, texts_of, where, selected):
         return dict(lists.renamed), lists.naming, [lists.note]
     if selected and all(joint in columns for joint in selected):
         positions = {joint: column_name("q", joint) for joint in selected}
-        return positions, (), ["columns named after joints are taken as positions"]
+        return positions, (), ["columns named after joints are read as positions"]
     return {}, (), []
 
 
@@ -285,14 +292,16 @@ def _time_column(
     if named is not None:
         if named not in columns:
             hint = did_you_mean(named, columns)
-            raise RobolinError(f"there is no column '{named}'", where=where, hint=hint)
+            raise RobolinError(f"unknown column '{named}'", where=where, hint=hint)
         return named
     if TIME_COLUMN in columns:
         return TIME_COLUMN
     candidates = [name for name in TIME_NAMES if name in columns and name not in renamed]
     if len(candidates) > 1:
-        hint = f"--time {candidates[0]} says which"
-        raise RobolinError(f"{quote_list(candidates)} could be the time", where=where, hint=hint)
+        hint = f"choose one: --time {candidates[0]}"
+        raise RobolinError(
+            f"the time column is ambiguous: {quote_list(candidates)}", where=where, hint=hint
+        )
     return candidates[0] if candidates else None
 
 
@@ -339,7 +348,7 @@ def listed_columns(
         note = f"joints are named by '{naming[min(naming)]}' …"
     else:
         order = dict(enumerate(joints))
-        note = "columns are numbered; joints taken in this order"
+        note = "columns are numbered; order of the joints"
     renamed = {
         entries[i]: column_name(_SHORT[word], joint)
         for (_, word), entries in _useful(lists, prefix, order, named=bool(naming))
@@ -386,8 +395,8 @@ def _named(
     for joint in joints:
         if list(texts).count(joint) != 1:
             problem = "no joint" if joint not in texts else "more than one joint"
-            message = f"the columns {quote_list([*naming.values()])} name {problem} '{joint}'"
-            hint = did_you_mean(joint, list(texts), f"they name {quote_list([*texts])}")
+            message = f"the columns {quote_list([*naming.values()])} contain {problem} '{joint}'"
+            hint = did_you_mean(joint, list(texts), f"the file contains {quote_list([*texts])}")
             raise RobolinError(message, where=where, hint=hint)
     return {indices[joint]: joint for joint in joints}
 
@@ -395,11 +404,8 @@ def _named(
 def _unreadable(naming: str, column: str, where: str) -> RobolinError:
     pattern = re.sub(r"\d+(\]?)$", r"{index}\1", column)
     hint = (
-        f"--columns 'JOINT/position={column}' says which joint it is, "
-        f"--columns 'position={pattern}' that they have the arm's order"
+        f"map one joint with --columns 'JOINT/position={column}', or all joints in the "
+        f"robot's order with --columns 'position={pattern}'"
     )
-    message = (
-        f"the column '{naming}' names the joint of '{column}', "
-        "and is not known to be the same in all rows"
-    )
+    message = f"column '{naming}' names the joint of '{column}', but may differ between rows"
     return RobolinError(message, where=where, hint=hint)

@@ -67,18 +67,18 @@ def _problem(
     if missing := [part for part, indices in written.items() if not indices]:
         names = ", ".join(column_name("q", f"{joint}:{part}") for part in QUATERNION_PARTS)
         return RobolinError(
-            f"the quaternion of joint '{joint}' has no {', '.join(missing)}",
+            f"the quaternion of joint '{joint}' lacks {', '.join(missing)}",
             where=where,
-            hint=f"it takes all of {names}",
+            hint=f"provide all of {names}",
         )
     if twice := [part for part, indices in written.items() if len(indices) > 1]:
-        message = f"the quaternion of joint '{joint}' has {', '.join(twice)} more than once"
+        message = f"the quaternion of joint '{joint}' has several columns for {', '.join(twice)}"
         return RobolinError(message, where=where, hint="keep one of them")
     if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
         return RobolinError(
             f"joint '{joint}' has both a quaternion and {', '.join(both)}",
             where=where,
-            hint="keep one of them: they say the same",
+            hint="keep the quaternion or the angles",
         )
     return None
 
@@ -93,9 +93,10 @@ def angles(
     if bad.any() and not gaps:
         row = int(np.argmax(bad))
         raise RobolinError(
-            f"the quaternion of joint '{orientation.joint}' has length {length[row]:.9g}, not 1",
+            f"the quaternion of joint '{orientation.joint}' must have length 1, got "
+            f"{length[row]:.9g}",
             where=location(row),
-            hint="the order is qx, qy, qz, qw",
+            hint="check that the order is qx, qy, qz, qw",
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         rpy: Floats = rpy_from_quaternion(quaternions / length[:, None])
@@ -233,18 +234,18 @@ def _ambiguous(
     readings = " or ".join(f"the {COLUMN_WORDS[q]} of '{joints[i]}'" for q, i in sorted(meanings))
     quantity, i = min(meanings)
     return RobolinError(
-        f"the column '{column}' could be {readings}",
+        f"column '{column}' is ambiguous: {readings}",
         where=where,
-        hint=f"write it in another style, such as '{joints[i]}.{quantity}'",
+        hint=f"rename the column, for example '{joints[i]}.{quantity}'",
     )
 
 
 def _out_of_range(column: str, numbered: re.Match[str], n: int, where: str) -> RobolinError:
     name = numbered[1]
     return RobolinError(
-        f"the column '{column}' numbers a joint that the arm does not have: it has {n}",
+        f"column '{column}' exceeds the number of joints, {n}",
         where=where,
-        hint=f"numbers go from {name}1 to {name}{n}, or from {name}[0] to {name}[{n - 1}]",
+        hint=f"number columns from {name}1 to {name}{n}, or from {name}[0] to {name}[{n - 1}]",
     )
 
 
@@ -257,9 +258,9 @@ def _duplicates(
             continue
         names = list(dict.fromkeys(columns[i] for i in group))
         if len(names) == 1:
-            message = f"the column '{names[0]}' is there {len(group)} times"
+            message = f"column '{names[0]}' occurs {len(group)} times"
         else:
-            message = f"the columns {_listed(names)} all mean the same"
+            message = f"the columns {_listed(names)} have the same meaning"
         problems.append(RobolinError(message, where=where, hint="keep one of them"))
     return problems
 
@@ -286,7 +287,7 @@ def _missing(
         noun = "column" if len(names) == 1 else "columns"
         hint = _similar(names, unused) or _styles(quantity)
         if quantity in ("qd", "qdd") and by_differences and positions:
-            hint = f"--differentiate central makes them from the positions; {hint}"
+            hint = f"compute them from positions with --differentiate central; {hint}"
         message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
         problems.append(RobolinError(message, where=where, hint=hint))
     return problems
@@ -303,7 +304,7 @@ def _behind_a_prefix(
         return None
     missing = _listed([f"{prefix}{name}" for name in absent])
     hint = _rules_behind(prefix, quantity, names, absent[0], unused)
-    message = f"behind the prefix '{prefix}' there is no {missing}"
+    message = f"columns with the prefix '{prefix}' lack {missing}"
     return RobolinError(message, where=where, hint=hint)
 
 
@@ -312,7 +313,7 @@ def _rules_behind(
 ) -> str:
     """A hint with the --columns options, and the most similar column of an unknown joint."""
     word = COLUMN_WORDS[quantity]
-    hint = f"--columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN' says which"
+    hint = f"add --columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN'"
     ending, known = f"/{word}", {f"{prefix}{name}" for name in names}
     others = {
         column.removeprefix(prefix).removesuffix(ending): column
@@ -321,21 +322,21 @@ def _rules_behind(
     }
     if joint := closest_match(absent.removesuffix(ending), others, cutoff=0.75):
         near = others[joint]
-        suggestion = f"did you mean '{prefix}{absent}' by '{near}'? then call it so, or "
-        hint = suggestion + hint.replace("COLUMN' says which", f"{near}'")
+        suggestion = f"if '{near}' is '{prefix}{absent}', rename it, or "
+        hint = suggestion + hint.replace("COLUMN'", f"{near}'")
     return hint
 
 
 def _styles(quantity: str) -> str:
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
-    known = f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
-    return f"{known}; --columns {COLUMN_WORDS[quantity]}=PATTERN says how others are meant"
+    known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
+    return f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"
 
 
 def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
         if near := closest_match(name, unused, cutoff=0.75):
-            return f"did you mean '{name}' by '{near}'? then --columns '{name}={near}'"
+            return f"if '{near}' is '{name}', add --columns '{name}={near}'"
     return ""
 
 
@@ -348,16 +349,16 @@ def _notes(
     quaternions: Sequence[Orientation],
 ) -> list[str]:
     notes = [
-        f"the angles of '{orientation.joint}' come from its quaternion, brought to length 1"
+        f"the angles of '{orientation.joint}' are computed from its normalized quaternion"
         for orientation in quaternions
     ]
     read = [columns[i] for group in indices.values() for i in group if i is not None]
     if any(_NUMBERED.fullmatch(column) for column in read):
-        notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
+        notes.append(f"columns are numbered; order of the joints: {', '.join(joints)}")
     if absent:
-        notes.append(f"taken as 0 because the file has no such column: {_listed(absent)}")
+        notes.append(f"missing columns are set to 0: {_listed(absent)}")
     if unused:
-        notes.append(f"columns not used: {_listed(unused)}")
+        notes.append(f"unused columns: {_listed(unused)}")
     return notes
 
 

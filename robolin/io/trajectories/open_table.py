@@ -100,8 +100,8 @@ def _stored_table(
 def _require_no_folder(location: str, file: str) -> None:
     """Reject a folder that does not exist or is not a recording of another program."""
     if os.path.isdir(location):
-        hint = "a bag has metadata.yaml, a LeRobot dataset meta/info.json"
-        raise FileError("this folder is no recording", where=file, hint=hint)
+        hint = "use a folder with metadata.yaml (ROS bag) or meta/info.json (LeRobot dataset)"
+        raise FileError("the folder is not a recording", where=file, hint=hint)
     if location.endswith(("/", os.sep)):
         raise FileError("no such folder", where=file, hint="check the path")
 
@@ -132,7 +132,7 @@ def _format(path: str) -> str:
         return "csv"
     others = extensions([*(each for each in known if each != "csv"), *RECORDINGS], ", ")
     hint = (
-        f"use one of {', '.join(['.csv', *TEXT_ENDINGS])} (also packed: {', '.join(PACKED)}), "
+        f"use one of {', '.join(['.csv', *TEXT_ENDINGS])} (also compressed: {', '.join(PACKED)}), "
         f"{others}, or - for {PIPED.upper()} on stdin"
     )
     if is_stored(path):
@@ -185,8 +185,10 @@ def _table(form: str, source: TableSource) -> TableFile:
     with read_errors(source.file):
         if not (source.regular or FORMATS[form].read_piped):
             piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
-            hint = f"only {piped} can be piped or compressed"
-            raise FileError("this is a pipe or a device", where=source.file, hint=hint)
+            hint = f"use a file; only {piped} can be piped or compressed"
+            raise FileError(
+                "must be a regular file, got a pipe or a device", where=source.file, hint=hint
+            )
         return FORMATS[form].open_table(source)
 
 
@@ -204,10 +206,12 @@ def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) ->
     indices: dict[str, int] = {}
     for name in rules.carry:
         if name not in names:
-            hint = did_you_mean(name, list(names), "look at the first line of the file")
-            raise RobolinError(f"there is no column '{name}'", where=where, hint=hint)
+            hint = did_you_mean(
+                name, list(names), "check the column names in the first line of the file"
+            )
+            raise RobolinError(f"unknown column '{name}'", where=where, hint=hint)
         if list(names).count(name) > 1:
-            message = f"the column '{name}' is there more than once"
+            message = f"column '{name}' occurs more than once"
             raise RobolinError(message, where=where, hint="keep one of them")
         indices[name] = names.index(name)
     return indices
@@ -216,8 +220,8 @@ def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) ->
 def require_units(rules: ReadOptions, where: str) -> None:
     """Reject a dataset without a known angle unit, unless an option states it."""
     if not (rules.degrees or rules.radians):
-        message = "the dataset does not say in which unit its angles are"
-        hint = "--degrees or --radians; what was normalized has to be brought back first"
+        message = "the unit of the angles is unknown"
+        hint = "add --degrees or --radians; convert normalized values back first"
         raise UsageError(message, where=where, hint=hint)
 
 
@@ -226,8 +230,8 @@ def derivable(
 ) -> tuple[str, ...]:
     """Required velocities and accelerations that the file has no columns for."""
     if rules.free_turns:
-        message = "velocities of a joint that turns freely are no derivatives of its angles"
-        hint = "give columns of velocities"
+        message = "velocities of ball and free joints are not derivatives of their angles"
+        hint = "add velocity columns"
         raise UsageError(message, where=f"--differentiate={rules.differentiate}", hint=hint)
     present = {
         short
@@ -276,13 +280,13 @@ class _Checked(io.RawIOBase):
         try:
             data: bytes = self._stream.read(size)
         except (EOFError, ValueError, OSError) as error:
-            hint = "the file is cut off or damaged"
-            message = f"could not be unpacked: {error}"
+            hint = "the file is truncated or damaged; copy it again"
+            message = f"decompression failed: {error}"
             raise FileError(message, where=self._path, hint=hint) from error
         except Exception as error:
             if type(error).__name__ not in ("error", "ZstdError"):
                 raise
-            message, hint = f"could not be unpacked: {error}", "the file is damaged"
+            message, hint = f"decompression failed: {error}", "the file is damaged; copy it again"
             raise FileError(message, where=self._path, hint=hint) from error
         return data
 
@@ -297,8 +301,10 @@ def _zstandard(path: str | BinaryIO) -> Any:
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
-        hint = "pip install 'robolin[recordings]', or unpack it first: unzstd FILE"
-        raise RobolinError("needs the package zstandard", where=str(path), hint=hint) from None
+        hint = "pip install zstandard, or decompress the file: unzstd FILE"
+        raise RobolinError(
+            ".zst files require the package zstandard", where=str(path), hint=hint
+        ) from None
     return _Zstandard(path, zstandard.ZstdDecompressor().decompressobj)
 
 
@@ -323,7 +329,7 @@ class _Zstandard(io.RawIOBase):
         # small steps, because they may expand to much data
         packed = self._packed or self._file.read(_PACKED_AT_ONCE)
         if not packed and self._current is not None:
-            raise EOFError("it ends in the middle")
+            raise EOFError("the file ends within a frame")
         if not packed:
             return False
         current = self._current or self._frame()

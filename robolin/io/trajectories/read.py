@@ -120,8 +120,8 @@ class TrajectoryStream:
         if self.matched.time is not None:
             read.append(self.matched.time)
         if not read:
-            hint = "look at the header"
-            raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
+            hint = "check the column names in the header"
+            raise RobolinError("no column is usable", where=self.file, hint=hint)
         if self.derived:
             yield from self._with_derivatives(read, rows or self.rows_at_once, gaps)
             return
@@ -338,8 +338,8 @@ def with_derivatives(
     """
     fewest = WINDOW if method == "savgol" else 3
     if len(seconds) < fewest:
-        message = f"{len(seconds)} rows are too few for derivatives"
-        raise RobolinError(message, where=file, hint=f"it takes {fewest} rows")
+        message = f"derivatives require at least {fewest} rows, got {len(seconds)}"
+        raise RobolinError(message, where=file, hint=f"provide at least {fewest} rows")
     derivative = _savgol(seconds, file) if method == "savgol" else _central(seconds)
     derived = dict(columns)
     if "qd" in names:
@@ -365,15 +365,20 @@ def _savgol(seconds: Floats, file: str) -> Derivative:
     try:
         from scipy.signal import savgol_filter
     except ImportError:
-        hint = "pip install 'robolin[recordings]', or --differentiate central"
-        raise RobolinError("savgol needs the package scipy", where=file, hint=hint) from None
+        hint = "pip install scipy, or use --differentiate central"
+        raise RobolinError(
+            "--differentiate savgol requires SciPy, which is not installed", where=file, hint=hint
+        ) from None
     steps = np.diff(seconds)
     step = seconds[-1] / (len(seconds) - 1)
     off = np.abs(steps - step) > UNEVEN_ROWS * step
     if off.any():
         row = int(np.argmax(off))
-        message = f"row {row + 2} comes {steps[row]:.6g} s after the one before, others {step:.6g}"
-        hint = "savgol needs rows at one distance; --differentiate central does not"
+        message = (
+            f"savgol requires a constant time step of {step:.6g} s, got {steps[row]:.6g} s "
+            f"before row {row + 2}"
+        )
+        hint = "use --differentiate central"
         raise RobolinError(message, where=file, hint=hint)
 
     def derivative(values: Floats, order: int) -> Floats:
@@ -387,8 +392,8 @@ def _savgol(seconds: Floats, file: str) -> Derivative:
 def require_no_gaps(gaps: Mask | None, method: str, file: str) -> None:
     """Reject NaN rows if the method fits a curve through them."""
     if method == "savgol" and gaps is not None and gaps.any():
-        message = "there are rows without numbers, through which no curve can be fitted"
-        hint = "--differentiate central leaves out their neighbours alone"
+        message = "savgol cannot fit a curve through rows with NaN"
+        hint = "use --differentiate central, which drops only adjacent rows"
         raise RobolinError(message, where=file, hint=hint)
 
 
@@ -402,7 +407,7 @@ def require_no_jumps(
         row, joint = (int(i) for i in np.argwhere(jumps)[0])
         message = (
             f"joint '{joints[joint]}' jumps from {q[row, joint]:.4g} to "
-            f"{q[row + 1, joint]:.4g} rad, more than half a turn"
+            f"{q[row + 1, joint]:.4g} rad, more than half a rotation"
         )
-        hint = "angles have to go on beyond ±pi: numpy.unwrap(angles)"
+        hint = "unwrap the angles at ±pi: numpy.unwrap(angles)"
         raise RobolinError(message, where=location(row + 1), hint=hint)

@@ -54,6 +54,6 @@ def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:
 def no_row(choice: RowSlice, file: str) -> RobolinError:
     """The error for a recording without any of the selected rows."""
     if choice == ALL_ROWS:
-        return RobolinError("there is no row below the header", where=file)
-    hint = "the first row is 0; --rows and --stride say which are meant"
-    return RobolinError("it has none of the rows that are meant", where=file, hint=hint)
+        return RobolinError("no row after the header", where=file)
+    hint = "choose other rows with --rows and --stride; the first row is 0"
+    return RobolinError("none of the selected rows exists", where=file, hint=hint)

@@ -147,19 +147,19 @@ def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None
 def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
     """Seconds since the first row, checked to be strictly increasing."""
     if time is None:
-        hint = "--time COLUMN says which column is the time"
-        raise RobolinError("derivatives need a time, and there is none", where=file, hint=hint)
+        hint = "name the time column with --time COLUMN"
+        raise RobolinError("derivatives require a time column", where=file, hint=hint)
     if time.dtype.kind == "M":
         since = (time - time[0]) / np.timedelta64(1, "s")
     elif unit is None and time.dtype.kind in "iu":
-        hint = "--time-unit ns, us, ms or s"
-        message = f"the time is whole numbers such as {time[0]}, and nobody said of what"
+        hint = "add --time-unit ns, us, ms or s"
+        message = f"integer times such as {time[0]} require a unit"
         raise RobolinError(message, where=file, hint=hint)
     else:
         since = from_first_row(time, unit or "s")
     seconds: Floats = np.asarray(since, dtype=np.float64)
     if (falls := np.flatnonzero(~(np.diff(seconds) > 0.0))).size:
         row = int(falls[0])
-        message = f"time does not go on from row {row + 1} to row {row + 2}"
-        raise RobolinError(message, where=file, hint="derivatives need rising times")
+        message = f"time must increase, but does not from row {row + 1} to row {row + 2}"
+        raise RobolinError(message, where=file, hint="sort the rows by time and remove duplicates")
     return seconds

@@ -49,7 +49,7 @@ def test_names_with_separators_are_matched_completely():
 def test_numbered_columns_print_the_joint_order_back():
     """Numbered columns do not name joints, so a note states the assumed order."""
     (note,) = match(["q1", "q2"], ARM, ["q"]).notes
-    assert note.endswith("in this order: shoulder, elbow")
+    assert note.endswith("order of the joints: shoulder, elbow")
     assert match(["q_shoulder", "q_elbow"], ARM, ["q"]).notes == ()
 
 
@@ -63,7 +63,7 @@ def test_extra_columns_are_noted_once():
     """Unused columns are listed in one note, including quantities the command does not take."""
     columns = ["q1", "q2", "comment", "elbow/effort", "tau9"]
     assert match(columns, ARM, ["q"]).notes[-1] == (
-        "columns not used: 'comment', 'elbow/effort', 'tau9'"
+        "unused columns: 'comment', 'elbow/effort', 'tau9'"
     )
     many = match([*ARM, "q1", "q2", *(f"x{i}" for i in range(10))], ARM, ["q"]).notes[-1]
     assert many.endswith("'x3' and 6 more")
@@ -74,20 +74,20 @@ def test_an_optional_quantity_may_be_absent_or_partial():
     assert "qd" not in match(["q1", "q2"], ARM, ["q"], ["qd"]).columns
     partial = match(["q_shoulder", "q_elbow", "qd_elbow"], ARM, ["q"], ["qd"])
     assert partial.columns["qd"] == (None, 2)
-    assert partial.notes == ("taken as 0 because the file has no such column: 'shoulder/velocity'",)
+    assert partial.notes == ("missing columns are set to 0: 'shoulder/velocity'",)
 
 
 BAD = [
     (
         "a column twice",
         ["q1", "q2", "q2"],
-        "the column 'q2' is there 2 times",
+        "column 'q2' occurs 2 times",
         "keep one",
     ),
     (
         "two styles for one thing",
         ["q1", "q2", "elbow/position"],
-        "the columns 'q2', 'elbow/position' all mean the same",
+        "the columns 'q2', 'elbow/position' have the same meaning",
         "keep one",
     ),
     ("time twice", ["time", "q1", "q2", "time"], "'time' is there 2 times", "keep one"),
@@ -95,7 +95,7 @@ BAD = [
         "a typo",
         ["shoulder/position", "elbwo/position"],
         "the column 'elbow/position' is missing",
-        "did you mean 'elbow/position' by 'elbwo/position'?",
+        "--columns 'elbow/position=elbwo/position'",
     ),
     (
         "nothing to read",
@@ -107,16 +107,21 @@ BAD = [
         "all behind a prefix that nobody took off",
         ["left/shoulder/position", "left/elbow/position"],
         "the columns 'shoulder/position', 'elbow/position' are missing",
-        "by 'left/shoulder/position'?",
+        "if 'left/shoulder/position' is 'shoulder/position'",
     ),
     (
         "counted from q0",
         ["q0", "q1"],
-        "the column 'q0' numbers a joint that the arm does not have",
+        "column 'q0' exceeds the number of joints, 2",
         "from q1 to q2, or from q[0] to q[1]",
     ),
-    ("another arm", ["q1", "q2", "q3"], "'q3' numbers a joint", "from q1 to q2"),
-    ("brackets from one", ["q[1]", "q[2]"], "'q\\[2\\]' numbers a joint", "from q1 to q2"),
+    ("another arm", ["q1", "q2", "q3"], "'q3' exceeds the number of joints", "from q1 to q2"),
+    (
+        "brackets from one",
+        ["q[1]", "q[2]"],
+        "'q\\[2\\]' exceeds the number of joints",
+        "from q1 to q2",
+    ),
 ]
 
 
@@ -134,7 +139,7 @@ def test_bad_headers_are_named(columns, message, hint):
 @pytest.mark.parametrize(
     ("last", "hint"),
     [
-        ("elbwo", "did you mean 'left/elbow/position' by 'left/elbwo/position'?"),
+        ("elbwo", "if 'left/elbwo/position' is 'left/elbow/position', rename it"),
         ("tool", "--columns 'elbow/position=COLUMN'"),
     ],
 )
@@ -144,7 +149,7 @@ def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> 
     columns = [f"left/{joint}/position" for joint in ("base", "shoulder", last)]
     with pytest.raises(RobolinError) as caught:
         match(columns, joints, ["q"], where="motion.csv")
-    message = "behind the prefix 'left/' there is no 'left/elbow/position'"
+    message = "columns with the prefix 'left/' lack 'left/elbow/position'"
     assert caught.value.message == message
     assert hint in caught.value.hint
     assert "--columns 'position=left/{joint}/position'" in caught.value.hint
@@ -152,7 +157,7 @@ def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> 
 
 def test_a_column_with_two_meanings_is_refused():
     """A name that matches two joints is an error."""
-    with pytest.raises(RobolinError, match="could be the position of"):
+    with pytest.raises(RobolinError, match="is ambiguous: the position of"):
         match(["q_a/position"], ["a/position", "q_a"], ["q"])
 
 

@@ -93,12 +93,12 @@ LONG = np.arange(20) * 0.1
 SHORT_STEP, LONG_STEP = (EVEN + shift * (np.arange(60) >= 30) for shift in (-2e-4, 2e-4))
 REFUSED = [
     ("a turn of the angle", LONG, np.where(LONG < 1, 3.1, -3.1), {}, "jumps from 3.1 to -3.1"),
-    ("falling times", LONG[::-1], LONG, {}, "does not go on"),
-    ("few rows", LONG[:2], LONG[:2], {}, "too few"),
+    ("falling times", LONG[::-1], LONG, {}, "time must increase"),
+    ("few rows", LONG[:2], LONG[:2], {}, "at least 3 rows, got 2"),
     ("uneven rows", UNEVEN, UNEVEN, {"differentiate": "savgol"}, "--differentiate central"),
-    ("a short step", SHORT_STEP, EVEN, {"differentiate": "savgol"}, "row 31 comes 0.0098 s after"),
-    ("a long step", LONG_STEP, EVEN, {"differentiate": "savgol"}, "row 31 comes 0.0102 s after"),
-    ("a free joint", LONG, LONG, {"free_turns": True}, "no derivatives of its angles"),
+    ("a short step", SHORT_STEP, EVEN, {"differentiate": "savgol"}, "got 0.0098 s before row 31"),
+    ("a long step", LONG_STEP, EVEN, {"differentiate": "savgol"}, "got 0.0102 s before row 31"),
+    ("a free joint", LONG, LONG, {"free_turns": True}, "not derivatives of their angles"),
 ]
 
 

@@ -78,7 +78,7 @@ def test_csv_takes_what_spreadsheets_write(tmp_path):
     assert read.q.tolist() == [[1, 2], [3, 4]]
     assert read.time.tolist() == [0, 1]
     assert read.qd is None
-    assert read.notes == ("columns not used: 'comment'",)
+    assert read.notes == ("unused columns: 'comment'",)
 
 
 def test_partly_given_optional_columns_are_zero(tmp_path):
@@ -86,7 +86,7 @@ def test_partly_given_optional_columns_are_zero(tmp_path):
     (tmp_path / "m.csv").write_text("q1,q2,qd_elbow\n1,2,3\n4,5,6\n")
     read = read_trajectory(tmp_path / "m.csv", ARM, ["q"], ["qd"])
     assert read.qd.tolist() == [[0, 3], [0, 6]]
-    assert any("taken as 0" in note for note in read.notes)
+    assert any("set to 0" in note for note in read.notes)
 
 
 def test_a_dash_reads_csv_from_stdin(monkeypatch):
@@ -99,21 +99,26 @@ HEADER = "time,q1,q2\n"
 BAD_CSV = [
     ("empty file", "", "m.csv", "the file is empty"),
     ("blank file", "\n\n", "m.csv", "the file is empty"),
-    ("no header", "0,1,2\n1,2,3\n", "m.csv:1", "header with the column names is missing"),
-    ("blank first line", "\nq1,q2\n1,2\n", "m.csv:1", "header with the column names is missing"),
-    ("no rows", HEADER, "m.csv", "no row below the header"),
+    ("no header", "0,1,2\n1,2,3\n", "m.csv:1", "header with column names is missing"),
+    ("blank first line", "\nq1,q2\n1,2\n", "m.csv:1", "header with column names is missing"),
+    ("no rows", HEADER, "m.csv", "no row after the header"),
     ("text", HEADER + "0,1,2\n1,two,3\n", "m.csv:3", "'two' in column 'q1' is not a finite"),
-    ("an empty cell", HEADER + "0,1,\n", "m.csv:2", "the cell in column 'q2' is empty"),
-    ("a blank cell", HEADER + "0,1,  \n", "m.csv:2", "the cell in column 'q2' is empty"),
+    ("an empty cell", HEADER + "0,1,\n", "m.csv:2", "column 'q2' has an empty cell"),
+    ("a blank cell", HEADER + "0,1,  \n", "m.csv:2", "column 'q2' has an empty cell"),
     ("NaN", HEADER + "0,nan,2\n", "m.csv:2", "'nan' in column 'q1' is not a finite number"),
     ("infinity", HEADER + "0,1,-inf\n", "m.csv:2", "'-inf' in column 'q2' is not a finite"),
     ("overflow", HEADER + "0,1,1e999\n", "m.csv:2", "'1e999' in column 'q2' is not a finite"),
     ("bad time", HEADER + "noon,1,2\n", "m.csv:2", "'noon' in column 'time' is not a finite"),
     ("digit groups", HEADER + "0,1_000,2\n", "m.csv:2", "'1_000' in column 'q1'"),
     ("degrees", HEADER + "0,30deg,2\n", "m.csv:2", "'30deg' in column 'q1'"),
-    ("a short row", HEADER + "0,1\n", "m.csv:2", "2 cells where the header has 3"),
-    ("a long row", HEADER + "0,1,2,3\n", "m.csv:2", "4 cells where the header has 3"),
-    ("short where unread", "q1,q2,note\n1,2\n", "m.csv:2", "2 cells where the header has 3"),
+    ("a short row", HEADER + "0,1\n", "m.csv:2", "must have 3 cells like the header, got 2"),
+    ("a long row", HEADER + "0,1,2,3\n", "m.csv:2", "must have 3 cells like the header, got 4"),
+    (
+        "short where unread",
+        "q1,q2,note\n1,2\n",
+        "m.csv:2",
+        "must have 3 cells like the header, got 2",
+    ),
     ("after a blank line", HEADER + "0,1,2\n\n0,x,2\n", "m.csv:4", "'x' in column 'q1'"),
     ("an open quote", HEADER + '0,"1,2\n', "m.csv:2", "not well-formed CSV"),
     ("not text", b"q1,q2\n\xff\xfe,2\n", "m.csv:2", "not UTF-8"),
@@ -210,23 +215,27 @@ def test_npz_names_may_be_more_than_the_arm_has(tmp_path):
     save_npz(tmp_path / "m.npz", q=[[1, 2, 3]], joints=["elbow", "finger", "shoulder"])
     read = read_trajectory(tmp_path / "m.npz", ARM, ["q"])
     assert read.q.tolist() == [[3, 1]]
-    assert read.notes == ("columns not used: 'finger/position'",)
+    assert read.notes == ("unused columns: 'finger/position'",)
 
 
 BAD_NPZ = [
-    ("one state", {"q": [1.0, 2.0]}, "'q' has shape (2,)"),
-    ("wrong width", {"q": [[1.0, 2.0, 3.0]]}, "'q' has shape (1, 3)"),
+    ("one state", {"q": [1.0, 2.0]}, "'q' must have shape (rows, 2), got (2,)"),
+    ("wrong width", {"q": [[1.0, 2.0, 3.0]]}, "'q' must have shape (rows, 2), got (1, 3)"),
     ("other rows", {"q": [[1.0, 2.0]], "qd": [[1.0, 2.0]] * 2}, "q has 1, qd has 2"),
-    ("time of another length", {"q": [[1.0, 2.0]], "time": [1.0, 2.0]}, "differ in their number"),
-    ("time as a table", {"q": [[1.0, 2.0]], "time": [[1.0]]}, "'time' has shape (1, 1)"),
-    ("text", {"q": [["a", "b"]]}, "'q' holds <U1, not real numbers"),
-    ("complex", {"q": [[1j, 2j]]}, "not real numbers"),
+    ("time of another length", {"q": [[1.0, 2.0]], "time": [1.0, 2.0]}, "the same number of rows"),
+    (
+        "time as a table",
+        {"q": [[1.0, 2.0]], "time": [[1.0]]},
+        "'time' must have shape (rows,), got (1, 1)",
+    ),
+    ("text", {"q": [["a", "b"]]}, "'q' must hold real numbers, got <U1"),
+    ("complex", {"q": [[1j, 2j]]}, "must hold real numbers"),
     ("NaN", {"q": [[1.0, 2.0], [np.nan, 1.0]]}, "'nan' in column 'q[0]' is not a finite number"),
-    ("joints as numbers", {"q": [[1.0, 2.0]], "joints": [1, 2]}, "'joints' has to be a list"),
+    ("joints as numbers", {"q": [[1.0, 2.0]], "joints": [1, 2]}, "'joints' must be a list"),
     (
         "a joint twice",
         {"q": [[1.0, 2.0]], "joints": ["elbow", "elbow"]},
-        "'elbow/position' is there 2 times",
+        "'elbow/position' occurs 2 times",
     ),
     ("no q", {"tau": [[1.0, 2.0]]}, "'shoulder/position', 'elbow/position' are missing"),
     ("no rows", {"q": np.zeros((0, 2))}, "no row"),
@@ -268,9 +277,9 @@ def test_files_of_another_kind_are_refused(tmp_path, content, extension):
 
 
 BAD_PARQUET = [
-    ("empty cell", [1.0, None], "row 2", "the cell in column 'q2' is empty"),
+    ("empty cell", [1.0, None], "row 2", "column 'q2' has an empty cell"),
     ("NaN", [float("nan"), 1.0], "row 1", "'nan' in column 'q2' is not a finite number"),
-    ("text", ["a", "b"], "", "the column 'q2' holds String, not numbers"),
+    ("text", ["a", "b"], "", "column 'q2' must hold numbers, got String"),
 ]
 
 

@@ -142,7 +142,7 @@ def test_gaps_are_let_through_on_request(tmp_path, form):
 def test_a_short_row_is_no_gap(tmp_path):
     """Where gaps are let through, a row that lacks cells is still an error."""
     (tmp_path / "m.csv").write_text("q1,q2\n1,2\n3\n5,6\n")
-    with pytest.raises(RobolinError, match="1 cells where the header has 2") as caught:
+    with pytest.raises(RobolinError, match="must have 2 cells like the header, got 1") as caught:
         chunks(tmp_path / "m.csv", 2, gaps=True)
     assert caught.value.where.endswith("m.csv:3")
 
@@ -200,7 +200,7 @@ def test_errors_of_a_text_end_with_the_last_line_read(tmp_path, cell):
         chunks(path, 200)
     bad, behind = caught.value.parts
     assert bad.where.endswith("m.csv:2")
-    match = re.fullmatch(r"rows behind line (\d+) were not looked at", behind.message)
+    match = re.fullmatch(r"rows after line (\d+) were not checked", behind.message)
     assert match
     assert 2 < int(match[1]) < 1001
     # no such part if the bad line is the last one
@@ -224,7 +224,7 @@ def test_rows_outside_the_selection_are_not_mentioned(tmp_path, cell):
 
     assert last_part(2).where.endswith("m.csv:3")
     assert re.fullmatch(
-        r"rows behind line \d+, up to row 900, were not looked at", last_part(900).message
+        r"rows after line \d+, up to row 900, were not checked", last_part(900).message
     )
 
 
@@ -238,7 +238,7 @@ def test_errors_of_a_block_end_with_the_last_row_read(tmp_path, form):
         chunks(path, 30)
     *bad, behind = caught.value.parts
     assert [part.where[-5:] for part in bad] == ["row 4", "row 4"]
-    assert behind.message == "rows behind row 30 were not looked at"
+    assert behind.message == "rows after row 30 were not checked"
     with pytest.raises(RobolinError) as caught:
         chunks(path, 100)
     assert [part.where[-3:] for part in caught.value.parts] == ["w 4"] * 2 + ["100"] * 2

@@ -120,7 +120,7 @@ def test_unselected_rows_are_not_checked(tmp_path: Path) -> None:
 def test_rows_that_are_not_there_are_refused(files: Path) -> None:
     """An empty selection is an error that names the file, not an empty result."""
     for form in FORMS:
-        with pytest.raises(RobolinError, match="none of the rows"):
+        with pytest.raises(RobolinError, match="none of the selected rows"):
             read_trajectory(files / f"motion.{form}", JOINTS, ("q",), choice=RowSlice(1000))
 
 
