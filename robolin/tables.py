@@ -52,7 +52,7 @@ def compute(
     Args:
         arm: the robot, from `robolin.load`
         question: a `Question`, or a command name for a question without options
-        frame: a polars or pandas DataFrame, or an Arrow Table or RecordBatch
+        frame: pass a polars or pandas DataFrame, or an Arrow Table or RecordBatch
         on_bad_row: for rows without a result: 'error' raises, 'nan' writes NaN
         columns: column names, such as 'position=/states/{joint}/position'
         time: name of the time column, if it is not 'time'
@@ -80,8 +80,8 @@ def compute(
     """
     query = Question(question) if isinstance(question, str) else question
     if query.answers_together:
-        hint = f"--{query.answers_together} answers for all rows at once"
-        raise UsageError("is not answered row by row", where=query.verb, hint=hint)
+        hint = f"--{query.answers_together} computes one result of all rows"
+        raise UsageError("does not return one result per row", where=query.verb, hint=hint)
     names, read, make = _kind(frame)
     states = States(
         trajectory=_NAME, on_bad_row=on_bad_row, columns=columns, time=time, degrees=degrees
@@ -92,7 +92,7 @@ def compute(
     parts: list[list[NamedColumns]] = []
     with run_request(request_about(arm, query, states), settings, arm) as answer:
         if isinstance(answer, Result):
-            raise UsageError("gives no rows here", where=query.verb, hint="ask robolin.answer")
+            raise UsageError("returns no rows", where=query.verb, hint="use robolin.answer")
         parts = [_by_name(part) for part in answer.parts]
     return make(_concatenate(parts, rows))
 
@@ -154,7 +154,7 @@ def _numbers(name: str, values: Numbers) -> Numbers:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):
-        message = f"the column '{name}' holds {values.dtype}, not numbers"
+        message = f"column '{name}' must hold numbers, got {values.dtype}"
         raise RobolinError(message, where=_NAME) from None
 
 
@@ -171,8 +171,8 @@ def _kind(frame: Any) -> TableKind:
     known = {"polars": _of_polars, "pandas": _of_pandas, "pyarrow": _of_arrow}
     # a lazy frame has no columns before it is collected
     if library not in known or hasattr(frame, "collect") or not hasattr(frame, "columns"):
-        hint = "a polars or pandas DataFrame, or an Arrow Table or RecordBatch"
-        raise UsageError(f"{type(frame).__name__} is no table", hint=hint)
+        hint = "pass a polars or pandas DataFrame, or an Arrow Table or RecordBatch"
+        raise UsageError(f"must be a table, got {type(frame).__name__}", hint=hint)
     names, read, make = known[library](frame)
     if len(set(names)) < len(names):
         raise UsageError("two columns have the same name", where=_NAME)

@@ -49,7 +49,7 @@ _session = {"update": False}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the pytest flag that updates stored results."""
-    text = "store anew what assert_matches finds to differ; such tests fail once more"
+    text = "update stored results that differ in assert_matches; these tests fail once more"
     parser.getgroup("robolin").addoption(_FLAG, action="store_true", help=text)
 
 
@@ -105,9 +105,9 @@ def assert_matches(
         if update_stored:
             _store_first(result, path, given, arm)
         raise AssertionError(
-            f"{path}: stored now; run again without {_FLAG}"
+            f"{path}: stored; run again without {_FLAG}"
             if update_stored
-            else f"{path}: nothing is stored there; run pytest with {_FLAG} to store the result"
+            else f"{path}: no stored result; run pytest with {_FLAG} to store it"
         )
     with open_stored(path) as stored:
         entries = {entry.name: entry for entry in stored.entries}
@@ -125,7 +125,9 @@ def assert_matches(
         record_result(current, path, tolerances, silent)
     elif update_stored:
         if verb != PYTHON:
-            raise UsageError(f"`robolin {verb}` computed it", where=str(path), hint=_again(path))
+            raise UsageError(
+                f"the stored result is one of `robolin {verb}`", where=str(path), hint=_again(path)
+            )
         _store(current, path, tolerances)
     raise AssertionError(_failure(path, comparison, update_stored))
 
@@ -142,17 +144,17 @@ def _store_first(result: Any, path: Path, given: Tolerances | None, arm: Arm | N
 def _require_same_question(path: Path, changes: Sequence[str]) -> None:
     """Reject overwriting a question that may be recorded nowhere else."""
     if changes:
-        message = f"it answers another question: {', '.join(changes)}"
-        hint = f"{_again(path)}; remove the file to store this answer in its place"
+        message = f"the stored result has other options: {', '.join(changes)}"
+        hint = f"{_again(path)}; remove the file to store this result instead"
         raise UsageError(message, where=str(path), hint=hint)
 
 
 def _again(path: Path) -> str:
-    return f"`robolin check {path} --update` asks its question again"
+    return f"run `robolin check {path} --update` to compute it again"
 
 
 def _failure(path: Path, comparison: Comparison, updated: bool) -> str:
-    end = f"stored anew; run again without {_FLAG}" if updated else "differs from what is stored"
+    end = f"updated; run again without {_FLAG}" if updated else "differs from the stored result"
     lines = compared_lines(comparison, rest="")
     return "\n".join([f"{path}: {end}", *(f"  {line}" for line in lines)])
 
@@ -171,22 +173,24 @@ def _arrays(result: Any, known: Mapping[str, ArrayMeta]) -> dict[str, Numbers]:
     else:
         names = [name for name in known if name != "time"]
         if len(names) != 1:
-            hint = 'give it as {"tau": array}'
-            raise UsageError("an array by itself has no name to be stored under", hint=hint)
+            hint = 'pass {"tau": array}'
+            raise UsageError("an array needs a name to be stored", hint=hint)
         arrays = {names[0]: result}
     if not set(arrays) - {"time"}:
-        raise UsageError("there is no array to be stored", hint='give some as {"tau": array}')
+        raise UsageError(
+            "no array to store", hint='pass at least one array, for example {"tau": array}'
+        )
     return {name: _numbers(name, value) for name, value in arrays.items()}
 
 
 def _numbers(name: str, value: Any) -> Numbers:
     if not _NAME.fullmatch(name):
-        hint = "letters of ASCII, digits and _"
-        raise UsageError(f"'{name}' is no name of an array", hint=hint)
+        hint = "use ASCII letters, digits and _"
+        raise UsageError(f"'{name}' is not a valid array name", hint=hint)
     values = np.asarray(value)
     if values.dtype.kind not in "biufc":
-        hint = "give those that do as {name: array}"
-        raise UsageError(f"'{name}' does not hold numbers", hint=hint)
+        hint = "pass only numeric arrays as {name: array}"
+        raise UsageError(f"'{name}' must hold numbers", hint=hint)
     return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
@@ -249,8 +253,10 @@ def _batch(arrays: Mapping[str, Numbers], named: Mapping[str, Array | None]) -> 
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         listed = " and ".join(str(shape) for shape in dict.fromkeys(shapes) if shape)
-        hint = "store arrays of different batches in files of their own"
-        raise UsageError(f"batches of shape {listed} do not go together", hint=hint) from error
+        hint = "store arrays of different batches in separate files"
+        raise UsageError(
+            f"all arrays must have the same batch shape, got {listed}", hint=hint
+        ) from error
 
 
 def _with_batch_axis(
@@ -260,8 +266,10 @@ def _with_batch_axis(
     if named is None:
         own = values.shape[len(batch) :]
         if values.shape[: len(batch)] != batch:
-            hint = "store it in a file of its own"
-            message = f"'{name}' of shape {values.shape} has not the batch {batch} of the others"
+            hint = "store it in a separate file"
+            message = (
+                f"'{name}' must have the batch shape {batch} of the others, got {values.shape}"
+            )
             raise UsageError(message, hint=hint)
         labels = tuple(tuple(str(i + 1) for i in range(size)) for size in own)
         named = Array(name, values, labels, "")
@@ -283,9 +291,11 @@ def _store(result: Result, path: Path, close: Tolerances | None) -> None:
         if (np.isnan(values).any() and not holds.holds_nan) or (
             np.isinf(values).any() and not holds.holds_infinity
         ):
-            message = f"'{name}' has a number that {form.upper()} cannot hold"
+            message = f"'{name}' has a number that {form.upper()} cannot represent"
             able = [n for n, each in FORMATS.items() if each.holds_nan and each.holds_infinity]
-            raise UsageError(message, where=str(path), hint=f"store it as {extensions(able)}")
+            raise UsageError(
+                message, where=str(path), hint=f"store the result as {extensions(able)}"
+            )
     reference = Reference((close or Tolerances({})).plain(), {})
     path.parent.mkdir(parents=True, exist_ok=True)
     holds.write(stream_of_one_part(replace(result, reference=reference)), path)
@@ -293,5 +303,5 @@ def _store(result: Result, path: Path, close: Tolerances | None) -> None:
 
 def _require_extension(path: Path) -> None:
     if format_named(path) not in FORMATS:
-        hint = f"stored results end in {extensions(FORMATS, ', ')}"
-        raise UsageError("the extension does not say what to store", where=str(path), hint=hint)
+        hint = f"use one of {extensions(FORMATS, ', ')}"
+        raise UsageError("unknown file extension", where=str(path), hint=hint)

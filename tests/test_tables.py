@@ -108,9 +108,9 @@ def test_bad_rows_and_columns_are_reported(columns: dict[str, Any], arm: robolin
     with pytest.raises(RobolinError, match="elbow/position"):
         robolin.tables.compute(arm, "inverse", text)
     for wrong in (columns, [1, 2], frame.lazy(), frame["time"]):
-        with pytest.raises(UsageError, match="is no table"):
+        with pytest.raises(UsageError, match="must be a table"):
             robolin.tables.compute(arm, "inverse", wrong)
-    with pytest.raises(UsageError, match="row by row"):
+    with pytest.raises(UsageError, match="one result per row"):
         robolin.tables.compute(arm, robolin.Question("regressor", rank=True), frame)
 
 

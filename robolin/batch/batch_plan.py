@@ -134,14 +134,16 @@ def planned_parts(
 def require_divisible(inquiry: Request, division: Division) -> None:
     """Reject a division that does not suit the request."""
     if division.form is not None and division.form not in FORMATS:
-        hint = f"files end in {extensions(FORMATS, ', ')}"
-        raise UsageError("no file is written so", where=f"--format={division.form}", hint=hint)
+        hint = f"choose one of {extensions(FORMATS, ', ')}"
+        raise UsageError(
+            "parts cannot be written in this format", where=f"--format={division.form}", hint=hint
+        )
     together = inquiry.question.answers_together
     if getattr(inquiry.states, "differentiate", None):
         # a row then depends on its neighbours, which may be in another part
         together = "differentiate"
     if division.part_rows is not None and together:
-        hint = f"--{together} needs all rows of a recording at once"
+        hint = f"--{together} requires all rows of a recording together"
         raise conflict("part-rows", EXCLUDES, [together], hint)
     if division.form is not None:
         require_nan_support(inquiry.states, division.form)
@@ -172,8 +174,10 @@ def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple
     names = [_result_name(each.name, division.form) for each in sources]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        hint = "--part-rows N numbers results instead of naming them after recordings"
-        raise UsageError(f"{times} recordings would become '{name}'", where="-o", hint=hint)
+        hint = "add --part-rows N to number the results"
+        raise UsageError(
+            f"{times} recordings would have the same result '{name}'", where="-o", hint=hint
+        )
     return tuple(PlannedPart(name, i) for i, name in enumerate(names))
 
 
@@ -202,13 +206,17 @@ def _numbered(
 
 def _ranges(source: SurveyedRecording, choice: RowSlice, part_rows: int) -> Iterator[str]:
     if source.rows is None:
-        hint = "leave out --part-rows: it becomes one result"
-        raise RobolinError("a bag or dataset is not divided", where=source.path, hint=hint)
+        hint = "omit --part-rows to write one result"
+        raise RobolinError(
+            "--part-rows does not support bags and datasets", where=source.path, hint=hint
+        )
     total = source.rows
     rows = choice.count(total)
     if not rows:
-        message = "it has none of the rows that are meant" if total else "it has no rows"
-        raise RobolinError(message, where=source.path, hint="leave it out")
+        message = "none of the selected rows exists" if total else "the recording has no rows"
+        raise RobolinError(
+            message, where=source.path, hint="remove the recording from --trajectory"
+        )
     for first in range(0, rows, part_rows):
         part = choice.part(first, min(part_rows, rows - first))
         stop = total if part.stop is None else min(part.stop, total)

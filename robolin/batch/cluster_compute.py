@@ -119,8 +119,12 @@ def compute(
 
 def _require_client(client: Any) -> None:
     if not callable(getattr(client, "submit", None)):
-        hint = "distributed.Client('tcp://scheduler:8786')"
-        raise UsageError(f"client is {type(client).__name__}, no client of a cluster", hint=hint)
+        hint = "use distributed.Client('tcp://scheduler:8786')"
+        raise UsageError(
+            f"must be a client of dask.distributed, got {type(client).__name__}",
+            where="client",
+            hint=hint,
+        )
 
 
 def _source_of(arm: Arm | str | os.PathLike[str]) -> ArmSource:
@@ -128,6 +132,6 @@ def _source_of(arm: Arm | str | os.PathLike[str]) -> ArmSource:
     if not isinstance(arm, Arm):
         return ArmSource(os.fspath(arm))
     if arm.loaded_with is None:
-        message = "workers cannot load this arm: it was not made by robolin.load alone"
-        raise UsageError(message, hint="give a robot file, or what robolin.load makes of one")
+        message = "workers cannot load this robot: it was changed after robolin.load"
+        raise UsageError(message, hint="pass a robot file, or an unchanged result of robolin.load")
     return source_of(arm)

@@ -25,8 +25,8 @@ from robolin.io.trajectories.read import TrajectoryStream, open_trajectory
 THE_TIME = "\0time"
 _FRACTIONS = ""
 _HINT = (
-    "write them alike everywhere, or let each recording have a result of its own: -o FOLDER/ "
-    "without --part-rows"
+    "use the same number type in all recordings, or write one result per recording: -o "
+    "FOLDER/ without --part-rows"
 )
 
 
@@ -99,7 +99,7 @@ def _unlike(name: str, looks: Mapping[NamedRecording, Mapping[str, str]]) -> Ite
     for which, kind in kinds.items():
         if kind != usual:
             here, there = (_in_words(name, looks[each].get(name)) for each in (which, like))
-            message = f"has {here}, '{like.name}' has {there}"
+            message = f"{here}, but {there} in '{like.name}'"
             yield RobolinError(message, where=which.path, hint=_HINT)
 
 
@@ -109,11 +109,11 @@ def _room(look: str | None) -> str | None:
 
 
 def _in_words(name: str, look: str | None) -> str:
-    what = "as times" if name == THE_TIME else f"in '{name}'"
+    what = "as time" if name == THE_TIME else f"in column '{name}'"
     if look is None:
         return "no time" if name == THE_TIME else f"no column '{name}'"
     if look == INTEGER_COLUMN:
-        return f"whole numbers {what}"
+        return f"integers {what}"
     return f"dates in {look} {what}" if look else f"numbers {what}"
 
 
@@ -146,6 +146,9 @@ def _as_fractions(values: Numbers, what: str, where: str) -> Numbers:
         # values that round up to 2⁶³ exceed int64, and processors convert them differently
         rounded = np.flatnonzero((floats >= 2.0**63) | (floats.astype(np.int64) != values))
     if len(rounded):
-        message = f"{what} {values[rounded[0]]} would be rounded: other recordings have fractions"
+        message = (
+            f"{what} {values[rounded[0]]} would be rounded: other recordings have non-integer "
+            "values"
+        )
         raise RobolinError(message, where=where, hint=_HINT)
     return floats

@@ -123,7 +123,7 @@ def computed_in_this_process(arm: Arm) -> PartsWork:
 def _report_unusable(known: dict[int, PartState], notify: MessageCallback) -> None:
     for state in known.values():
         if state.state in (DAMAGED, FOREIGN):
-            notify("warning", f"{state.name}: {state.state}, computed again: {state.why}")
+            notify("warning", f"{state.name}: {state.state} ({state.why}); it is computed again")
 
 
 class MessageDeduplicator:
@@ -149,4 +149,4 @@ class MessageDeduplicator:
         """Report the number of repetitions of each message."""
         for (kind, text), more in self._more.items():
             if more:
-                self._notify(kind, f"the same of {more} more: {text}")
+                self._notify(kind, f"the same in {more} more: {text}")

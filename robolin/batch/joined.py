@@ -63,8 +63,8 @@ def answered_recordings(
     """Compute each recording in order and concatenate the results."""
     if inquiry.question.answers_together:
         label = f"--{inquiry.question.answers_together}"
-        hint = "-o FOLDER/ keeps one result for each of them"
-        raise UsageError("answers for one recording at a time", where=label, hint=hint)
+        hint = "write one result per recording with -o FOLDER/"
+        raise UsageError("requires one recording", where=label, hint=hint)
     notes = MessageDeduplicator(settings.notify, arm)
     heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
@@ -86,8 +86,8 @@ def _answered(inquiry: Request, arm: Arm, path: str, settings: Settings) -> Iter
     states = with_trajectory(inquiry.states, path, inquiry.states.rows)
     with run_request(replace(inquiry, states=states), settings, arm) as answer:
         if isinstance(answer, Result):
-            hint = "-o FOLDER/ keeps one result for each recording"
-            message = f"{inquiry.question.verb} gives no rows here"
+            hint = "write one result per recording with -o FOLDER/"
+            message = f"{inquiry.question.verb} returns one result per recording, not rows"
             raise UsageError(message, where="--trajectory", hint=hint)
         yield answer
 
@@ -137,15 +137,15 @@ class _Joining:
     def _require_same_columns(self, part: Result, name: str) -> None:
         """Reject a recording whose result has other columns than the first one."""
         first = self._like = self._like or part
-        hint = "-o FOLDER/ keeps one result for each"
+        hint = "write one result per recording with -o FOLDER/"
         if (first.time is None) != (part.time is None):
             lacks = name if part.time is None else self._names[0]
-            message = f"'{lacks}' has no time, others have"
+            message = f"'{lacks}' has no time column, other recordings have one"
         elif (kind := _kind(part.time)) != (other := _kind(first.time)):
-            message = f"time is {kind} here, in '{self._names[0]}' {other}"
-            hint = f"write times alike everywhere, 0.0 beside 0.5; {hint}"
+            message = f"time is {kind}, but {other} in '{self._names[0]}'"
+            hint = f"use the same type of time in all recordings, for example 0.0 and 0.5; {hint}"
         elif _columns(first) != _columns(part):
-            message = f"its answer has other columns than that of '{self._names[0]}'"
+            message = f"the result must have the columns of '{self._names[0]}'"
         else:
             return
         raise RobolinError(message, where=name, hint=hint)
@@ -196,8 +196,10 @@ def merged_parts(folder: FileLocation) -> ResultStream:
 def _stored(path: FileLocation) -> Iterator[ResultStream]:
     with local_copy(path) as here, open_stored(here) as stored:
         if stored.meta["rows"] is None:
-            hint = "keep the files as they are"
-            raise RobolinError("it has no rows to put together", where=str(path), hint=hint)
+            hint = "keep the separate files"
+            raise RobolinError(
+                "results of single states cannot be merged", where=str(path), hint=hint
+            )
         yield stored.result_stream()
 
 
@@ -219,5 +221,5 @@ def _require_done(folder: FileLocation, states: Sequence[PartState]) -> None:
             are = "is" if len(unfit) == 1 else "are"
             problems.append(f"{pluralize(len(unfit), 'part')} {are} {state}: {names}{why}")
     if problems:
-        hint = "run the command that makes the parts again, with --resume"
+        hint = "run the command that computes the parts again with --resume"
         raise RobolinError("; ".join(problems), where=str(folder), hint=hint)

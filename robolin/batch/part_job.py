@@ -126,14 +126,17 @@ _LOADED: dict[str, Arm] = {}
 def _loaded(job: PartJob) -> Arm:
     """The robot of a job; rejects another version of robolin."""
     if job.version != __version__:
-        message = f"robolin {job.version} is asked for, here is {__version__}"
-        hint = "install the same version everywhere"
+        message = f"the plan requires robolin {job.version}, got {__version__}"
+        hint = "install the same version on all machines"
         raise RobolinError(message, where=Path(job.target).name, hint=hint)
     key = repr((job.loads.path, sorted(job.loads.texts.items()), job.arm_digest))
     if key not in _LOADED:
         arm = job.loads.arm()
         if arm.digest != job.arm_digest:
-            message, hint = "here it is another file than in the plan", "copy it to every machine"
+            message, hint = (
+                "the robot file differs from the one in the plan",
+                "copy the file to every machine",
+            )
             raise RobolinError(message, where=job.loads.path, hint=hint)
         _LOADED.clear()
         _LOADED[key] = arm

@@ -185,8 +185,8 @@ def plan_in(folder: FileLocation) -> PartsPlan:
     there = isinstance(folder, StorePath) or folder.is_dir()
     plan = read_plan(folder) if there else None
     if plan is None:
-        message = "there is no plan in it" if there else "there is no such folder"
-        hint = "robolin VERB ARM --trajectory FILES -o FOLDER/ makes one"
+        message = "the folder has no plan" if there else "no such folder"
+        hint = "compute parts: robolin COMMAND ARM --trajectory FILES -o FOLDER/"
         raise FileError(message, where=str(folder), hint=hint)
     return plan
 
@@ -202,8 +202,8 @@ def remaining_by_shard(states: Sequence[PartState], count: int) -> dict[int, int
 
 def _owner(plan: Any) -> str:
     if not _is_part(plan):
-        return "it is of no plan"
-    return f"it is part {plan['part']} of plan {plan['id'][:12]}"
+        return "not part of a plan"
+    return f"part {plan['part']} of plan {plan['id'][:12]}"
 
 
 def _is_part(plan: Any) -> bool:

@@ -31,8 +31,8 @@ from robolin.queries.request import Request
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
 # the file has a checksum from format 3 on
 PLAN_FILE_FORMAT = 3
-_DAMAGED = "it is no plan, or a damaged one"
-_REMOVE = "remove it: the next run makes it again, and keeps the parts that fit"
+_DAMAGED = "not a plan, or damaged"
+_REMOVE = "remove the file: the next run writes it again and keeps matching parts"
 _ROWS = re.compile(r"\d{1,15}:\d{1,15}")
 
 
@@ -122,25 +122,25 @@ def require_same_plan(folder: FileLocation, old: PartsPlan, new: PartsPlan) -> N
     if old.id == new.id:
         return
     hint = "write to another folder, or remove this one"
-    message = f"it has parts of another plan: {_difference(old, new)}"
+    message = f"the folder has parts of another plan: {_difference(old, new)}"
     raise RobolinError(message, where=str(folder), hint=hint)
 
 
 def _difference(old: PartsPlan, new: PartsPlan) -> str:
     """First difference between two plans, as text."""
     if old.version != new.version:
-        return f"robolin {old.version} made it, this is {new.version}"
+        return f"written by robolin {old.version}, now {new.version}"
     for key, value in old.request.items():
         if new.request.get(key) != value:
-            return f"{key} was {_short(value)}, now it is {_short(new.request.get(key))}"
+            return f"{key} was {_short(value)}, now {_short(new.request.get(key))}"
     before = {each.name: each.sha256 for each in old.sources}
     now = {each.name: each.sha256 for each in new.sources}
     for name in {**before, **now}:
         if name not in now or name not in before:
-            return f"the recording '{name}' is {'gone' if name not in now else 'new'}"
+            return f"the recording '{name}' is {'missing' if name not in now else 'new'}"
         if now[name] != before[name]:
             return f"the recording '{name}' was changed"
-    return "recordings were divided otherwise"
+    return "the recordings were split differently"
 
 
 def _short(value: Any) -> str:
@@ -160,7 +160,9 @@ def _damaged(path: FileLocation) -> RobolinError:
 
 
 def _other_format(path: FileLocation, version: int) -> RobolinError:
-    message = f"a plan of format {version}; this robolin reads format {PLAN_FILE_FORMAT}"
+    message = (
+        f"plan format {version} is not supported; this robolin reads format {PLAN_FILE_FORMAT}"
+    )
     return RobolinError(message, where=str(path), hint=_REMOVE)
 
 

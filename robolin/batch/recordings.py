@@ -51,8 +51,10 @@ def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[Na
     for path in paths:
         require_utf8_name(path)
     if "-" in paths and len(paths) > 1:
-        hint = "name the files, or pipe all rows as one"
-        raise UsageError("cannot be used with other recordings", where="--trajectory -", hint=hint)
+        hint = "name the files, or pipe all rows as one recording"
+        raise UsageError(
+            "cannot be combined with other recordings", where="--trajectory -", hint=hint
+        )
     full_paths = [_with_part(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in full_paths])
     named = [PurePath(os.path.relpath(path, root)).as_posix() for path in full_paths]
@@ -118,8 +120,11 @@ def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _none_found(text: str) -> FileError:
-    hint = f"recordings end in {extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
-    return FileError("there is no recording of this name", where=f"--trajectory={text}", hint=hint)
+    hint = (
+        "check the path; recordings end in "
+        f"{extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
+    )
+    return FileError("no recording found", where=f"--trajectory={text}", hint=hint)
 
 
 def _is_recording(path: str) -> bool:
@@ -133,7 +138,7 @@ def _is_recording(path: str) -> bool:
 def require_outside(folder: str, named: Sequence[NamedRecording]) -> None:
     """Reject recordings inside the output folder: the next run would read its results."""
     for recording in recordings_inside(folder, named):
-        message = f"the recording '{recording.path}' lies in the folder that results go to"
+        message = f"the recording '{recording.path}' is in the output folder"
         raise UsageError(message, where=folder, hint="write to another folder")
 
 

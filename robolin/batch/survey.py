@@ -133,8 +133,8 @@ def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
 
 def recording_changed(path: str) -> RobolinError:
     """Error for a recording that has changed."""
-    hint = "write to another folder: parts of both would not belong together"
-    return RobolinError("it was changed after the plan was made", where=path, hint=hint)
+    hint = "write to another folder"
+    return RobolinError("the recording was changed after planning", where=path, hint=hint)
 
 
 def _stamp(path: str) -> tuple[int, str]:

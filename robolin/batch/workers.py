@@ -34,7 +34,11 @@ def workers(where: str) -> Iterator[PartsWork]:
     if where.startswith(_LOCAL):
         count = where.removeprefix(_LOCAL)
         if not count.isdecimal() or int(count) < 1:
-            raise UsageError("this is not local:N", where=f"--cluster={where}", hint="local:4")
+            raise UsageError(
+                f"must be local:N with N >= 1, got {where}",
+                where="--cluster",
+                hint="for example --cluster local:4",
+            )
         with (
             _local(distributed, int(count), where) as cluster,
             distributed.Client(cluster) as client,
@@ -44,8 +48,10 @@ def workers(where: str) -> Iterator[PartsWork]:
     try:
         client = distributed.Client(where, timeout=30)
     except (OSError, ValueError) as error:
-        hint = "local:4, or the address of a scheduler, such as tcp://scheduler:8786"
-        raise RobolinError("no scheduler answers", where=f"--cluster={where}", hint=hint) from error
+        hint = "use local:4, or the address of a scheduler such as tcp://scheduler:8786"
+        raise RobolinError(
+            "no scheduler responds", where=f"--cluster={where}", hint=hint
+        ) from error
     with client:
         yield by_workers(client)
 
@@ -58,8 +64,8 @@ def _local(distributed: Any, count: int, where: str) -> Any:
     try:
         return distributed.LocalCluster(n_workers=count, **options)
     except (OSError, RuntimeError) as error:
-        hint = "a smaller number takes less memory"
-        message = f"its processes do not start: {error}"
+        hint = "use fewer workers; each requires memory"
+        message = f"the worker processes do not start: {error}"
         raise RobolinError(message, where=f"--cluster={where}", hint=hint) from error
 
 
@@ -101,13 +107,13 @@ def require_fit(client: Any, job: PartJob) -> None:
             # the worker died; its replacement reports a problem with its first part
             continue
         if isinstance(answer, BaseException):
-            message, hint = f"it cannot use robolin: {answer}", "install robolin on every worker"
+            message, hint = f"importing robolin failed: {answer}", "install robolin on every worker"
         elif answer[0] != __version__:
-            message = f"it has robolin {answer[0]}, here is {__version__}"
-            hint = "install the same version everywhere"
+            message = f"robolin must be {__version__}, got {answer[0]}"
+            hint = "install the same version on all machines"
         elif answer[1] != job.arm_digest:
-            message = f"the arm '{job.loads.path}' is not there, or another one: {answer[2]}"
-            hint = "let every worker have the same file under the same path"
+            message = f"the robot file '{job.loads.path}' is missing or differs: {answer[2]}"
+            hint = "copy the file to the same path on every worker"
         else:
             continue
         problems.append(RobolinError(message, where=f"worker {address}", hint=hint))
@@ -126,8 +132,10 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        hint = "pip install 'robolin[cluster]'"
-        raise UsageError("needs the package distributed", where="--cluster", hint=hint) from error
+        hint = "pip install distributed"
+        raise UsageError(
+            "requires the package distributed", where="--cluster", hint=hint
+        ) from error
     return distributed
 
 
@@ -212,7 +220,7 @@ def _result(client: Any, future: Any) -> tuple[str, PartDone] | BaseException:
 
 
 def _given_up(sent: _Sent, error: BaseException) -> PartDone:
-    message = f"{sent.tries} workers died over it: {error}"
+    message = f"{sent.tries} workers died during this part: {error}"
     failure = RobolinError(message, where=sent.job.target)
     return PartDone(sent.job.number, sent.job.target, error=failure)
 
@@ -220,7 +228,7 @@ def _given_up(sent: _Sent, error: BaseException) -> PartDone:
 def _refused(sent: _Sent, address: str, outcome: PartDone, others: tuple[str, ...]) -> _Sent:
     """The part after one worker failed and others may succeed."""
     assert outcome.error is not None, "only a part that failed goes elsewhere"
-    why = f"worker {address} could not make it: {outcome.error.message}"
+    why = f"worker {address} failed: {outcome.error.message}"
     refused = (*sent.refused, address)
     return replace(sent, where=others, refused=refused, why=(*sent.why, why))
 
@@ -230,7 +238,7 @@ def _with_trouble(outcome: PartDone, sent: _Sent) -> PartDone:
     if outcome.error is not None:
         return outcome
     name = Path(outcome.target).name
-    trouble = tuple(("warning", f"{name}: made by another worker, as {why}") for why in sent.why)
+    trouble = tuple(("warning", f"{name}: computed by another worker: {why}") for why in sent.why)
     return replace(outcome, messages=(*outcome.messages, *trouble))
 
 
@@ -274,7 +282,7 @@ def _some_workers(client: Any) -> Collection[str]:
 
 def cluster_gone(message: str = "the scheduler is gone") -> RobolinError:
     """Error for a lost cluster."""
-    hint = "parts that are done are kept; the same command with --resume goes on"
+    hint = "finished parts are kept; run the same command with --resume"
     return RobolinError(message, where="--cluster", hint=hint)
 
 

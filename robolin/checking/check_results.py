@@ -86,8 +86,8 @@ def check_case(case: Case, options: CheckSettings) -> CheckOutcome:
 
     def check() -> CheckOutcome:
         if not case.stored.exists():
-            message = f"the stored result '{path}' of case '{case.name}' is missing"
-            hint = "`robolin record --suite` makes the missing ones"
+            message = f"case '{case.name}': the stored result '{path}' does not exist"
+            hint = "run `robolin record --suite` to compute missing results"
             raise RobolinError(message, where=case.where, hint=hint)
         with open_stored(path) as stored:
             close = options.close or case.tolerances or _stored_with(stored)
@@ -286,8 +286,8 @@ def record_result(
     """Store a computed result as a reference."""
     require_target(str(path), None)
     if not isinstance(result, Result):
-        message = f"a {type(result).__name__} cannot be recorded"
-        raise UsageError(message, hint="record what robolin.answer gives")
+        message = f"result must be a Result, got {type(result).__name__}"
+        raise UsageError(message, hint="record a result of robolin.answer")
     validate_result(result)
     require_output_is_no_input(path, result.files.values())
     _require_repeatable(result)
@@ -331,25 +331,31 @@ def _relative_paths(files: Mapping[str, str], folder: Path) -> dict[str, str]:
 def _require_repeatable(result: Result) -> None:
     """Reject results that cannot be computed again."""
     if answering_verb(result.verb) is None:
-        message = f"no verb '{result.verb}' answers it again"
-        raise RobolinError(message, hint="record what robolin.answer gives")
+        message = f"results of '{result.verb}' cannot be computed again"
+        raise RobolinError(message, hint="record a result of robolin.answer")
     if result.compared is not None:
-        raise RobolinError("a difference of results answers no question", hint="record either")
+        raise RobolinError(
+            "a difference of results cannot be computed again", hint="record one of the two results"
+        )
     if STATES_OPTION in result.options:
-        hint = "store them as a trajectory, and ask with States(trajectory=…)"
-        raise RobolinError("states given as arrays cannot be asked about again", hint=hint)
+        hint = "store the states in a file and use States(trajectory=…)"
+        raise RobolinError(
+            "states given as arrays are not stored and cannot be used again", hint=hint
+        )
     if ARM_OPTION not in result.options:
-        hint = "load it from a file, or by the name of a bundled one"
-        raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
+        hint = "load the robot from a file, or by the name of a bundled robot"
+        raise RobolinError("the robot has no file and cannot be loaded again", hint=hint)
     if not result.files:
-        hint = "ask again with robolin.answer, and record all that it gives"
-        raise RobolinError("what was read, or some rows of it, is no answer to record", hint=hint)
+        hint = "compute it with robolin.answer and record the complete result"
+        raise RobolinError(
+            "a result read from a file, or part of one, cannot be recorded", hint=hint
+        )
     for label, path in result.files.items():
         if path == "-":
-            hint = "store it as a file and give that"
+            hint = "store the data in a file and use the file"
             raise RobolinError(f"the {label} was read from standard input", hint=hint)
         if not (Path(path).is_file() or (label == ARM_OPTION and _bundled(path))):
-            raise FileError(f"the {label} is not there any more", where=path)
+            raise FileError(f"the {label} does not exist any more", where=path)
 
 
 def _bundled(name: str) -> bool:

@@ -172,7 +172,7 @@ class ComparisonRun:
         if list(part.joints) != meta["joints"]:
             yield f"joints: {', '.join(meta['joints'])} → {', '.join(part.joints)}"
         if self.batch != (part.batch is not None):
-            yield "one state beside the rows of a trajectory"
+            yield "one state compared with the rows of a trajectory"
         elif self.batch and self.rows != meta["rows"]:
             yield f"rows: {meta['rows']} → {self.rows}"
         yield from self._arrays(part, self.stored.entries)
@@ -180,14 +180,17 @@ class ComparisonRun:
     def _arrays(self, part: Result, entries: tuple[ArrayMeta, ...]) -> Iterator[str]:
         now = {name for name, _ in part.stored()}
         before = {entry.name for entry in entries}
-        yield from (f"array {name}: not there any more" for name in sorted(before - now))
-        yield from (f"array {name}: not stored" for name in sorted(now - before - _point(part)))
+        yield from (f"array {name}: missing in the new result" for name in sorted(before - now))
+        yield from (
+            f"array {name}: missing in the stored result"
+            for name in sorted(now - before - _point(part))
+        )
         for name in sorted(before & now - set(self.ledgers)):
-            yield f"array {name}: its rows or columns have other names"
+            yield f"array {name}: names of rows or columns differ"
         units = {array.name: array.unit for array in part.arrays} | {"time": "s"}
         for entry in entries:
             if entry.name in now and not same_unit(entry.name, entry.unit, units[entry.name]):
-                yield f"array {entry.name}: its unit was {entry.unit}, now {units[entry.name]}"
+                yield f"array {entry.name}: unit {entry.unit} → {units[entry.name]}"
 
 
 def _point(part: Result) -> set[str]:
@@ -268,7 +271,7 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
         if now.get(name, digest) != digest:
             yield f"input {name} has changed"
         elif name not in now:
-            yield f"input {name} is not used any more"
+            yield f"input {name} is no longer used"
     yield from (f"input {name} is new" for name in now if name not in meta["inputs"])
 
 
@@ -284,7 +287,7 @@ def _rounding_notes(entries: Sequence[Difference], tolerances: Tolerances) -> It
     largest = max(abs(entry.found - entry.stored) for entry in beyond)
     unit = 10.0 ** floor(log10(largest))
     atol = f"{ceil(largest / unit) * unit:.0e}"
-    yield f"only rounding exceeds the tolerance: --atol {atol} (atol={atol}) allows for it"
+    yield f"only round-off exceeds the tolerance; add --atol {atol} (atol={atol}) to accept it"
 
 
 def _contract(meta: Mapping[str, Any], ending: Footer, noise: Noise) -> Iterator[str]:
@@ -346,4 +349,4 @@ def _largest_change(old: Sequence[float], new: Sequence[float], joints: Sequence
     name = joints[worst] if len(joints) == len(old) else f"number {worst + 1}"
     before, after = distinguishing_digits(old[worst], new[worst])
     moved = sum(gap > 0.0 for gap in gaps)
-    return f"moved by up to {gaps[worst]:.2g}, {name}: {before} → {after} ({moved} of {len(old)})"
+    return f"changed by up to {gaps[worst]:.2g}, {name}: {before} → {after} ({moved} of {len(old)})"

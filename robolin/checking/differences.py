@@ -38,7 +38,7 @@ class Tolerance:
         for name in ("rtol", "atol"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):
-                raise UsageError(f"{value} is no tolerance", where=name, hint="0 or more")
+                raise UsageError(f"must be finite and >= 0, got {value}", where=name)
 
     @property
     def exact(self) -> bool:
@@ -85,8 +85,7 @@ def tolerances_in(stored: Mapping[str, Mapping[str, float]]) -> Tolerances:
 _ROUNDINGS = 64.0
 
 LIBRARY_NOTE = (
-    "a linear-algebra library takes part in these numbers, and its last digits differ between "
-    "machines; --rtol and --atol allow for that"
+    "the last digits depend on the linear-algebra library and the machine; set --rtol and --atol"
 )
 
 # arrays whose algorithm has changed, see FORMER_ALGORITHMS
@@ -150,7 +149,7 @@ def distinguishing_digits(old: float | complex, new: float | complex) -> tuple[s
 def percent(share: float) -> str:
     """A fraction in per cent, with two digits or as an integer."""
     if not isfinite(share):
-        return "beyond measure"
+        return "not finite"
     hundredths = 100.0 * share
     return f"{hundredths:{'.2g' if abs(hundredths) < 99.5 else '.0f'}} %"
 
@@ -214,7 +213,7 @@ class Difference:
     def __str__(self) -> str:
         stored, found = self.values
         where = "" if self.row is None else f"row {self.row}, "
-        more = f", {self.rows} rows like it" if self.rows > 1 else ""
+        more = f", in {self.rows} rows" if self.rows > 1 else ""
         return (
             f"{where}{self.entry}: {stored} → {found} {self.unit}, {self.change}, "
             f"allowed {self.allowed}{more}"

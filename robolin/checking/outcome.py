@@ -95,7 +95,7 @@ def _problem(error: RobolinError) -> list[str]:
 
 
 def compared_lines(
-    comparison: Comparison, everything: bool = False, rest: str = "; --all shows them"
+    comparison: Comparison, everything: bool = False, rest: str = " (--all)"
 ) -> list[str]:
     """A comparison as lines.
 
@@ -108,7 +108,7 @@ def compared_lines(
 def shown_entries(
     comparison: Comparison,
     everything: bool,
-    rest: str = "; --all shows them",
+    rest: str = " (--all)",
     most: int = SHOWN_AT_MOST,
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """The entries to show, and one line per kind of omitted entry."""
@@ -122,7 +122,7 @@ def shown_entries(
     )
     if rounded:
         entries = "entry differs" if rounded == 1 else "entries differ"
-        counts.append(f"… {rounded} {entries} by rounding only{rest}")
+        counts.append(f"… {rounded} {entries} by round-off only{rest}")
     return shown, counts
 
 

@@ -18,7 +18,7 @@ from robolin.queries.verbs import VERBS, answering_verb
 if TYPE_CHECKING:
     from robolin.io.stored import StoredFile
 
-_COMPARE = "compare it with another result: robolin check FILE --against OTHER"
+_COMPARE = "compare with another result: robolin check FILE --against OTHER"
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     meta = stored.meta
     verb = answering_verb(meta["verb"])
     if verb is None:
-        message = f"its verb '{meta['verb']}' cannot be run again"
+        message = f"the command '{meta['verb']}' cannot be run again"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     options = dict(meta["options"])
     if STATES_OPTION in options:
-        message = "it answers for states that were given as arrays"
+        message = "the states were given as arrays and are not stored"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     if isinstance(options.get("trajectory"), list):
-        message = "it answers for several recordings at once"
+        message = "results of several recordings cannot be computed again"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     for label, ask in verb.options.items():
         if ask.kind == "file" and label in options:
@@ -76,7 +76,7 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     options.pop(ARM_OPTION, None)
     unknown = [label for label in options if label not in verb.options]
     if unknown:
-        message = f"it was asked with --{unknown[0]}, which {verb.name} does not have"
+        message = f"stored with --{unknown[0]}, which {verb.name} does not support"
         raise RobolinError(message, where=stored.path, hint="compute the file again")
     return RecordedQuestion(verb.name, arm, {**options, **frame_in_contract(meta)})
 
@@ -125,13 +125,13 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     """Current path of a file that was passed as an option."""
     meta = stored.meta
     if label not in meta["options"]:
-        hint = "--model ARM stands in for it"
-        raise RobolinError("its arm came from no file", where=stored.path, hint=hint)
+        hint = "set the robot with --model ARM"
+        raise RobolinError("the robot has no file", where=stored.path, hint=hint)
     name: str = meta["options"][label]
     recorded: str | None = meta.get("files", {}).get(label)
     if name == "-":
-        stand_in = "--model ARM stands in for it"
-        hint = stand_in if label == ARM_OPTION else "store it with a file instead"
+        stand_in = "set the robot with --model ARM"
+        hint = stand_in if label == ARM_OPTION else "store the result again with a file as input"
         message = f"the {label} was read from standard input"
         raise RobolinError(message, where=stored.path, hint=hint)
     candidates = _candidate_paths(name, recorded, Path(stored.path).parent, inputs.root)
@@ -153,11 +153,11 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         dict.fromkeys(f"'{os.path.normpath(candidate)}'" for candidate in candidates)
     )
     raise FileError(
-        f"the {label} '{name}' is not there" + (f"; looked for {tried}" if tried else ""),
+        f"the {label} '{name}' does not exist" + (f"; looked for {tried}" if tried else ""),
         where=stored.path,
-        hint="--root FOLDER says where its files are"
-        + ", --model ARM which arm" * (label == ARM_OPTION)
-        + "; `robolin record` keeps the way to them" * (recorded is None),
+        hint="set the folder of the files with --root FOLDER"
+        + ", or the robot with --model ARM" * (label == ARM_OPTION)
+        + "; `robolin record` stores their paths" * (recorded is None),
     )
 
 

@@ -66,14 +66,14 @@ def _require_stream(result: object, form: str) -> ResultStream:
     if isinstance(result, ResultStream):
         parts = result.parts
         if isinstance(parts, GeneratorType) and getgeneratorstate(parts) != GEN_CREATED:
-            hint = "a stream is gone through once: ask again for another file"
-            raise UsageError("rows of the stream were taken already", hint=hint)
+            hint = "compute the stream again for each file"
+            raise UsageError("the stream has already been read", hint=hint)
         return result
     if isinstance(result, AbstractContextManager):
-        hint = "with robolin.answer_stream(…) as stream: robolin.write(stream, path)"
-        raise UsageError("a stream is open only within its `with`", hint=hint)
-    hint = "write what robolin.answer gives"
-    raise UsageError(f"a {type(result).__name__} cannot be written", hint=hint)
+        hint = "write `with robolin.answer_stream(…) as stream: robolin.write(stream, path)`"
+        raise UsageError("the stream is not open", hint=hint)
+    hint = "write a result of robolin.answer"
+    raise UsageError(f"result must be a Result or a stream, got {type(result).__name__}", hint=hint)
 
 
 def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:

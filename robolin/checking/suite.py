@@ -127,9 +127,9 @@ def find_suite(folder: Path) -> Path:
         if (place / PROJECT).is_file() and _has_suite(place / PROJECT):
             return place / PROJECT
     raise FileError(
-        f"no {SUITE} here or in a folder above, and no [tool.robolin] in a {PROJECT}",
+        f"no {SUITE} in this folder or its parents, and no [tool.robolin] in a {PROJECT}",
         where=str(folder),
-        hint="name stored results to check, or describe them in a suite file: see docs/howto/ci.md",
+        hint="name stored results, or write a suite file: see docs/howto/ci.md",
     )
 
 
@@ -175,21 +175,21 @@ class _SuiteReader:
         general = self._tolerance(table, ())
         entries = table.get("case", [])
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            self._wrong(("case",), "cases are tables", "begin each with a line [[case]]")
+            self._wrong(("case",), "cases must be tables", "start each case with a line [[case]]")
             entries = []
         found = [case for i, e in enumerate(entries) if (case := self._case(e, i, general))]
         self._require_different(found)
         raise_all(self._problems)
         if not found:
-            hint = "begin one with a line [[case]]: see docs/howto/ci.md"
-            raise RobolinError("there is no case", where=str(self._path), hint=hint)
+            hint = "start a case with a line [[case]]: see docs/howto/ci.md"
+            raise RobolinError("the suite has no cases", where=str(self._path), hint=hint)
         return tuple(found)
 
     def _table(self) -> Mapping[str, Any]:
         try:
             table: Any = tomllib.loads(self._text)
         except RecursionError as error:
-            message = "not TOML that a suite needs: it is nested too deep"
+            message = "nested too deeply for a suite"
             raise RobolinError(message, where=str(self._path)) from error
         except ValueError as error:
             # a syntax error, or an integer with thousands of digits
@@ -207,13 +207,15 @@ class _SuiteReader:
         self._require_keys(entry, _CASE, at)
         for key in _CASE:
             if key in _NEEDED and key not in entry:
-                self._wrong(at, f"a case needs {key}", f'for example {key} = "…"')
+                self._wrong(at, f"{key} is required", f'add {key} = "…"')
             elif key in _TEXTS and not isinstance(entry.get(key, ""), str):
-                self._wrong((*at, key), f"{key} has to be a text", "put it into quotes")
+                self._wrong((*at, key), f"{key} must be text", "write the value in quotes")
             elif key in _TEXTS and key in entry and not entry[key].strip("\0"):
-                self._wrong((*at, key), f"{key} is empty", "leave it out, or say what it is")
+                self._wrong((*at, key), f"{key} is empty", "remove the key, or set a value")
             elif key in _TEXTS and "\0" in entry.get(key, ""):
-                self._wrong((*at, key), f"{key} has a zero byte", "no name has one")
+                self._wrong(
+                    (*at, key), f"{key} must not contain a zero byte", "remove the zero byte"
+                )
         tolerances = self._tolerances(entry, at, general)
         if len(self._problems) > before:
             return None
@@ -232,21 +234,25 @@ class _SuiteReader:
         """State, trajectory and options by name, as on a command line."""
         verb = answering_verb(entry["verb"])
         if verb is None:
-            self._wrong((*at, "verb"), f"there is no verb '{entry['verb']}' with results to store")
+            self._wrong(
+                (*at, "verb"), f"unknown command '{entry['verb']}', or one without a result"
+            )
             return
         known = verb.options
         for section in ("state", "options"):
             values = entry.get(section, {})
             if not isinstance(values, dict):
-                self._wrong((*at, section), f"{section} has to be a table", "q = [0, 0.5]")
+                self._wrong(
+                    (*at, section), f"{section} must be a table", "for example q = [0, 0.5]"
+                )
                 continue
             for flag, value in values.items():
                 if flag not in known:
                     where = (*at, section, flag)
                     self._wrong(
                         where,
-                        f"{verb.name} has no --{flag}",
-                        did_you_mean(flag, known, f"there are {', '.join(known)}"),
+                        f"{verb.name} does not support --{flag}",
+                        did_you_mean(flag, known, f"choose one of {', '.join(known)}"),
                     )
                 elif value is not False:
                     yield flag, self._value(known[flag], value)
@@ -275,8 +281,8 @@ class _SuiteReader:
         by_name = {} if own is None else {ALL: own}
         named = entry.get("tolerances", {})
         if not isinstance(named, dict) or not all(isinstance(v, dict) for v in named.values()):
-            hint = "tolerances = { tau = { rtol = 1e-9 } }"
-            self._wrong((*at, "tolerances"), "tolerances are a table of tables", hint)
+            hint = "for example tolerances = { tau = { rtol = 1e-9 } }"
+            self._wrong((*at, "tolerances"), "tolerances must be a table of tables", hint)
             return None
         for array, values in named.items():
             self._require_keys(values, _TOLERANCE, (*at, "tolerances", array))
@@ -290,7 +296,7 @@ class _SuiteReader:
         for key, value in given.items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not number or not 0 <= value <= sys.float_info.max:
-                self._wrong((*at, key), f"{value!r} is no tolerance", "a number, 0 or more")
+                self._wrong((*at, key), f"{key} must be a number >= 0, got {value!r}")
                 return None
         return Tolerance(**given) if given else None
 
@@ -301,8 +307,8 @@ class _SuiteReader:
             if key not in known:
                 self._wrong(
                     (*at, key),
-                    f"there is no key '{key}'",
-                    did_you_mean(key, known, f"there are {', '.join(known)}"),
+                    f"unknown key '{key}'",
+                    did_you_mean(key, known, f"choose one of {', '.join(known)}"),
                 )
 
     def _require_different(self, cases: Sequence[Case]) -> None:
@@ -318,8 +324,8 @@ class _SuiteReader:
                 self._twice(case, other, f"stored '{case.stored}'")
 
     def _twice(self, case: Case, other: Case, what: str) -> None:
-        hint = f"the other one is at {other.where}"
-        message = f"two cases have the {what}"
+        hint = f"change one of them; the other case is at {other.where}"
+        message = f"two cases have the same {what}"
         self._problems.append(RobolinError(message, where=case.where, hint=hint))
 
     def _where(self, at: tuple[str | int, ...]) -> str:

@@ -84,10 +84,10 @@ def require_ids(ids: Iterable[str], where: str) -> frozenset[str]:
     for each in ids:
         if each not in KNOWN_IDS:
             hint = did_you_mean(each, list(KNOWN_IDS))
-            problems.append(UsageError(f"there is no finding '{each}'", where=where, hint=hint))
+            problems.append(UsageError(f"unknown finding '{each}'", where=where, hint=hint))
         elif KNOWN_IDS[each][0] == "error":
-            message = f"'{each}' is an error, and errors cannot be ignored: the file does not load"
-            hint = "leave the file out instead"
+            message = f"'{each}' is an error; errors cannot be ignored"
+            hint = "exclude the file"
             problems.append(UsageError(message, where=where, hint=hint))
     raise_all(problems)
     return frozenset(ids)
@@ -104,7 +104,7 @@ def read_settings(config: Path | None, folder: Path) -> ValidateSettings:
         text = config.read_text("utf-8")
         table: Any = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise FileError(f"could not read the settings: {error}", where=str(config)) from error
+        raise FileError(f"reading the settings failed: {error}", where=str(config)) from error
     return _SettingsReader(config, text).settings(table)
 
 
@@ -121,14 +121,14 @@ class _SettingsReader:
         for key in self._prefix:
             table = table.get(key, {}) if isinstance(table, dict) else {}
         if not isinstance(table, dict):
-            raise self._wrong((), "validate has to be a table", "begin it with [validate]")
+            raise self._wrong((), "validate must be a table", "start it with [validate]")
         for key in table:
             if key not in _KEYS:
-                raise self._wrong((key,), f"there is no key '{key}'", did_you_mean(key, _KEYS))
+                raise self._wrong((key,), f"unknown key '{key}'", did_you_mean(key, _KEYS))
         per_file = table.get("per-file-ignores", {})
         if not isinstance(per_file, dict):
-            hint = '"legacy/*.urdf" = ["massless-link"]'
-            raise self._wrong(("per-file-ignores",), "has to be a table of patterns", hint)
+            hint = 'for example "legacy/*.urdf" = ["massless-link"]'
+            raise self._wrong(("per-file-ignores",), "must be a table of patterns", hint)
         folder = self._path.resolve().parent
         return ValidateSettings(
             ignore=self._ids(("ignore",), table.get("ignore", [])),
@@ -140,14 +140,14 @@ class _SettingsReader:
 
     def _ids(self, at: tuple[str, ...], value: Any) -> frozenset[str]:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self._wrong(at, "has to be a list of ids", '["massless-link"]')
+            raise self._wrong(at, "must be a list of ids", 'for example ["massless-link"]')
         return require_ids(value, self._where(at))
 
     def _baseline(self, value: Any, folder: Path) -> Mapping[_Fingerprint, int]:
         if value is None:
             return {}
         if not isinstance(value, str):
-            raise self._wrong(("baseline",), "has to be the name of a file", "put it into quotes")
+            raise self._wrong(("baseline",), "must be a file name", "write the name in quotes")
         return read_baseline(folder / value)
 
     def _baseline_file(self, value: Any, folder: Path) -> tuple[Path, ...]:
@@ -179,11 +179,11 @@ def baseline_text(findings: Mapping[str, Sequence[Finding]], folder: Path) -> st
 
 def read_baseline(path: Path) -> Mapping[_Fingerprint, int]:
     """Number of occurrences of each finding in a baseline."""
-    hint = "`robolin validate FILES --write-baseline FILE` makes one"
+    hint = "write a baseline: `robolin validate FILES --write-baseline FILE`"
     try:
         document = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        message = f"could not read the baseline: {error.strerror}"
+        message = f"reading the baseline failed: {error.strerror}"
         raise FileError(message, where=str(path), hint=hint) from error
     except (ValueError, RecursionError) as error:
         raise RobolinError(f"not a baseline: {error}", where=str(path), hint=hint) from error

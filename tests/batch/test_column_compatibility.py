@@ -121,11 +121,13 @@ def test_dates_mixed_with_numbers_are_rejected_early(folder: Path) -> None:
     """Times that do not fit into one table are reported with their file, before computing."""
     path = folder / "run_1" / "b.csv"
     _with_times(path, lambda i: f"2026-01-01T00:00:{i:02}")
-    with pytest.raises(RobolinError, match=r"has dates in s+ as times, 'run_1/a\.csv' has num"):
+    with pytest.raises(
+        RobolinError, match=r"dates in s+ as time, but numbers as time in 'run_1/a\.csv'"
+    ):
         make_plan(folder)
     # without numbered parts each recording has a result of its own, whose type may differ
     _, request, arm = make_plan(folder, None)
-    with pytest.raises(RobolinError, match="has dates") as refused:
+    with pytest.raises(RobolinError, match="dates in") as refused:
         answered_recordings(request, arm, all_recordings(folder), DEFAULT_SETTINGS)
     assert refused.value.where == str(path)
 

@@ -87,7 +87,7 @@ def test_the_difference_of_plans_is_reported(folder: Path) -> None:
     plan, _, _ = make_plan(folder)
     for other, words in (
         (make_plan(folder, gravity="0,0,-1")[0], "gravity"),
-        (make_plan(folder, 41)[0], "divided"),
+        (make_plan(folder, 41)[0], "split"),
         (replace(plan, version="0.0.0"), r"0\.0\.0"),
         (replace(plan, sources=plan.sources[:-1]), r"c\.npz"),
     ):
@@ -165,5 +165,5 @@ def test_a_recording_without_time_is_rejected_among_others(folder: Path) -> None
     path = folder / "run_2/a.csv"
     lines = [line.partition(",")[2] for line in path.read_text().splitlines()]
     path.write_text("\n".join(lines))
-    with pytest.raises(RobolinError, match=r"has no time, 'run_1/a\.csv' has numbers as times"):
+    with pytest.raises(RobolinError, match=r"no time, but numbers as time in 'run_1/a\.csv'"):
         make_plan(folder)

@@ -91,5 +91,5 @@ def test_parts_are_not_found_as_recordings(folder: Path) -> None:
     # files that are not parts, or are named explicitly, are still found
     (out / "more.csv").write_text("x")
     for text in (pattern[0], str(out / "part-00000.npz")):
-        with pytest.raises(UsageError, match="lies in the folder that results go to"):
+        with pytest.raises(UsageError, match="is in the output folder"):
             require_outside(str(out), recordings_for(out, [text]))

@@ -62,7 +62,7 @@ def test_the_worst_row_of_each_entry_is_reported(tmp_path: Path) -> None:
     found = beside(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
     texts = [str(entry) for entry in found.beyond]
     assert texts == [
-        "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, 2 rows like it",
+        "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, in 2 rows",
         "row 412, elbow/effort: 1 → 1.0001 N·m, 0.01 %, allowed 0.001 %",
     ]
 
@@ -76,7 +76,7 @@ def test_infinity_is_close_to_nothing_but_itself(tmp_path: Path, close: Toleranc
     found = {e.entry: e for e in beside(tmp_path, torques(old), torques(new), close).beyond}
     assert (found["shoulder/effort"].rows, found["shoulder/effort"].row) == (2, 2)
     assert (found["elbow/effort"].rows, found["elbow/effort"].row) == (1, 1)
-    assert found["shoulder/effort"].change == "beyond measure"
+    assert found["shoulder/effort"].change == "not finite"
 
 
 def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
         (0.994, "99 %"),
         (1.0, "100 %"),
         (-6.0, "-600 %"),
-        (float("inf"), "beyond measure"),
+        (float("inf"), "not finite"),
     ],
 )
 def test_shares_are_per_cent(share: float, text: str) -> None:
@@ -176,23 +176,23 @@ def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
         (lambda r: replace(r, options={"arm": "b.urdf"}), "option arm: a.urdf → b.urdf"),
         (lambda r: replace(r, options={}), "option arm: a.urdf → not given"),
         (lambda r: r.rows(0, 2), "rows: 3 → 2"),
-        (lambda r: replace(r, time=np.zeros(3)), "array time: not stored"),
+        (lambda r: replace(r, time=np.zeros(3)), "array time: missing in the stored result"),
         (
             lambda r: replace(r, arrays=(replace(r.arrays[0], name="qdd"),)),
-            "array tau: not there any more",
+            "array tau: missing in the new result",
         ),
         (
             lambda r: replace(r, arrays=(replace(r.arrays[0], labels=(("a", "b"),)),)),
-            "array tau: its rows or columns have other names",
+            "array tau: names of rows or columns differ",
         ),
         (
             lambda r: replace(r, arrays=(replace(r.arrays[0], unit="N"),)),
-            "array tau: its unit was N·m, now N",
+            "array tau: unit N·m → N",
         ),
         (lambda r: replace(r, joints=("x", "y")), "joints: shoulder, elbow → x, y"),
         (
             lambda r: torques(r.arrays[0].values[0]),
-            "one state beside the rows of a trajectory",
+            "one state compared with the rows of a trajectory",
         ),
     ],
 )
@@ -246,7 +246,7 @@ def test_contract_changes_name_quantity_and_size(tmp_path: Path) -> None:
     moved = {**point, "tau": [3.25, -1.5], "wrench": [1.0]}
     now = replace(torques([1.0, 2.5]), contract={"operating point": moved, "gravity": "up"})
     assert beside(tmp_path, old, now).contract == (
-        "operating point: tau moved by up to 0.25, shoulder: 3 → 3.25 (1 of 2)",
+        "operating point: tau changed by up to 0.25, shoulder: 3 → 3.25 (1 of 2)",
         "operating point: wrench: not given → 1.0",
         "gravity: down → up",
     )
@@ -262,7 +262,7 @@ def test_contract_changes_omit_rounding_of_zero(tmp_path: Path, now: float, show
         )
 
     lines = beside(tmp_path, at(1e-14, 30.0), at(now, 30.5)).contract
-    assert any("qdd moved" in line for line in lines) is shown
+    assert any("qdd changed" in line for line in lines) is shown
 
 
 def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: P
     old, now = torques([6.8e-17, 30.0]), torques([1.1e-15, 30.01])
     found = beside(tmp_path, old, now, close_to(rtol=0.01))
     assert not found.same
-    note = "only rounding exceeds the tolerance: --atol 2e-15 (atol=2e-15) allows for it"
+    note = "only round-off exceeds the tolerance; add --atol 2e-15 (atol=2e-15) to accept it"
     assert found.notes == (note,)
     assert beside(tmp_path, old, now, close_to(rtol=0.01, atol=2e-15)).same
 
@@ -316,7 +316,7 @@ def test_rounding_is_not_listed_with_real_differences(tmp_path: Path) -> None:
     assert [entry.entry for entry in found.worth_listing] == ["elbow/effort"]
     for text in lines_of(found).values():
         assert "elbow/effort: 30 → 30.1 N·m" in text
-        assert "… 1 entry differs by rounding only" in text
+        assert "… 1 entry differs by round-off only" in text
         assert "shoulder" not in text
 
 

@@ -62,7 +62,7 @@ def test_a_real_number_may_become_complex(tmp_path):
 def test_axes_of_another_kind_are_reported(tmp_path):
     """Equal labels on an axis of states and on one of modes are a difference."""
     found = comparison(tmp_path, result(1j), result(1j, "state"))
-    assert found.structure == ("array poles: its rows or columns have other names",)
+    assert found.structure == ("array poles: names of rows or columns differ",)
 
 
 @pytest.mark.parametrize("form", FORMATS)

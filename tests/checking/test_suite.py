@@ -99,31 +99,37 @@ def test_the_nearest_suite_is_found(tmp_path: Path) -> None:
 
 CASE = '[[case]]\nverb = "inverse"\narm = "panda"\nstored = "a.npz"\n'
 WRONG = [
-    ("unknown key", CASE + "stat = {}\n", ":5", "there is no key 'stat'", "state"),
-    ("unknown top key", 'cases = 1\nname = ""\n' + CASE, ":1", "there is no key 'cases'", "'case'"),
-    ("unknown flag", CASE + "options = { paylod = 'x' }\n", ":5", "no --paylod", "'payload'"),
-    ("flag on its own line", CASE + "[case.state]\nqdx = [0]\n", ":6", "no --qdx", "qd"),
+    ("unknown key", CASE + "stat = {}\n", ":5", "unknown key 'stat'", "state"),
+    ("unknown top key", 'cases = 1\nname = ""\n' + CASE, ":1", "unknown key 'cases'", "'case'"),
+    (
+        "unknown flag",
+        CASE + "options = { paylod = 'x' }\n",
+        ":5",
+        "not support --paylod",
+        "'payload'",
+    ),
+    ("flag on its own line", CASE + "[case.state]\nqdx = [0]\n", ":6", "not support --qdx", "qd"),
     (
         "second case",
         CASE + CASE.replace("a.npz", "b.npz") + "foo = 1\n",
         ":9",
         "'foo'",
-        "there are",
+        "choose one of",
     ),
-    ("no verb", CASE.replace('verb = "inverse"\n', ""), ":1", "a case needs verb", "verb ="),
-    ("other verb", CASE.replace("inverse", "inspect"), ":2", "no verb 'inspect'", ""),
-    ("number for a text", CASE + "trajectory = 7\n", ":5", "has to be a text", "quotes"),
-    ("state no table", CASE + "state = 7\n", ":5", "state has to be a table", "q ="),
-    ("negative", CASE + "rtol = -1\n", ":5", "-1 is no tolerance", "0 or more"),
+    ("no verb", CASE.replace('verb = "inverse"\n', ""), ":1", "verb is required", "verb ="),
+    ("other verb", CASE.replace("inverse", "inspect"), ":2", "unknown command 'inspect'", ""),
+    ("number for a text", CASE + "trajectory = 7\n", ":5", "must be text", "quotes"),
+    ("state no table", CASE + "state = 7\n", ":5", "state must be a table", "q ="),
+    ("negative", CASE + "rtol = -1\n", ":5", "rtol must be a number >= 0, got -1", ""),
     ("tolerance key", CASE + "tolerances = { tau = { rtoll = 1 } }\n", ":5", "'rtoll'", "'rtol'"),
     ("tolerance no table", CASE + "tolerances = { tau = 1 }\n", ":5", "table of tables", "rtol"),
-    ("same file twice", CASE + CASE, ":5", "two cases have the name 'a'", ":1"),
+    ("same file twice", CASE + CASE, ":5", "two cases have the same name 'a'", ":1"),
     *(
         (
             f"same file as {other}",
             f'{CASE}name = "x"\n{CASE.replace("a.npz", other)}name = "y"\n',
             ":6",
-            "two cases have the stored",
+            "two cases have the same stored",
             ":1",
         )
         for other in ("a.npz", "./a.npz", "stored/../a.npz")
@@ -132,12 +138,12 @@ WRONG = [
         "stored in the provenance of another",
         f'{CASE.replace("npz", "csv")}name = "x"\n{CASE.replace("a.npz", "a.csv.meta.json")}',
         ":6",
-        "two cases have the stored",
+        "two cases have the same stored",
         ":1",
     ),
-    ("case no list", "[case]\nverb = 1\n", ":1", "cases are tables", "[[case]]"),
+    ("case no list", "[case]\nverb = 1\n", ":1", "cases must be tables", "[[case]]"),
     ("not TOML", "[[case]\n", ":1:", "not TOML", ""),
-    ("empty", "", "robolin.toml", "there is no case", "[[case]]"),
+    ("empty", "", "robolin.toml", "the suite has no cases", "[[case]]"),
 ]
 
 
@@ -196,14 +202,14 @@ def test_unexpected_toml_is_rejected(tmp_path: Path, what: str) -> None:
 def test_a_project_file_above_may_hold_anything(tmp_path: Path, tool: str) -> None:
     """A pyproject.toml without a valid `tool` table has no suite."""
     (tmp_path / "pyproject.toml").write_text(tool)
-    with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
+    with pytest.raises(RobolinError, match=r"no robolin\.toml in this folder"):
         find_suite(tmp_path)
 
 
 def test_a_project_file_nested_too_deep(tmp_path: Path) -> None:
     """A project file that the TOML parser cannot read is ignored."""
     (tmp_path / "pyproject.toml").write_text("a = " + "[" * 5000)
-    with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
+    with pytest.raises(RobolinError, match=r"no robolin\.toml in this folder"):
         find_suite(tmp_path)
 
 
@@ -211,7 +217,7 @@ def test_two_cases_with_a_link_to_one_file_are_rejected(tmp_path: Path) -> None:
     """A symbolic link is another name of the stored file, and not another file."""
     (tmp_path / "a.npz").write_bytes(b"")
     (tmp_path / "b.npz").symlink_to("a.npz")
-    with pytest.raises(RobolinError, match=r"two cases have the stored .*b\.npz"):
+    with pytest.raises(RobolinError, match=r"two cases have the same stored .*b\.npz"):
         read(tmp_path, CASE + CASE.replace("a.npz", "b.npz"))
 
 

@@ -83,7 +83,7 @@ def _against(on: CheckContext, verb: str, name: str, reference: str) -> Check:
         for array, mask in answered.items()
         if mask.any()
     ]
-    return worst(checks) if checks else not_applicable(FAMILY, title, "no state has an answer")
+    return worst(checks) if checks else not_applicable(FAMILY, title, "no state has a result")
 
 
 def _either(on: CheckContext, array: str, *names: str) -> AnyArray:

@@ -94,22 +94,22 @@ class CheckContext:
         """Reason why an algorithm does not apply to this robot, '' if it does."""
         algorithm = ALGORITHMS[name]
         if algorithm.kind == "closed" and not self._closed:
-            return "it is about closed loops"
+            return "applies to closed loops only"
         if algorithm.of_springs and not self.arm.has_springs:
             return "no joint has a spring"
         if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
-            return f"there is no state to ask for {' and '.join(unknown)}"
+            return f"no state has {' and '.join(unknown)}"
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
         if numbers > MOST_RESULT_NUMBERS:
-            return f"{numbers} numbers a state are too many to check"
+            return f"{numbers} numbers per state exceed the limit of this check"
         if self.arm.groups and algorithm.inverts_bodies:
             return f"it {why_not_with_groups(self.arm)}"
         if algorithm.kind not in ("any", "reaching") and self.followers:
             return self.followers
         if algorithm.kind == "serial" and not self.arm.serial:
-            return "the arm branches"
+            return "the robot has branches"
         if algorithm.inverts_bodies and (body := flat_body(self.arm)):
-            return f"it divides by every body's inertia, and that of '{body}' has no inverse"
+            return f"the inertia of body '{body}' is not invertible"
         if self.no_inertia and self.run(name).divides:
             return self.no_inertia
         return ""
@@ -139,7 +139,7 @@ class CheckContext:
         pairs = ((x.joint.name, x.joint.mimic) for x in self.arm.links_tip_to_base)
         for follower, mimic in pairs:
             if mimic is not None:
-                return f"joint '{follower}' follows '{mimic.leader}'"
+                return f"joint '{follower}' mimics '{mimic.leader}'"
         return ""
 
     @cached_property

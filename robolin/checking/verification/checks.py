@@ -34,18 +34,18 @@ WHY = {
     "sum": "1e-12 of the largest entry: a few hundred rounded products",
     "division": "1e-12 + 1e-15 cond(M): divided by the mass matrix",
     "acceleration": "10 (1e-12 + 1e-15 cond(M)): rounded torques, divided by the mass matrix",
-    "task": "(1e-12 + 1e-15 cond(M)) cond(Λ⁻¹): divided by the task's inertia as well",
-    "bodies": "10 (1e-12 + 1e-15 (cond(M) + bodies)): divided by every body's inertia as well",
-    "loops": "10 (1e-12 + 1e-15 cond([M L*; L 0])): divided by masses and closures",
-    "bits": "0: the same bits",
-    "differences": "1e-5: the other program's derivatives are finite differences",
+    "task": "(1e-12 + 1e-15 cond(M)) cond(Λ⁻¹): also divided by the task inertia",
+    "bodies": "10 (1e-12 + 1e-15 (cond(M) + bodies)): also divided by the inertia of every body",
+    "loops": "10 (1e-12 + 1e-15 cond([M L*; L 0])): divided by the mass matrix with constraints",
+    "bits": "0: bit-identical",
+    "differences": "1e-5: the reference implementation uses finite differences",
 }
 
 
 # reference quantity for the errors of each kind of check
 YARDSTICK = (
-    "error: largest difference of a state beside its largest entry; where terms cancel, "
-    "beside 1e-15 of them over the bound if that is more"
+    "error: largest difference in a state relative to its largest entry; where terms cancel, "
+    "relative to 1e-15 of the terms over the bound, if larger"
 )
 
 

@@ -54,13 +54,15 @@ def digits_of(on: CheckContext, names: Sequence[str]) -> Iterator[Check]:
     try:
         import mpmath  # noqa: F401
     except ImportError:
-        yield not_run(FAMILY, "every result in 50 digits", "install robolin[verify] (mpmath)")
+        yield not_run(
+            FAMILY, "all results with 50 digits", "mpmath is not installed (pip install mpmath)"
+        )
         return
     covered: set[str] = set()
     for name in names:
         gives = set(ALGORITHMS[name].gives)
         if len(on.arm.links) > LARGE and gives <= covered:
-            yield not_run(FAMILY, name, "on a large arm one algorithm tells of each result")
+            yield not_run(FAMILY, name, "large robot: only one algorithm per result is checked")
             continue
         covered |= gives
         # decimal precision is per thread: restore it before the caller continues
@@ -72,7 +74,7 @@ def digits_of(on: CheckContext, names: Sequence[str]) -> Iterator[Check]:
 def _digits_of(on: CheckContext, name: str) -> Check:
     answered = {array: on.answered(name, array) for array in ALGORITHMS[name].gives}
     if not any(mask.any() for mask in answered.values()):
-        reason = f"it has no finite answer in any of the {len(on.q)} states"
+        reason = f"no finite result in any of the {len(on.q)} states"
         return not_applicable(FAMILY, name, reason)
     true = _in_fifty_digits(on, name, answered)
     checks, correct = [], []

@@ -54,7 +54,7 @@ def closed_loops(on: CheckContext) -> Iterator[Check]:
     yield from _frames_apart(on)
     closed, numbers = _closed(on)
     if left := len(on.q) - len(numbers):
-        reason = f"{left} of {len(on.q)} states could not be brought onto the closures"
+        reason = f"{left} of {len(on.q)} states could not be projected onto the loop constraints"
         yield not_applicable(FAMILY, "closed loops in all states", reason)
     if not len(numbers):
         return

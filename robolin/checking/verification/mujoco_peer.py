@@ -20,7 +20,7 @@ class MuJoCoPeer:
     """A model with every joint independent, without contacts, dissipation or limits."""
 
     exact = False
-    springs = "given to it"
+    springs = "passed to it"
 
     def __init__(self, arm: Arm) -> None:
         import mujoco
@@ -81,17 +81,20 @@ class MuJoCoPeer:
 
     def _from_file(self, arm: Arm) -> tuple[Any, str]:
         """The model of the arm's file and its source, or None and the reason."""
-        path, built = urdf_path(arm), "built body by body from our reading"
+        path, built = urdf_path(arm), "built body by body from robolin's model"
         if path is None:
             return None, built
         robot = ElementTree.fromstring(path.read_bytes())
         if link := _first_massless(robot):
-            return None, f"{built}; its own would drop the inertia of '{link}', which has no mass"
+            return (
+                None,
+                f"{built}: MuJoCo's reader drops the inertia of '{link}', which has no mass",
+            )
         try:
             model = self._compiled(_without_shapes(robot))
         except PeerRefusedError as refusal:
-            return None, f"{built}; of the file, {refusal}"
-        return (model, "its own reading of the file") if self._is(model, arm) else (None, built)
+            return None, f"{built}; reading the file: {refusal}"
+        return (model, "read from the file") if self._is(model, arm) else (None, built)
 
     def _compiled(self, text: str) -> Any:
         try:

@@ -79,8 +79,8 @@ class PeerComparison:
 def require_peer(name: str) -> None:
     """Reject an unknown or missing program."""
     if name not in PACKAGES:
-        hint = f"it can be {' or '.join(PACKAGES)}"
-        raise UsageError(f"there is no program '{name}' to compare with", hint=hint)
+        hint = f"choose {' or '.join(PACKAGES)}"
+        raise UsageError(f"unknown program '{name}'", where="--against", hint=hint)
     module, package = PACKAGES[name]
     try:
         import_module(module)
@@ -94,7 +94,7 @@ def compared_with(name: str, on: CheckContext) -> tuple[PeerComparison, list[Che
     family = f"against {name}"
     if on.arm.groups:
         joint = on.arm.groups[0].name
-        reason = f"joint '{joint}' has several freedoms, which programs count differently"
+        reason = f"multi-DoF joint '{joint}': programs use different coordinates"
         return PeerComparison(name, "", {}), [not_applicable(family, "all results", reason)]
     try:
         peer = _makers()[name](on.arm)
@@ -135,7 +135,9 @@ def _inverse_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
 
 def _forward_side(on: CheckContext, peer: Peer, family: str) -> Iterator[Check]:
     names = [*ALGORITHMS["linearize-forward"].gives][: None if peer.exact else 1]
-    reason = on.no_inertia or (on.followers and f"{peer.title} has no such joints: {on.followers}")
+    reason = on.no_inertia or (
+        on.followers and f"{peer.title} does not support mimic joints: {on.followers}"
+    )
     if reason:
         yield from (not_applicable(family, name, reason) for name in names)
         return
@@ -173,18 +175,18 @@ def _columns(stepped: Any) -> Floats:
 
 def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
     """Model assumptions, and how the other program accounts for each."""
-    accounted = {"gravity": "given to it"}
+    accounted = {"gravity": "passed to it"}
     if any(link.joint.damping for link in arm.links):
-        accounted["damping"] = "added to its torques" if arm.damping else "left out of both"
+        accounted["damping"] = "added to its torques" if arm.damping else "omitted in both"
     if any(link.joint.stiffness for link in arm.links):
-        accounted["springs"] = peer.springs if arm.springs else "left out of both"
+        accounted["springs"] = peer.springs if arm.springs else "omitted in both"
     if any(any(link.joint.friction_sides) for link in arm.links):
         applied = arm.friction_velocity is not None
-        accounted["friction"] = "added to its torques, smoothed" if applied else "left out of both"
+        accounted["friction"] = "added to its torques, smoothed" if applied else "omitted in both"
     if any(link.joint.armature for link in arm.links):
-        accounted["armature"] = "given to it"
+        accounted["armature"] = "passed to it"
     if arm.has_mimic:
-        accounted["mimic"] = "its free joints are tied afterwards"
+        accounted["mimic"] = "its independent joints are coupled afterwards"
     if arm.wrenches:
         accounted["wrench"] = "added to its torques, by virtual work"
     return accounted

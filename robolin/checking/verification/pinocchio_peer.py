@@ -22,9 +22,9 @@ class PinocchioPeer:
 
         self._pin: Any = pinocchio
         self.title = f"Pinocchio {pinocchio.__version__}"
-        self._model, self.read = self._from_file(arm), "its own reading of the file"
+        self._model, self.read = self._from_file(arm), "read from the file"
         if self._model is None:
-            self._model, self.read = self._built(arm), "built joint by joint from our reading"
+            self._model, self.read = self._built(arm), "built joint by joint from robolin's model"
         self._data = self._model.createData()
         joints = [self._model.getJointId(link.joint.name) for link in arm.links_tip_to_base]
         self._place = np.array([self._model.idx_vs[joint] for joint in joints])

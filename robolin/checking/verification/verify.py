@@ -173,8 +173,8 @@ class Verification(DisplayMixin):
             [0.0, 0.0]
         """
         if not 0 <= number < len(self.states["q"]):
-            hint = f"there are {len(self.states['q'])}, counted from 0"
-            raise UsageError(f"there is no state {number}", hint=hint)
+            hint = f"choose a state from 0 to {len(self.states['q']) - 1}"
+            raise UsageError(f"unknown state {number}", hint=hint)
         return {name: self.states[name][number].tolist() for name in ("q", "qd", "qdd")}
 
 
@@ -207,9 +207,9 @@ def verify(
     """
     require_arm(arm)
     if samples is not None and samples < 1:
-        raise UsageError(f"samples is {samples}, not a number of states", hint="1, 2, … or None")
+        raise UsageError(f"must be >= 1 or None, got {samples}", where="samples")
     if seed < 0:
-        raise UsageError(f"seed is {seed}", hint="0, 1, 2, …")
+        raise UsageError(f"must be >= 0, got {seed}", where="seed")
     if against is not None:
         require_peer(against)
     drawn = CheckContext(arm, checked_states(arm, samples or default_samples(arm), seed))
@@ -255,7 +255,7 @@ def _sound(on: CheckContext) -> tuple[CheckContext, tuple[str, ...]]:
 
 
 def _some(bad: int, count: int) -> str:
-    return f" (in {bad} of {count} states, left out of the checks)" if bad < count else ""
+    return f" (in {bad} of {count} states, excluded from the checks)" if bad < count else ""
 
 
 def _singular(on: CheckContext) -> str:
@@ -263,9 +263,9 @@ def _singular(on: CheckContext) -> str:
     worst = int(np.argmax(on.condition))
     q = ", ".join(f"{x:.4g}" for x in on.q[worst])
     return (
-        f"the mass matrix is all but singular, cond(M) = {on.condition[worst]:.1e} at q = {q}: "
-        "axes of links without mass line up there, or masses differ by many orders of magnitude; "
-        "forward results keep hardly a digit"
+        f"the mass matrix is nearly singular, cond(M) = {on.condition[worst]:.1e} at q = {q}: "
+        "axes of massless links are aligned, or masses differ by orders of magnitude; "
+        "forward results have few correct digits"
     )
 
 

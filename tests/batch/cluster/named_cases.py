@@ -62,7 +62,7 @@ class NamedCases:
         assert not list(out.glob("*part-*"))
         with self._worker(before=full), self._worker():
             done = self._robolin(*self._ask("full"), *self._cluster(2))
-        _require(done, 0, "could not make it: could not write: No space left on device")
+        _require(done, 0, "failed: could not write: No space left on device")
         assert found(out) == self._single
         return f"{_summary(alone, 'No space')}; with another worker: {_summary(done, 'No space')}"
 
@@ -73,7 +73,7 @@ class NamedCases:
         (shim / "sitecustomize.py").write_text(_OTHER_VERSION)
         with self._worker(), self._worker(path=str(shim)):
             done = self._robolin(*self._ask("version"), *self._cluster(2))
-        _require(done, 3, "it has robolin 0.0.1, here is")
+        _require(done, 3, "got 0.0.1")
         assert not list((self.folder / "version").glob("part-*"))
         return _summary(done, "0.0.1")
 
@@ -84,9 +84,9 @@ class NamedCases:
         hide = f"mount -t tmpfs none {self.folder / 'arm'} && exec $0 $@"
         with self._worker(), self._worker(before=["unshare", "-m", "sh", "-c", hide]):
             done = self._robolin(*self._ask("arm-less"), *self._cluster(2))
-        _require(done, 3, "is not there, or another one")
+        _require(done, 3, "is missing or differs")
         assert not list((self.folder / "arm-less").glob("part-*"))
-        return _summary(done, "not there")
+        return _summary(done, "is missing")
 
     def changed_recording(self) -> str:
         """No part is left of a recording that changes while a worker reads it."""
@@ -102,7 +102,7 @@ class NamedCases:
             os.kill(worker.pid, signal.SIGCONT)
             done = _ended(client)
         _require(done, 3, f"{path} on worker")
-        assert "it was changed after the plan was made" in done.stderr
+        assert "the recording was changed after planning" in done.stderr
         assert [path.name for path in out.glob("*part*")] == ["part-00002.parquet"]
         return _summary(done, "changed")
 

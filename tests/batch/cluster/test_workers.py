@@ -65,10 +65,10 @@ def test_invalid_clusters_are_rejected() -> None:
 @pytest.mark.parametrize(
     "wrong, words",
     [
-        ({"client": None}, "client is NoneType"),
+        ({"client": None}, "client: must be a client of dask.distributed, got NoneType"),
         ({"part_rows": 0}, "part_rows is 0"),
         ({"part_rows": "x"}, "part_rows is 'x'"),
-        ({"arm": replace(robolin.load("two-link"), name="changed")}, "cannot load this arm"),
+        ({"arm": replace(robolin.load("two-link"), name="changed")}, "cannot load this robot"),
         ({"carry": "nothing"}, "nothing"),
         ({"form": "doc"}, "doc"),
     ],
@@ -157,7 +157,7 @@ def test_parts_of_a_failing_worker_go_to_others(
     parts = by_workers(client)(part_jobs(plan, request, arm, tmp_path, DEFAULT_SETTINGS))
     messages = [text for part in parts for _, text in part.messages if part.error is None]
     assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)
-    assert any(f"worker {full[0]} could not make it: could not write" in text for text in messages)
+    assert any(f"worker {full[0]} failed: could not write" in text for text in messages)
     full[:] = client.nthreads()
     (part,) = by_workers(client)(part_jobs(plan, request, arm, tmp_path, DEFAULT_SETTINGS)[:1])
     assert isinstance(part.error, FileError)
@@ -184,9 +184,9 @@ def test_workers_that_die_are_not_rejected(folder: Path) -> None:
     plan, request, arm = make_plan(folder)
     job = part_jobs(plan, request, arm, folder, DEFAULT_SETTINGS)[0]
     require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
-    with pytest.raises(RobolinError, match=r"worker tcp://old: it has robolin 0\.0\.0"):
+    with pytest.raises(RobolinError, match=r"worker tcp://old: robolin must be .*, got 0\.0\.0"):
         require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
-    with pytest.raises(RobolinError, match="cannot use robolin"):
+    with pytest.raises(RobolinError, match="importing robolin failed"):
         require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
     with pytest.raises(RobolinError, match="the scheduler is gone"):
         require_fit(_Workers({}), job)

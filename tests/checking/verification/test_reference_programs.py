@@ -40,7 +40,7 @@ def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
     assert {"tau", "mass_matrix", "dtau_dqd", "dtau_dq", "qdd"} <= set(checks)
     assert all(check.verdict == "passed" for check in checks.values())
     assert found.comparison is not None
-    assert found.comparison.read == "its own reading of the file"
+    assert found.comparison.read == "read from the file"
     assert set(found.comparison.accounted) >= {"damping", "armature", "wrench"}
 
 

@@ -110,7 +110,7 @@ def test_states_that_cannot_be_closed_are_counted() -> None:
     torn = replace(arm, loops=(replace(arm.loops[0], second=far),))
     found = [c for c in robolin.verify(torn, samples=2).checks if c.family == "loops"]
     (check,) = (c for c in found if c.name == "closed loops in all states")
-    assert check.detail == "2 of 2 states could not be brought onto the closures"
+    assert check.detail == "2 of 2 states could not be projected onto the loop constraints"
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_arms_with_grippers_are_checked_in_diagonalizing_velocities() -> None:
     for verb in ("mass-matrix-factor", "forward-diagonalized", "rate-control", "undiagonalize"):
         assert verdicts[f"{verb}-conventional"] == "passed"
 
-    reason = "joint 'panda_finger_joint2' follows 'panda_finger_joint1'"
+    reason = "joint 'panda_finger_joint2' mimics 'panda_finger_joint1'"
     silent = [check for check in found.checks if check.error is None and not check.detail]
     details = {check.name: check.detail for check in found.checks if check.error is None}
     assert not silent
@@ -180,7 +180,7 @@ def test_a_singular_pose_is_a_defect_and_left_out() -> None:
     (defect,) = found.defects
 
     assert "joint 'joint3' moves nothing that has inertia" in defect
-    assert "in 1 of 3 states, left out of the checks" in defect
+    assert "in 1 of 3 states, excluded from the checks" in defect
     assert len(found.condition) == 2
     assert not found.failed
     assert {check.name for check in found.checks if check.verdict == "passed"} >= {"M M⁻¹ = 1"}
@@ -194,7 +194,7 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
     found = robolin.verify(_wrist(lower=1e-6), samples=4)
     (defect,) = found.defects
 
-    assert "all but singular" in defect
+    assert "nearly singular" in defect
     assert found.condition.max() < 1e12
 
 
