@@ -105,27 +105,29 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
 def _require_gains(result: Result, name: str) -> None:
     """Reject results of other commands, and models with states that the arm does not have."""
     if result.verb != "lqr" or "K" not in result:
-        hint = "`robolin lqr ARM -o gains.npz` stores gains"
-        raise RobolinError(f"this is a result of {result.verb}, not of lqr", where=name, hint=hint)
+        hint = "store gains with `robolin lqr ARM -o gains.npz`"
+        raise RobolinError(
+            f"must be a result of lqr, got one of {result.verb}", where=name, hint=hint
+        )
     method = result.options.get("discretize", "zoh")
     if method not in ("zoh", "euler"):
-        message = f"the states of a model by {method} are not those of the arm alone"
-        raise RobolinError(message, where=name, hint="find gains with --discretize zoh")
+        message = f"gains of a model with --discretize {method} are not supported"
+        raise RobolinError(message, where=name, hint="compute gains with --discretize zoh")
 
 
 def _require_rows(result: Result, name: str) -> None:
     """Reject rows without gains or time stamps, and gains along closed-loop trajectories."""
     if (absent := np.flatnonzero(np.isnan(result["K"]).reshape(result.batch or 1, -1)[:, 0])).size:
-        more = f", nor have {len(absent) - 1} others" if len(absent) > 1 else ""
-        message = f"row {int(absent[0]) + 1} has no gains{more}"
-        hint = "find gains for rows that all have an answer"
+        more = f", and {len(absent) - 1} other rows" if len(absent) > 1 else ""
+        message = f"gains are missing in row {int(absent[0]) + 1}{more}"
+        hint = "compute gains for rows that all have a result"
         raise RobolinError(message, where=name, hint=hint)
     if result.batch is not None and result.time is None:
-        hint = "the motion they were found along needs a column 'time'"
-        raise RobolinError("the gains do not tell when they count", where=name, hint=hint)
+        hint = "compute gains along a trajectory with a column 'time'"
+        raise RobolinError("the gains have no time stamps", where=name, hint=hint)
     if result.batch is not None and "basis" in result:
-        message = "a motion with closed loops changes its coordinates from row to row"
-        raise RobolinError(message, where=name, hint="find gains for one state")
+        message = "gains along a trajectory are not supported with closed loops"
+        raise RobolinError(message, where=name, hint="compute gains for one state")
 
 
 def _sample_time(result: Result) -> float | None:
@@ -168,9 +170,9 @@ def _labels(result: Result, name: str) -> tuple[tuple[str, ...], ...]:
 def require_joints(arm: Arm, result: Result, name: str) -> None:
     """Reject gains for other joints."""
     if result.joints != arm.joint_names:
-        hint = f"'{arm.name}' has {', '.join(arm.joint_names)}"
+        hint = f"'{arm.name}' has the joints {', '.join(arm.joint_names)}"
         joints = ", ".join(result.joints)
-        message = f"the gains are for another arm{_named(arm, result)}, with the joints {joints}"
+        message = f"the gains are for another robot{_named(arm, result)} with the joints {joints}"
         raise RobolinError(message, where=name, hint=hint)
 
 
@@ -185,9 +187,9 @@ def model_differences(arm: Arm, result: Result) -> list[str]:
 def gains_mismatch_error(arm: Arm, result: Result, differ: list[str], name: str) -> RobolinError:
     """Return the error for gains computed for other model parameters."""
     return RobolinError(
-        f"the gains are for another arm{_named(arm, result)}: {in_words(differ)}",
+        f"the gains are for another robot{_named(arm, result)}: {in_words(differ)}",
         where=name,
-        hint="find them anew, or run them as they are with --other-figures",
+        hint="compute the gains again, or accept them with --other-figures",
     )
 
 
@@ -253,7 +255,7 @@ def cost_text(
     try:
         cost = law_cost(context.arm, stored.law, motion)
     except UsageError as error:
-        context.note(f"the cost is not known: {error.message}")
+        context.note(f"the cost is unknown: {error.message}")
         return ""
     check = _by_other_steps(simulate_again, schedule)
     total, remaining = cost.spent + cost.left, cost.left
@@ -267,7 +269,12 @@ def cost_text(
         f"xᵀPx at the beginning is {float(cost.predicted):.8g}",
     )
     text = "; ".join(parts)
-    context.settings.notify("summary", f"cost {text}")
+    note = (
+        f"cost {known_digits(float(total), total_error, 8)}, "
+        f"{known_digits(float(remaining), remaining_error, 3)} of it after the end; "
+        f"predicted by xᵀPx: {float(cost.predicted):.8g}"
+    )
+    context.settings.notify("summary", note)
     return text
 
 

@@ -16,7 +16,7 @@ from robolin.queries.request import QueryContext
 from robolin.queries.values import Values, named_arrays
 
 _AXES = {"world": "world", "frame": "the frame's own"}
-_SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench do not exist"
+_SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench are omitted"
 
 
 def answer_jacobian(context: QueryContext) -> Result | ResultStream:

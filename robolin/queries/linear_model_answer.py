@@ -323,7 +323,7 @@ def _first_row_error(chunk: Chunk, function: Callable[[Values], object]) -> Robo
             function({name: column[row] for name, column in chunk.columns.items()})
         except RobolinError as error:
             return located_error(error, chunk.location(row))
-    return RobolinError("some rows have no answer together", where=chunk.location(0))
+    return RobolinError("some rows have no result", where=chunk.location(0))
 
 
 def solve_valid_rows(

@@ -48,8 +48,8 @@ class LoopOptions:
         }
         for name, value in options.items():
             if value is not None and not arm.loops:
-                hint = "the closures are left out by --open-loops, or the file has none"
-                raise UsageError("the arm has no closed loops", where=name, hint=hint)
+                hint = "remove the option, or --open-loops if the file has loop constraints"
+                raise UsageError("the robot has no closed loops", where=name, hint=hint)
         self.held(arm)
 
     @property
@@ -70,7 +70,7 @@ class LoopOptions:
                 from robolin.core.text import did_you_mean
 
                 hint = did_you_mean(name, (*arm.joint_names, LEAST))
-                raise UsageError(f"there is no joint '{name}'", where="--close", hint=hint)
+                raise UsageError(f"unknown joint '{name}'", where="--close", hint=hint)
         return names
 
 

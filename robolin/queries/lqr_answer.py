@@ -33,7 +33,7 @@ from robolin.queries.linear_model_answer import (
     seconds,
     spec_from_question,
 )
-from robolin.queries.poles_answer import pole_lines
+from robolin.queries.poles_answer import pole_lines, stability_note
 from robolin.queries.question import Question
 from robolin.queries.request import QueryContext
 from robolin.queries.runner import Runner
@@ -58,7 +58,7 @@ def answer_lqr(context: QueryContext) -> Result | ResultStream:
             return (*_arrays(regulator), *model_point_arrays(model))
         summary = _closed_lines(regulator)
         task.found.update(summary)
-        context.settings.notify("summary", f"closed loop: {summary['closed loop']}")
+        context.settings.notify("summary", f"closed loop: {stability_note(regulator.poles)}")
         weights = (
             model_array(model, "Q", regulator.Q),
             model_array(model, "R", regulator.R),
@@ -143,7 +143,7 @@ class BackwardPass(Runner):
         models = self._models(points)
         first = next(models, None)
         if first is None:
-            raise RobolinError("the motion has no rows", where=self._inputs.file)
+            raise RobolinError("the trajectory has no rows", where=self._inputs.file)
         question = self._context.question
         self._task.found.update(model_lines(first))
         blocks = tvlqr_blocks(
@@ -165,9 +165,9 @@ class BackwardPass(Runner):
                 model = self._task.spec.model(chunk.columns, self._settings.jobs)
             if model.basis is not None:
                 raise UsageError(
-                    "a motion with closed loops changes its coordinates from row to row",
+                    "not supported for robots with closed loops",
                     where="--time-varying",
-                    hint="leave it out: gains are then found for each row by itself",
+                    hint="omit --time-varying to compute gains for each row separately",
                 )
             point = tuple(
                 replace(array, values=np.array(array.values)) for array in model_point_arrays(model)
@@ -188,9 +188,9 @@ class BackwardPass(Runner):
         if uneven.any():
             row = int(np.argmax(uneven))
             raise RobolinError(
-                f"this row is {steps[row]:.6g} s after the one before, not {dt:g} s",
+                f"the time step must be --dt {dt:g} s, got {steps[row]:.6g} s",
                 where=chunk.location(row + (before is None)),
-                hint="rows must be --dt apart",
+                hint="resample the trajectory, or set --dt to its time step",
             )
         return float(times[-1])
 
@@ -210,7 +210,7 @@ def _parse_efforts(question: Question) -> tuple[float | None, dict[str, float]]:
     texts = question.texts("effort")
     common = [FlagText("--effort", text) for text in texts if "=" not in text]
     if len(common) > 1:
-        raise common[1].wrong("there is a weight for all motors already", KEEP_ONE)
+        raise common[1].wrong("a weight for all joints is already given", KEEP_ONE)
     named = _parse_weights("--effort", [text for text in texts if "=" in text])
     return (number(common[0]) if common else None), named
 

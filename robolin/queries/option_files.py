@@ -40,32 +40,36 @@ def _rules_in(path: str) -> list[str]:
     words = [*COLUMN_WORDS.values(), _TIME]
     for key, value in read_flag_values(path).items():
         if key not in words:
-            hint = did_you_mean(key, words, f"{', '.join(words)} are said here, all else by flags")
-            raise RobolinError(f"'{key}' is no quantity", where=path, hint=hint)
+            hint = did_you_mean(
+                key, words, f"use {', '.join(words)} as keys; set other options with flags"
+            )
+            raise RobolinError(f"unknown quantity '{key}'", where=path, hint=hint)
         if isinstance(value, Mapping) and key != _TIME:
             rules += [f"{joint}/{key}={column}" for joint, column in value.items()]
         elif isinstance(value, str):
             rules.append(f"{key}={value}")
         else:
-            hint = "a pattern such as arm.{joint}.angle, or the column of every joint by its name"
-            raise RobolinError(f"'{key}' is a list", where=path, hint=hint)
+            hint = "use a pattern such as arm.{joint}.angle, or JOINT: COLUMN pairs"
+            raise RobolinError(
+                f"'{key}' must be a pattern or a mapping, got a list", where=path, hint=hint
+            )
     return rules
 
 
 def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
     """Read a state file; return each quantity as option text."""
     if not is_option_file(path):
-        hint = f"a state file ends in {', '.join(_ENDINGS)}"
-        raise UsageError("this is no state file", where=f"--state={path}", hint=hint)
+        hint = f"use a file that ends in {', '.join(_ENDINGS)}"
+        raise UsageError("not a state file", where=f"--state={path}", hint=hint)
     by_word = {word: short for short, word in COLUMN_WORDS.items()}
     state: dict[str, str] = {}
     for key, value in read_flag_values(path).items():
         name = by_word.get(key, key)
         if name not in quantities:
-            hint = did_you_mean(key, [*quantities, *by_word], "q, qd, qdd and tau make a state")
-            raise RobolinError(f"no state has '{key}'", where=path, hint=hint)
+            hint = did_you_mean(key, [*quantities, *by_word], "use q, qd, qdd and tau")
+            raise RobolinError(f"unknown state quantity '{key}'", where=path, hint=hint)
         if name in state:
-            raise RobolinError(f"'{name}' is there twice", where=path, hint="keep one of them")
+            raise RobolinError(f"'{name}' is given twice", where=path, hint="keep one of them")
         state[name] = _typed(key, value, path)
     return state
 
@@ -74,8 +78,8 @@ def _typed(key: str, value: FlagValue, path: str) -> str:
     items = [*value, *value.values()] if isinstance(value, Mapping) else value
     for item in [items] if isinstance(items, str) else items:
         if "," in item and not isinstance(value, str):
-            message = f"'{item}' in '{key}' is more than one value"
-            raise RobolinError(message, where=path, hint="one number per joint")
+            message = f"'{key}' must have one number per joint, got '{item}'"
+            raise RobolinError(message, where=path, hint="write one number per joint")
     return text_of(value)
 
 
@@ -87,11 +91,15 @@ def read_flag_values(path: str) -> dict[str, FlagValue]:
         message = f"could not read: {error.strerror or error}"
         raise FileError(message, where=path, hint="check the path") from error
     if len(data) > _MAX_BYTES:
-        raise RobolinError(f"{len(data)} bytes are too many", where=path, hint="a page of text")
+        raise RobolinError(
+            f"must have at most {_MAX_BYTES} bytes, got {len(data)}",
+            where=path,
+            hint="check the path",
+        )
     read = _toml if path.lower().endswith(".toml") else _yaml
     value = read(data, path) if data.strip() else {}
     if not value:
-        raise RobolinError("it says nothing", where=path, hint="KEY: VALUE, line by line")
+        raise RobolinError("the file is empty", where=path, hint="write KEY: VALUE lines")
     return value
 
 
@@ -102,7 +110,9 @@ def _yaml(data: bytes, path: str) -> dict[str, FlagValue]:
     for finding in findings:
         raise finding.error()
     if root is None or root.kind != "mapping":
-        raise RobolinError("this is no mapping", where=path, hint="KEY: VALUE, line by line")
+        raise RobolinError(
+            "must be a mapping of keys to values", where=path, hint="write KEY: VALUE lines"
+        )
 
     def plain(node: Node) -> FlagValue:
         if node.kind == "mapping":
@@ -134,7 +144,7 @@ def _toml(data: bytes, path: str) -> dict[str, FlagValue]:
 
 def _scalar(value: FlagValue, path: str) -> str:
     if not isinstance(value, str):
-        raise RobolinError("it is nested too deeply", where=path, hint="KEY: {JOINT: VALUE}")
+        raise RobolinError("nested too deeply", where=path, hint="write KEY: {JOINT: VALUE}")
     return value
 
 

@@ -155,7 +155,7 @@ ANY_QUANTITY = " ".join(STATE_QUANTITIES)
 # recorded in the options of a result for states given as arrays
 STATES_OPTION = "states"
 MANY_STATES = f"trajectory {STATES_OPTION}"
-ONE_SOURCE = "give the state either by flags or by a file"
+ONE_SOURCE = "set the state with flags or with a file"
 
 # an option whose values may be in a file
 COLUMNS = "columns"
@@ -163,12 +163,12 @@ COLUMNS = "columns"
 
 def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
     """Declare how to read a file that one of these options names."""
-    text = OptionSpec(modifies={files: "it describes how to read a file"})
+    text = OptionSpec(modifies={files: "add a file, or remove the option"})
     return {
         COLUMNS: text._replace(multiple=True),
         "time": text,
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
-        "degrees": text._replace(kind="switch", excludes={"radians": "angles are in one of them"}),
+        "degrees": text._replace(kind="switch", excludes={"radians": "keep one of them"}),
         "radians": text._replace(kind="switch"),
         "differentiate": text._replace(kind="choice", choices=DIFFERENTIATIONS),
     }
@@ -180,13 +180,13 @@ READ_OPTIONS: Mapping[str, OptionSpec] = read_options()
 TRAJECTORY_OPTIONS: Mapping[str, OptionSpec] = {
     **READ_OPTIONS,
     "carry": READ_OPTIONS[COLUMNS]._replace(
-        excludes={"rank curvature": "columns are copied where every row has its own result"}
+        excludes={"rank curvature": "columns are copied only if every row has a result"}
     ),
 }
 # row selection
 _ROWS = OptionSpec(
-    modifies={"trajectory": "it selects rows of a file"},
-    excludes={"differentiate": "derivatives depend on adjacent rows, which would be left out"},
+    modifies={"trajectory": "add --trajectory FILE"},
+    excludes={"differentiate": "derivatives require adjacent rows; select rows of the file first"},
 )
 ROW_OPTIONS: Mapping[str, OptionSpec] = {"rows": _ROWS, "stride": _ROWS._replace(kind="count")}
 TRAJECTORY: Mapping[str, OptionSpec] = {
@@ -194,42 +194,40 @@ TRAJECTORY: Mapping[str, OptionSpec] = {
     "on-bad-row": OptionSpec(
         "choice",
         ON_BAD_ROW,
-        requires={f"{MANY_STATES} if on-bad-row=nan": "one state has a result or none"},
+        requires={f"{MANY_STATES} if on-bad-row=nan": "add --trajectory FILE"},
     ),
     **TRAJECTORY_OPTIONS,
     **ROW_OPTIONS,
 }
 SAMPLES: Mapping[str, OptionSpec] = {
     "samples": OptionSpec(
-        "count", excludes={f"{ANY_QUANTITY} trajectory": "states are either random or given"}
+        "count", excludes={f"{ANY_QUANTITY} trajectory": "use random states or given states"}
     ),
-    "seed": OptionSpec("count", minimum=0, modifies={"samples": "for example --samples 100"}),
+    "seed": OptionSpec("count", minimum=0, modifies={"samples": "add, for example, --samples 100"}),
 }
 
 
 def samples_with(option: str) -> dict[str, OptionSpec]:
     """Declare random states that only this option of a command uses."""
-    used = {option: "give one state, or a file of states"}
+    used = {option: "use one state or --trajectory FILE"}
     return {**SAMPLES, "samples": SAMPLES["samples"]._replace(modifies=used)}
 
 
 # options of a linear model
 LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
-    "actuated": OptionSpec(
-        excludes={"passive": "name the joints with a motor, or those without one"}
-    ),
+    "actuated": OptionSpec(excludes={"passive": "name the actuated or the passive joints"}),
     **dict.fromkeys(("passive", "outputs"), TEXT),
-    "keep": OptionSpec(modifies={"trim": "it names joints that --trim does not move"}),
+    "keep": OptionSpec(modifies={"trim": "add --trim"}),
     **dict.fromkeys(("dt", "close"), TEXT),
     "reference": OptionSpec("choice", REFERENCES),
     "discretize": OptionSpec(
-        "choice", DISCRETIZATIONS, modifies={"dt": "for example --dt 0.01, in s"}
+        "choice", DISCRETIZATIONS, modifies={"dt": "add a sample time in s, for example --dt 0.01"}
     ),
     "trim": OptionSpec(
         "switch",
         excludes={
-            "qd qdd tau": "an arm in equilibrium is at rest, and its torques are computed",
-            MANY_STATES: "an equilibrium is sought near one pose, --q",
+            "qd qdd tau": "remove them: velocities are 0 and torques are computed",
+            MANY_STATES: "set one initial guess with --q",
         },
     ),
 }

@@ -44,7 +44,7 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
         if not model.batch:
             summary = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
             task.found.update(summary)
-            context.settings.notify("summary", summary["stability"])
+            context.settings.notify("summary", stability_note(poles))
         both = (_reach_arrays(poles, each) for each in (reached, seen))
         distances, dimensions = zip(*both, strict=True)
         return (*pole_arrays(poles), *distances, *dimensions, *model_point_arrays(model))
@@ -89,6 +89,22 @@ def pole_lines(poles: Poles) -> dict[str, Any]:
         for i, word in enumerate(words)
     ]
     return {"stability": f"of {len(words)} poles {', '.join(counts)}", "modes": "; ".join(modes)}
+
+
+def stability_note(poles: Poles) -> str:
+    """Number of unstable and marginal poles, as a note."""
+    words = poles.stability.tolist()
+    unstable, marginal = words.count("unstable"), words.count("edge")
+    if not unstable and not marginal:
+        return f"all {len(words)} poles are stable"
+    if not unstable:
+        return f"{marginal} of {len(words)} poles {_are(marginal)} marginal"
+    more = f", {marginal} marginal" * bool(marginal)
+    return f"{unstable} of {len(words)} poles {_are(unstable)} unstable{more}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _rate_text(poles: Poles, mode: int) -> str:

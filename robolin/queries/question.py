@@ -68,12 +68,12 @@ class Question:
             label = keyword.replace("_", "-")
             if label not in command.asks:
                 takes = (
-                    f"it takes {join_and([*command.asks])}"
+                    f"choose one of {join_and([*command.asks])}"
                     if command.asks
-                    else "it takes no keywords"
+                    else "{verb} has no keywords"
                 )
                 hint = did_you_mean(label, [*command.asks], takes)
-                raise UsageError(f"{verb} cannot be asked '{keyword}'", hint=hint)
+                raise UsageError(f"{verb} has no keyword '{keyword}'", hint=hint)
             if (ready := coerce_option(command, label, command.asks[label], value)) is not None:
                 plain[label] = ready
         missing = [
@@ -197,7 +197,10 @@ Question.__doc__ = _WithKeywords(Question.__doc__)  # type: ignore[assignment]
 
 def _resolve_verb(verb: str) -> Verb:
     if not isinstance(verb, str):
-        raise UsageError(f"{verb!r} is no verb", hint="for example Question('mass-matrix')")
+        raise UsageError(
+            f"verb must be the name of a command, got {verb!r}",
+            hint="use, for example, Question('mass-matrix')",
+        )
     command = answering_verb(verb)
     if command is None or verb not in VERBS:
         raise _unknown_verb_error(verb)
@@ -206,11 +209,11 @@ def _resolve_verb(verb: str) -> Verb:
 
 def _unknown_verb_error(verb: str) -> UsageError:
     if is_swept(verb):
-        hint = f"robolin.sweep(arm, {base_verb(verb)!r}, states, payload='tool0:0,1,2')"
-        return UsageError("a sweep is many questions", where=verb, hint=hint)
+        hint = f"use robolin.sweep(arm, {base_verb(verb)!r}, states, payload='tool0:0,1,2')"
+        return UsageError("a sweep is not a single question", where=verb, hint=hint)
     if verb in VERBS:
-        return UsageError(f"{verb} is a command that gives no result")
-    return unknown_verb(verb, "", "`robolin --help` lists the verbs")
+        return UsageError(f"the command {verb} returns no result")
+    return unknown_verb(verb, "", "run `robolin --help` for the list of commands")
 
 
 def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> PlainValue | None:
@@ -219,12 +222,12 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
         return None
     if spec.kind == "switch":
         if value is not True:
-            raise usage_error(verb, f"option '--{label}' does not take a value")
+            raise usage_error(verb, "takes no value", label)
         return True
     if value is True and spec.optional_value:
         return ""
     if value is True:
-        raise usage_error(verb, f"option '--{label}' requires an argument")
+        raise usage_error(verb, "requires a value", label)
     if spec.kind == "count":
         return _count(verb, label, spec, value)
     try:
@@ -234,11 +237,11 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
             return _texts(value) or None
         text = _path(value) if spec.kind == "file" else text_of(value)
     except TypeError:
-        message = f"invalid value for '--{label}': {value!r}"
-        raise usage_error(verb, message) from None
+        message = f"unsupported value {value!r}"
+        raise usage_error(verb, message, label) from None
     if spec.kind == "choice" and text not in spec.choices:
         known = ", ".join(f"'{choice}'" for choice in spec.choices)
-        raise usage_error(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
+        raise usage_error(verb, f"'{text}' is not one of {known}", label)
     return text
 
 
@@ -264,11 +267,11 @@ def _count(verb: Verb, label: str, spec: OptionSpec, value: Any) -> int:
     try:
         count = int(value) if isinstance(value, str) else value.__index__()
     except (AttributeError, ValueError):
-        message = f"invalid value for '--{label}': '{value}' is not a valid integer"
-        raise usage_error(verb, message) from None
+        message = f"'{value}' is not an integer"
+        raise usage_error(verb, message, label) from None
     if count < spec.minimum:
-        message = f"invalid value for '--{label}': {count} is not in the range x>={spec.minimum}"
-        raise usage_error(verb, message)
+        message = f"must be at least {spec.minimum}, got {count}"
+        raise usage_error(verb, message, label)
     return int(count)
 
 
@@ -276,12 +279,13 @@ def _path(value: Any) -> str:
     return value if isinstance(value, str) else str(PurePath(value))
 
 
-def usage_error(verb: Verb, message: str) -> UsageError:
-    """Return the error with the command and its help page."""
+def usage_error(verb: Verb, message: str, label: str = "") -> UsageError:
+    """Return the error about an option, or about the command, with the command's help page."""
+    where = f"--{label}" if label else ""
     if verb.name not in VERBS:
-        return UsageError(message)
-    where = f"robolin {verb.name}"
-    return UsageError(message, where=where, hint=f"`{where} --help` tells more")
+        return UsageError(message, where=where)
+    command = f"robolin {verb.name}"
+    return UsageError(message, where=where or command, hint=f"run `{command} --help`")
 
 
 _FLAG = re.compile(r"--([a-z][a-z-]*)")
@@ -341,7 +345,7 @@ def _value(spec: OptionSpec, flag: Any) -> str:
     if spec.kind == "choice":
         return ", ".join(f"'{choice}'" for choice in spec.choices)
     if spec.kind == "count":
-        return f"a number from {spec.minimum} on"
+        return f"an integer >= {spec.minimum}"
     if spec.optional_value:
         return f"{flag.metavar.strip('[]')} or True"
     value = "a path" if spec.kind == "file" else flag.metavar

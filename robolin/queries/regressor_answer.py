@@ -33,7 +33,7 @@ def answer_regressor(context: QueryContext) -> Result | ResultStream:
             context, AlgorithmQuery(("geometry-derivative",), named=_geometry)
         )
     if context.arm.wrenches:
-        context.note("what wrenches take is no part of the regressor: it adds to the torques")
+        context.note("the regressor does not include the torques of external wrenches")
     springs = ("spring-regressor",) if context.arm.has_springs else ()
     names = ("regressor", *springs)
     return answer_by_algorithms(context, AlgorithmQuery(names, named=_columns, joined=True))

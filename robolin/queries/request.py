@@ -89,7 +89,7 @@ def _require_prismatic_in_metres(description: Description, texts: Mapping[str, A
     in_degrees = locked_in_degrees(texts)
     for joint in description.joints:
         if joint.name in in_degrees and joint.kind == "prismatic":
-            message = f"joint '{joint.name}' slides: its position is in m, not in deg"
+            message = f"prismatic joint '{joint.name}' must have a position in m, got deg"
             raise UsageError(message, where="--lock")
 
 
@@ -134,8 +134,8 @@ def request_about(arm: Arm, question: Question | str, states: States | None = No
     given = States() if states is None else states
     for what, value, kind in (("question", query, Question), ("states", given, States)):
         if not isinstance(value, kind):
-            hint = "robolin.answer(arm, Question(…), States(…))"
-            raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
+            hint = "use robolin.answer(arm, Question(…), States(…))"
+            raise UsageError(f"must be a {kind.__name__}, got {value!r}", where=what, hint=hint)
     require_arm(arm)
     return Request(source_of(arm), query, given)
 
@@ -149,7 +149,7 @@ def source_of(arm: Arm) -> ArmSource:
 def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:
     """Create the arm source of these options; reject invalid ones immediately."""
     source = ArmSource(path, model_texts(options, verb))
-    assert source.options, "options that make no sense are refused here"
+    assert source.options, "invalid options are rejected here"
     return source
 
 
@@ -167,11 +167,11 @@ def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Re
     """Create a request from options by flag name without dashes."""
     command = answering_verb(verb)
     if command is None:
-        raise UsageError(f"{verb} gives no result that could be stored", where=f"robolin {verb}")
+        raise UsageError("the command returns no result", where=f"robolin {verb}")
     for label in options:
         if label not in command.options:
             hint = did_you_mean(label, list(command.options))
-            raise UsageError(f"there is no --{label}", where=f"robolin {verb}", hint=hint)
+            raise UsageError(f"no such option '--{label}'", where=f"robolin {verb}", hint=hint)
     source = ArmSource(path, model_texts(options, command))
     by_state = {
         label.replace("-", "_"): value
@@ -192,7 +192,7 @@ def checked_request(source: ArmSource, question: Question, states: States, verb:
         swept = require_one_swept(source.texts, states)
     request = Request(source, question, states, swept)
     for each in request.sources:
-        assert each.options, "options that make no sense are refused here"
+        assert each.options, "invalid options are rejected here"
     validate_options(request)
     return request
 
@@ -204,10 +204,14 @@ def validate_options(request: Request) -> None:
     require_only(states, verb.states)
     for label in given:
         if label not in (*verb.states, *verb.states_from, STATES_OPTION):
-            raise UsageError("has no effect here", where=f"--{label}", hint="give one state")
+            raise UsageError(
+                "has no effect here",
+                where=f"--{label}",
+                hint="set one state with --q, --qd, …",
+            )
     if states.arrays and "trajectory" not in verb.states_from:
-        message = f"{verb.name} is about one state, not about arrays of them"
-        raise UsageError(message, hint="give one number per joint")
+        message = f"{verb.name} requires one state, got arrays of states"
+        raise UsageError(message, hint="pass one number per joint")
     for label, spec in verb.states_from.items():
         if spec.required and label not in given:
             raise usage_error(verb, f"missing option '--{label}'")
@@ -227,17 +231,17 @@ def validate_options(request: Request) -> None:
 def require_only(states: States, names: Sequence[str]) -> None:
     """Reject state quantities outside `names`: the result does not depend on them."""
     flags = ", ".join(f"--{name}" for name in names)
-    hint = f"the answer depends on {flags} alone" if names else "leave it out"
+    hint = f"use {flags} only" if names else "remove it"
     for name in states.values:
         if name not in names:
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
 
 
 def _require_one_stdin(files: Mapping[str, str]) -> None:
-    names = {ARM_OPTION: "the arm"}
+    names = {ARM_OPTION: "ARM"}
     piped = [names.get(name, f"--{name}") for name in files if files[name] == "-"]
     if len(piped) > 1:
-        message = f"{piped[0]} is read from standard input already"
+        message = f"{piped[0]} is already read from standard input"
         raise UsageError(message, where=f"{piped[1]} -")
 
 
@@ -362,7 +366,7 @@ class QueryContext:
     def warn_or_raise(self, *texts: str) -> None:
         """Emit warnings; under --strict raise them as errors."""
         if self.strict:
-            hint = "correct it, or leave out --strict"
+            hint = "correct the input, or remove --strict"
             raise_all([RobolinError(text, hint=hint) for text in texts])
         self.warn(*texts)
 

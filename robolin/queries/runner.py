@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SKIP = "--on-bad-row nan goes on without such rows"
+_SKIP = "skip such rows with --on-bad-row nan"
 
 # size in bytes or rows above which all threads are busy from the start
 _LONG_SOURCE = 1 << 22
@@ -150,7 +150,7 @@ class Runner:
         self._monitor.report(self._inputs.file)
         if self._failed:
             rows = pluralize(self._failed, "row")
-            self._context.warn(f"{self._inputs.file}: {rows} without an answer, written as NaN")
+            self._context.warn(f"{self._inputs.file}: {rows} without a result, written as NaN")
 
     def _parts(self) -> Iterator[Result]:
         progress, busy = self._settings.progress, self._thread_condition(self._justifies_thread)
@@ -173,8 +173,8 @@ class Runner:
                 waiting.clear()
                 yield self.part(some, arrays), some
         if waiting:
-            hint = "the shape of an answer is not known without one"
-            raise RobolinError("no row has an answer", where=self._inputs.file, hint=hint)
+            hint = "correct at least one row"
+            raise RobolinError("no row has a result", where=self._inputs.file, hint=hint)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows in chunks to evaluate."""
@@ -299,8 +299,8 @@ def open_batch(
 def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -> TrajectoryStream:
     """Open a trajectory file for the duration of the query, or wrap a table in memory."""
     if unknown := [name for name in names if name not in COLUMN_WORDS]:
-        message = f"no file has columns for {' and '.join(unknown)}"
-        raise UsageError(message, where="--trajectory", hint="give one state by flags")
+        message = f"files cannot contain {' and '.join(unknown)}"
+        raise UsageError(message, where="--trajectory", hint="set one state with flags")
     # one state needs no reader
     from robolin.io.trajectories.read import open_trajectory, table_trajectory
 
@@ -318,14 +318,14 @@ def _report_assumptions(context: QueryContext, inputs: StateInputs, source: Batc
         return
     missing = inputs.missing_columns()
     if context.strict:
-        hint = "add the columns, or leave out --strict"
+        hint = "add the columns, or remove --strict"
         raise_all([RobolinError(text, where=inputs.file, hint=hint) for text in missing])
     notes = list(source.notes)
     if {"tau", "qdd"} <= set(source.given):
         notes.append(
-            "accelerations are used of joints that move as prescribed, efforts of the others"
+            "prescribed joints use the acceleration columns, other joints the effort columns"
             if "qdd" in inputs.needs
-            else "acceleration columns not used: the efforts determine the accelerations"
+            else "acceleration columns are ignored: the efforts determine the accelerations"
         )
     context.note(*(f"{inputs.file}: {note}" for note in notes))
     context.warn(*(f"{inputs.file}: {text}" for text in missing))
@@ -378,17 +378,18 @@ class ArrayRows:
         for name, values in arrays.items():
             if values.shape[1] != arm.n:
                 message = (
-                    f"{name} has {values.shape[1]} values in a row, '{arm.name}' {arm.n} joints"
+                    f"{name} must have {arm.n} values per row for '{arm.name}', got "
+                    f"{values.shape[1]}"
                 )
-                hint = f"the joints are, in order: {', '.join(arm.joint_names)}"
+                hint = f"order of the joints: {', '.join(arm.joint_names)}"
                 raise UsageError(message, hint=hint)
         lengths = {name: len(values) for name, values in arrays.items()}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name} has {rows}" for name, rows in lengths.items())
-            raise UsageError(f"the arrays differ in their number of rows: {listed}")
+            raise UsageError(f"all arrays must have the same number of rows: {listed}")
         self.size = next(iter(lengths.values()))
         if not self.size:
-            raise UsageError("the arrays have no row", hint="shape (rows, n)")
+            raise UsageError("the arrays have no rows", hint="pass arrays of shape (rows, n)")
 
     def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]:
         """Yield all rows; reject non-finite ones by their number, or pass them on as gaps."""
@@ -398,7 +399,7 @@ class ArrayRows:
             names = [
                 name for name, each in self._arrays.items() if not np.isfinite(each[row]).all()
             ]
-            raise UsageError(f"{names[0]} has a number that is not finite", where=f"row {row + 1}")
+            raise UsageError(f"{names[0]} must be finite", where=f"row {row + 1}")
         columns = {name: np.where(bad[:, None], np.nan, x) for name, x in self._arrays.items()}
         all_rows = Chunk(
             self.size, columns, None, lambda row: f"row {row + 1}", bad, (0, self.size)

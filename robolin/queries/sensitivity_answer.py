@@ -70,11 +70,11 @@ def _motion(context: QueryContext, path: str) -> Trajectory:
     file = display_name(path)
     context.note(*(f"{file}: {note}" for note in motion.notes))
     if motion.seconds is None:
-        raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
+        raise RobolinError("column 'time' is missing", where=file, hint="add increasing times in s")
     checked_times(motion.seconds, where=file)
     if motion.tau is None and motion.qdd is None:
-        hint = "columns JOINT/effort, or JOINT/acceleration"
-        raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
+        hint = "add columns JOINT/effort or JOINT/acceleration"
+        raise RobolinError("effort or acceleration columns are missing", where=file, hint=hint)
     return motion
 
 
@@ -145,11 +145,13 @@ def _gradient(
     given = {f"dcost_d{name}": getattr(slopes, name) for name in ("q", "qd")}
     given = {name: value for name, value in given.items() if value is not None}
     if not given:
-        hint = "columns JOINT/position or JOINT/velocity: what the cost changes by per unit of each"
-        raise RobolinError("there are no slopes", where=file, hint=hint)
+        hint = (
+            "add columns JOINT/position or JOINT/velocity with the partial derivatives of the cost"
+        )
+        raise RobolinError("the cost gradient is missing", where=file, hint=hint)
     if slopes.rows != len(along["time"]):
-        message = f"{slopes.rows} rows of slopes, but the motion has {len(along['time'])}"
-        raise RobolinError(message, where=file, hint="one row for each of the motion")
+        message = f"must have {len(along['time'])} rows like the trajectory, got {slopes.rows}"
+        raise RobolinError(message, where=file, hint="write one row per row of the trajectory")
     gradient = cost_gradient(arm, **along, **given)
     kinds = [joint.kind for joint in arm.joints]
     by_joint = [

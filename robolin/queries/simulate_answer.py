@@ -125,7 +125,7 @@ def _feedback(context: QueryContext, files: dict[str, str]) -> StoredFeedback | 
     files[stored.name] = stored.digest
     if stored.differ:
         context.warn(
-            f"{stored.name}: the gains are for another arm: {'; '.join(stored.differ[:3])}"
+            f"{stored.name}: the gains are for another robot: {'; '.join(stored.differ[:3])}"
         )
     return stored
 
@@ -138,15 +138,15 @@ def _check_time_span(
     if file is None or file.times is None or duration is None:
         return
     first, last = float(file.times[0]), float(file.times[-1])
-    span = f"its rows are from {first:g} s to {last:g} s"
+    span = f"the file covers {first:g} s to {last:g} s"
     if first >= duration or last < 0.0:
         raise RobolinError(
-            f"{span}, the simulation goes from 0 s to {duration:g} s",
+            f"{span}, the simulation 0 s to {duration:g} s",
             where=file.name,
-            hint="let the times of the motion begin at 0 s",
+            hint="start the times of the trajectory at 0 s",
         )
     if _misses_part(first, last, duration):
-        context.note(f"{file.name}: {span}; outside, its nearest row counts")
+        context.note(f"{file.name}: {span}; outside, the nearest row is used")
 
 
 def _misses_part(first: float, last: float, duration: float) -> bool:
@@ -164,7 +164,7 @@ def _note_tracking_error(
     large = [f"{error:.2g} {unit}" for unit, error in errors.items() if error > rounding]
     if large:
         most = "up to " * (motion.q.ndim > 2)
-        away = f"{most}{' and '.join(large)} from its positions"
+        away = f"{most}{' and '.join(large)} from the positions in the file"
         context.note(f"{prescribed.name}: prescribed joints end {away}")
 
 
@@ -220,11 +220,11 @@ def _torque_table(
 ) -> tuple[TorqueTable, str]:
     read, file = read_with_notes(context, path, ("tau",), (), files)
     if read.seconds is None:
-        hint = "torques between rows need it"
-        raise RobolinError("there is no column 'time'", where=file, hint=hint)
+        hint = "add a column 'time' in s"
+        raise RobolinError("column 'time' is missing", where=file, hint=hint)
     assert read.tau is not None, "tau is required"
     time = seconds_of(read.seconds, file)
     if _misses_part(time[0], time[-1], _number(context.question, "duration") or 0.0):
         span = f"{time[0]:g} s to {time[-1]:g} s"
-        context.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
+        context.note(f"{file}: the file covers {span}; outside, the nearest row is used")
     return TorqueTable(time, read.tau), f"efforts of {file}, linear between rows"

@@ -30,6 +30,13 @@ COST_TO_GO = "cost_to_go"
 _MAX_ENERGY_ERROR = 1e-2
 # relative round-off allowed beyond a limit
 _ROUNDING = 1e-12
+# phrases of the contract, and those of warnings
+_SATURATED = "torques cut off at the joints' limits"
+_EXCEEDED = "joints that move as told take more than their limits"
+_WARNINGS = {
+    _SATURATED: "torques are saturated at the joint limits",
+    _EXCEEDED: "prescribed joints exceed their effort limits",
+}
 _VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"}
 
 
@@ -53,12 +60,10 @@ class SimulatedMotion:
 def motion_result(context: QueryContext, simulated: SimulatedMotion) -> Result:
     """Build the result of a simulation and emit its warnings."""
     arm, motion = simulated.task.arm, simulated.motion
-    over = effort_exceeded_text(simulated.task, motion)
-    passive = _passive_torques(simulated.task, motion)
     for text in (
-        _saturation_text(arm, motion),
-        over,
-        passive,
+        _as_warning(_saturation_text(arm, motion)),
+        _as_warning(effort_exceeded_text(simulated.task, motion)),
+        _passive_torques(simulated.task, motion),
         _position_limits_text(arm, motion),
         _velocity_limits_text(arm, motion),
         energy_drift_text(arm, motion),
@@ -169,10 +174,17 @@ def _closures(task: SimulationTask) -> dict[str, str]:
     return {"velocities": "q̇, by tree and closures", "closures": stabilization}
 
 
+def _as_warning(text: str) -> str:
+    """Replace the phrase of the contract, which stored results keep, by that of warnings."""
+    for stored, shown in _WARNINGS.items():
+        text = text.replace(stored, shown)
+    return text
+
+
 def _saturation_text(arm: Arm, motion: Simulation) -> str:
     """Describe how often torques were saturated, by joint."""
     counts = _counts(arm, motion.saturated)
-    return f"torques cut off at the joints' limits in {counts}" if counts else ""
+    return f"{_SATURATED} in {counts}" if counts else ""
 
 
 def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
@@ -182,7 +194,7 @@ def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
     prescribed = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
     limits = effort_limits(task.arm)
     counts = _counts(task.arm, prescribed & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
-    return f"joints that move as told take more than their limits in {counts}" if counts else ""
+    return f"{_EXCEEDED} in {counts}" if counts else ""
 
 
 def _passive_torques(task: SimulationTask, motion: Simulation) -> str:
@@ -217,7 +229,7 @@ def _position_limits_text(arm: Arm, motion: Simulation) -> str:
         or (joint.limits.upper is not None and most > joint.limits.upper)
     ]
     return (
-        f"beyond the range of the joint, where nothing stops it: {', '.join(names)}"
+        f"position limits are exceeded (the simulation has no end stops): {', '.join(names)}"
         if names
         else ""
     )
@@ -228,7 +240,7 @@ def _velocity_limits_text(arm: Arm, motion: Simulation) -> str:
     limits = [joint.limits.velocity for joint in arm.joints]
     fastest = np.array([np.inf if limit is None else limit for limit in limits])
     counts = _counts(arm, (1.0 - _ROUNDING) * np.abs(motion.qd) > fastest)
-    return f"velocities exceed the joints' limits in {counts}" if counts else ""
+    return f"velocity limits are exceeded in {counts}" if counts else ""
 
 
 def energy_drift_text(arm: Arm, motion: Simulation) -> str:
@@ -240,8 +252,8 @@ def energy_drift_text(arm: Arm, motion: Simulation) -> str:
         return ""
     worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
     return (
-        f"the energy balance is off by {lost[worst]:.3g} J, with {moved[worst]:.3g} J exchanged: "
-        "take smaller steps or a smaller tolerance"
+        f"the energy error is {lost[worst]:.3g} J for {moved[worst]:.3g} J exchanged; use a "
+        "smaller --dt or --rtol"
     )
 
 

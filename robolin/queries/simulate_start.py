@@ -11,7 +11,6 @@ from robolin.control.simulation.reference import Prescription, ReferenceMotion
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Mask
 from robolin.core.configuration import advanced, difference
-from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError
@@ -20,6 +19,7 @@ from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
 from robolin.queries.feedback_file import StoredFeedback
 from robolin.queries.request import QueryContext, display_name
+from robolin.queries.values import missing_columns_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,12 @@ def read_reference(context: QueryContext, files: dict[str, str]) -> ReferenceTra
         return None
     optional = ("qd", "qdd") if context.question.text("control") == "computed-torque" else ("qd",)
     read, name = read_with_notes(context, path, ("q",), optional, files)
-    time = require_increasing_time(read, name, "a controller has to know when to be where")
+    time = require_increasing_time(read, name, "add a column 'time' in s")
     assert read.q is not None, "q is required"
     still = np.zeros_like(read.q)
     for quantity in optional:
         if getattr(read, quantity) is None:
-            context.warn(f"{name}: no {COLUMN_WORDS[quantity]} columns, so they are taken as 0")
+            context.warn(f"{name}: {missing_columns_text(quantity)}")
     qd, qdd = (still if each is None else each for each in (read.qd, read.qdd))
     return ReferenceTrajectory(name, time, read.q, qd, qdd)
 
@@ -63,11 +63,11 @@ def read_reference(context: QueryContext, files: dict[str, str]) -> ReferenceTra
 def require_increasing_time(read: Trajectory, name: str, why: str) -> Floats:
     """Return the time of each row in s; `why` is the hint if the time column is missing."""
     if read.time is None:
-        raise RobolinError("there is no column 'time'", where=name, hint=why)
+        raise RobolinError("column 'time' is missing", where=name, hint=why)
     time = np.asarray(read.seconds, dtype=np.float64)
     if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
         row = int(falls[0])
-        message = f"time does not rise from row {row + 1} to row {row + 2}"
+        message = f"time must increase, but does not from row {row + 1} to row {row + 2}"
         raise RobolinError(message, where=name)
     return time
 
@@ -174,10 +174,8 @@ def _note_start_mismatch(
     other = [name for name in given if (own[name] != state[name]).any()]
     if other:
         flags = [*dict.fromkeys(start.given[name] for name in other)]
-        have = (
-            f"{join_and(flags)} {'has' if len(flags) == 1 else 'have'} them, not as the file does"
-        )
-        context.note(f"{prescribed.name}: prescribed joints start with {join_and(other)} as {have}")
+        have = f"set by {join_and(flags)}, not as in the file"
+        context.note(f"{prescribed.name}: prescribed joints start with {join_and(other)} {have}")
 
 
 def _with_prescribed_start(
@@ -191,8 +189,11 @@ def _with_prescribed_start(
     if "q" in taken and text is not None:
         offset = np.array(parse_per_joint(FlagText("--offset", text), context.arm, True))
         for j in np.flatnonzero(offset * prescribed.is_prescribed):
-            message = f"joint '{context.arm.joint_names[j]}' starts where {prescribed.name} has it"
-            hint = "leave it out there, or take its positions out of the file"
+            message = (
+                f"the initial position of joint '{context.arm.joint_names[j]}' is set by "
+                f"{prescribed.name}"
+            )
+            hint = "remove the joint from --offset, or its positions from the file"
             raise UsageError(message, where=f"--offset={text}", hint=hint)
     state = prescribed.initial_state({"q": start.q, "qd": start.qd}, taken)
     origin = f"{' and '.join(taken)} of prescribed joints from {prescribed.name}"
@@ -278,7 +279,7 @@ def read_prescribed(context: QueryContext, files: dict[str, str]) -> PrescribedT
     is_prescribed = prescribed_joints(arm, named, "--prescribe")
     joints = [arm.joint_names[j] for j in np.flatnonzero(is_prescribed)]
     read, name = read_with_notes(context, path, ("qdd",), ("q", "qd"), files, joints)
-    time = require_increasing_time(read, name, "accelerations between rows need it")
+    time = require_increasing_time(read, name, "add a column 'time' in s")
     columns = {"q": read.q, "qd": read.qd, "qdd": read.qdd}
     known = tuple(each for each in ("q", "qd") if columns[each] is not None)
     still = np.zeros((read.rows, arm.n))

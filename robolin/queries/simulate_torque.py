@@ -87,7 +87,11 @@ def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | N
     stiffness = {
         label.replace("-", "_"): values if len(values) == 3 else values[0]
         for label in ("position-gain", "orientation-gain")
-        if (values := parsed_option(question, label, numbers, "one for all axes, or X,Y,Z", 1, 3))
+        if (
+            values := parsed_option(
+                question, label, numbers, "one number for all axes, or X,Y,Z", 1, 3
+            )
+        )
     }
     return PoseControl(frame, position, rotation, gain, **stiffness)
 

@@ -136,9 +136,9 @@ class ConditionMonitor:
         digits = max(0, int(-log10(DIGITS_PER_CONDITION * self._worst)))
         where = f" in {pluralize(self._count, 'row')}, first {self._first}" if self._first else ""
         yield (
-            f"the mass matrix is all but singular{where}: with cond(M) = {self._worst:.1e}, "
-            f"{pluralize(digits, 'digit')} of what is divided by it can be relied on; look for a "
-            "link with hardly any inertia (`robolin validate`)"
+            f"the mass matrix is nearly singular{where}: cond(M) = {self._worst:.1e}, "
+            f"about {pluralize(digits, 'correct digit')} in forward results; "
+            "check links with small inertia (`robolin validate`)"
         )
 
     def _conditions(self, q: Floats) -> Floats:
@@ -280,18 +280,16 @@ class JointRangeMonitor:
         if in_degrees:
             joint, low, high = in_degrees[0]
             yield (
-                f"positions look like degrees, but are taken as rad: {_names(in_degrees)}; "
-                f"'{joint.name}' goes from {low:.6g} to {high:.6g} rad, "
-                f"its limits are {_limits(joint)}"
+                f"positions look like degrees, but are read as rad: {_names(in_degrees)}; "
+                f"range of '{joint.name}': {low:.6g} to {high:.6g} rad, limits {_limits(joint)}"
             )
         nearest = zip(spans, self._nearest.tolist(), strict=True)
         away = [each for each, near in nearest if self._rows > 1 and _is_away(*each, near)]
         if away:
             joint, low, high = away[0]
             yield (
-                f"positions look like degrees, but are taken as rad: {_names(away)}; "
-                f"'{joint.name}' goes from {low:.6g} to {high:.6g} rad, "
-                "and never comes within a turn of 0"
+                f"positions look like degrees, but are read as rad: {_names(away)}; range "
+                f"of '{joint.name}': {low:.6g} to {high:.6g} rad, more than one rotation from 0"
             )
         for joint, low, high in (each for each in far if each not in in_degrees):
             lower, upper = _range(joint)
@@ -309,8 +307,8 @@ def massless_warning(arm: Arm) -> str:
     if drives or any(body.mass or any(body.rotary) for body in bodies):
         return ""
     return (
-        f"{arm.name}: nothing that moves has a mass, so torques, mass matrix and energies are 0: "
-        "give the links their <inertial> (URDF) or mass (YAML)"
+        f"{arm.name}: moving links have no mass; torques, mass matrix and energies are 0; add "
+        "<inertial> (URDF) or mass (YAML)"
     )
 
 

@@ -56,5 +56,5 @@ def _only(question: Question) -> tuple[str, ...]:
     for name in names:
         if name not in MODEL_MATRICES:
             hint = did_you_mean(name, MODEL_MATRICES)
-            raise UsageError(f"a model has no '{name}'", where=f"--only={text}", hint=hint)
+            raise UsageError(f"unknown matrix '{name}'", where=f"--only={text}", hint=hint)
     return names

@@ -154,7 +154,7 @@ class States:
     ) -> None:
         arguments = locals()
         for name in unknown:
-            raise UsageError(f"no state has '{name}'", hint=_suggestion(name))
+            raise UsageError(f"unknown state quantity or option '{name}'", hint=_suggestion(name))
         given = {
             name: _values(name, arguments[name])
             for name in STATE_QUANTITIES
@@ -178,8 +178,8 @@ class States:
         check_conflicts(_OPTIONS, given_options(self))
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
-            hint = "give every quantity as an array of shape (rows, n)"
-            raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
+            hint = "pass every quantity as an array of shape (rows, n)"
+            raise UsageError(f"{mixed[0]} is one state, but other quantities have rows", hint=hint)
         assert self.parse_row_slice, "raises for invalid rows"
 
     @property
@@ -233,7 +233,7 @@ def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Flo
     state = read_state_file(path, STATE_QUANTITIES)
     for name in state:
         if name in given:
-            raise conflict("state", EXCLUDES, [name], f"{path} contains {name} already")
+            raise conflict("state", EXCLUDES, [name], f"remove --{name}, or {name} from {path}")
     return {**state, **given}
 
 
@@ -244,8 +244,11 @@ def _values(name: str, value: Any) -> str | Floats:
     names = labelled(name, value)
     if names is not None:
         if any(getattr(each, "ndim", 0) or hasattr(each, "__len__") for each in names.values()):
-            hint = "write it to a file for trajectory=, or take .to_numpy() in the arm's order"
-            raise UsageError(f"{name} is a table with labels, which rows here have not", hint=hint)
+            hint = (
+                "write the table to a file for trajectory=, or pass .to_numpy() in the order "
+                "of the joints"
+            )
+            raise UsageError(f"{name} must be an array, got a labelled table", hint=hint)
         return text_of({label: float(each) for label, each in names.items()})
     import numpy as np
 
@@ -254,11 +257,11 @@ def _values(name: str, value: Any) -> str | Floats:
     try:
         array = np.array(real_numbers(name, value), dtype=np.float64)
     except RobolinError as error:
-        hint = error.hint or "numbers, one per joint, or a mapping from joints to numbers"
+        hint = error.hint or "pass one number per joint, or a mapping from joints to numbers"
         raise UsageError(error.message, hint=hint) from error
     if array.ndim > 2:
-        hint = "one batch axis at most: shape (n,) or (rows, n)"
-        raise UsageError(f"{name} has shape {array.shape}", hint=hint)
+        hint = "use at most one batch axis"
+        raise UsageError(f"{name} must have shape (n,) or (rows, n), got {array.shape}", hint=hint)
     if array.ndim == 2:
         array.flags.writeable = False
         return array
@@ -269,7 +272,7 @@ def _suggestion(name: str) -> str:
     """Hint for an unknown keyword: the quantity of that column, or a similar name."""
     by_column = {column: quantity for quantity, column in COLUMN_WORDS.items()}
     if name in by_column:
-        return f"that is '{by_column[name]}' here"
+        return f"use '{by_column[name]}'"
     return did_you_mean(
         name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _OPTIONS), "state"]
     )
@@ -297,4 +300,6 @@ def require_nan_support(states: States, form: str) -> None:
     """Reject NaN for failed rows in a format that cannot store NaN."""
     if states.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
         hint = f"write {extensions(with_nan())} instead"
-        raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
+        raise UsageError(
+            f"{form.upper()} cannot represent NaN", where="--on-bad-row=nan", hint=hint
+        )

@@ -112,9 +112,9 @@ def run_sweep(request: Request, settings: Settings, digest: str | None = None) -
         try:
             arm = source.arm(reading)
             if digest not in (None, arm.digest):
-                hint = "load the arm again"
+                hint = "load the robot again"
                 raise RobolinError(
-                    "has changed since the arm was loaded", where=arm.source, hint=hint
+                    "the file was changed after the robot was loaded", where=arm.source, hint=hint
                 )
             variant = replace(request, source=source, swept=None)
             results.append(_evaluate_one(variant, settings, arm, notes[i]))
@@ -140,10 +140,10 @@ def _evaluate_one(
 
 def _require_same_labels(first: Result, answer: Result) -> None:
     if answer.batch is not None:
-        hint = "give one state with --q, --qd, …"
-        raise UsageError("a sweep is about one state, not about many rows", hint=hint)
+        hint = "set one state with --q, --qd, …"
+        raise UsageError("a sweep requires one state, got several rows", hint=hint)
     if [a.labels for a in answer.arrays] != [a.labels for a in first.arrays]:
-        raise UsageError("the answer has another shape than that to the first value")
+        raise UsageError("the result must have the same shape for all values")
 
 
 def with_swept_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:
@@ -193,13 +193,13 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
     source = source_of(arm)
     path, loaded = source.path, dict(source.texts)
     if path in ("", "-"):
-        hint = "load it from a file, or by the name of a bundled one"
-        raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
+        hint = "load the robot from a file, or by the name of a bundled robot"
+        raise RobolinError("the robot has no file and cannot be loaded again", hint=hint)
     for label, value in values.items():
         if value is None:
             continue
         if label in loaded and not MODEL_OPTIONS[label].multiple:
-            raise UsageError("the arm was loaded with one already", where=label)
+            raise UsageError("the robot was already loaded with this option", where=label)
         texts = _texts(label, value)
         loaded[label] = (
             (*loaded.get(label, ()), *texts) if MODEL_OPTIONS[label].multiple else texts[0]
@@ -220,8 +220,10 @@ def _texts(label: str, value: Any) -> list[str]:
             return [text_of({name: each}) for name, each in value.items()]
         return [text_of(value)]
     except (TypeError, ValueError) as error:
-        hint = f"for example {label.replace('-', '_')}={_EXAMPLES[label]}"
-        raise UsageError(f"{value!r} is no option with several values", hint=hint) from error
+        hint = f"use, for example, {label.replace('-', '_')}={_EXAMPLES[label]}"
+        raise UsageError(
+            f"must have several values, got {value!r}", where=label, hint=hint
+        ) from error
 
 
 SWEPT = tuple(SWEPT_FORMS)
@@ -259,12 +261,16 @@ def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
     """Return the only model option with several values; raise unless there is exactly one."""
     swept = list(_swept(texts))
     if len(swept) != 1:
-        what = "no option has several values" if not swept else "more than one option is swept"
-        hint = "for example --payload tool0:0,1,2,3; " + ", ".join(f"--{name}" for name in SWEPT)
+        what = (
+            "no option has several values" if not swept else "several options have several values"
+        )
+        hint = "use, for example, --payload tool0:0,1,2,3; options: " + ", ".join(
+            f"--{name}" for name in SWEPT
+        )
         raise UsageError(what, where="robolin sweep", hint=hint)
     if states.trajectory is not None or states.samples is not None:
-        hint = "give one state with --q, --qd, …"
-        raise UsageError("a sweep is about one state, not about many rows", hint=hint)
+        hint = "set one state with --q, --qd, …"
+        raise UsageError("a sweep requires one state, got several rows", hint=hint)
     return swept[0]
 
 

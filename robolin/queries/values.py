@@ -82,11 +82,9 @@ class StateInputs:
         """Return a warning for every quantity that a trajectory lacks."""
         if not self.file:
             return []
-        texts = [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
+        texts = [missing_columns_text(name) for name in self.absent]
         if self.hold and not {"tau", "qdd"} & set(self.given):
-            texts.append(
-                "neither effort nor acceleration columns, so efforts are taken that hold the arm"
-            )
+            texts.append("no effort or acceleration columns; efforts are the holding torques")
         return texts
 
     def contract_lines(self, rows: int | None = None) -> dict[str, str]:
@@ -125,6 +123,13 @@ class StateInputs:
             )
         text = ", ".join(parts)
         return f"{pluralize(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
+
+
+def missing_columns_text(name: str) -> str:
+    """Message for a quantity without columns in a file."""
+    word = COLUMN_WORDS[name]
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"no {word} columns; {plural} are set to 0"
 
 
 def possible_quantities(needs: Sequence[str], torque: TorqueDefault) -> tuple[str, ...]:
@@ -211,7 +216,7 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
     """
     require_only(states, names)
     if "tau" in states.values and "qdd" in states.values and not both:
-        hint = "torques determine accelerations and the other way round: give one of them"
+        hint = "keep one of them"
         raise conflict("tau", EXCLUDES, ["qdd"], hint)
 
 
@@ -331,8 +336,10 @@ def with_passthrough(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ..
     taken |= {name for array in arrays for name in array.column_names()}
     for name in chunk.carried:
         if name in taken:
-            hint = "the result has that name already: rename the column"
-            raise UsageError("cannot go along", where=f"--carry={name}", hint=hint)
+            hint = "rename the column"
+            raise UsageError(
+                "a column of the result has the same name", where=f"--carry={name}", hint=hint
+            )
     return (*arrays, *(Array(name, values, (), "") for name, values in chunk.carried.items()))
 
 

@@ -39,9 +39,9 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
     return adaptive or bool({"rtol", "atol"} & set(options))
 
 
-_ONE_OF_THEM = "ask for one of them, then for the other"
+_ONE_OF_THEM = "run the command once for each"
 _CHANGES = "perturb perturb-torque parameter payload-change"
-_ALL_CHANGES = "it contains the effect of every change"
+_ALL_CHANGES = "the option includes all perturbations; remove the others"
 
 _ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
 _RESULTS, _DEPLOYMENT = "Results", "Deployment"
@@ -99,7 +99,7 @@ _DYNAMICS = (
         asks={
             **FORWARD_OPTIONS,
             "perturb": OptionSpec(
-                multiple=True, excludes={"prescribe": "multiply the matrices by the change"}
+                multiple=True, excludes={"prescribe": "multiply the matrices by the perturbation"}
             ),
             "method": METHOD_OPTION,
         },
@@ -117,7 +117,7 @@ _DYNAMICS = (
             "point": TEXT,
             "reference": OptionSpec("choice", REFERENCES),
             "derivatives": OptionSpec(
-                "switch", excludes={"reference=frame": "derivatives are in world axes"}
+                "switch", excludes={"reference=frame": "use --reference world"}
             ),
             **dict.fromkeys(("operational-space", "operational-space-inverse"), SWITCH),
         },
@@ -142,15 +142,15 @@ _DYNAMICS = (
             "inverse-transform": OptionSpec(
                 "switch",
                 requires={
-                    "xi if unnormalized": "for example --xi 0.1,0.2 for two joints",
-                    "nu if !unnormalized": "for example --nu 0.1,0.2 for two joints",
+                    "xi if unnormalized": "add, for example, --xi 0.1,0.2 for two joints",
+                    "nu if !unnormalized": "add, for example, --nu 0.1,0.2 for two joints",
                 },
             ),
             "curvature": OptionSpec(
                 "switch",
-                excludes={"unnormalized inverse-transform": "curvature has no coordinates"},
+                excludes={"unnormalized inverse-transform": "remove the others"},
             ),
-            "symbols": OptionSpec("switch", modifies={"curvature": "they are parts of it"}),
+            "symbols": OptionSpec("switch", modifies={"curvature": "add --curvature"}),
         },
         answers="robolin.queries.diagonalize_answer:answer_diagonalize",
         needs_all_rows=("curvature",),
@@ -168,7 +168,7 @@ _DYNAMICS = (
                 "switch",
                 excludes={
                     "geometry": _ONE_OF_THEM,
-                    f"{ANY_QUANTITY} trajectory": "parameters are the same in every state",
+                    f"{ANY_QUANTITY} trajectory": "parameters do not depend on the state",
                 },
             ),
             "geometry": SWITCH,
@@ -190,11 +190,13 @@ _DYNAMICS = (
             "matrices": OptionSpec("switch", excludes={f"{_CHANGES} cost-slopes": _ALL_CHANGES}),
             "geometry": OptionSpec(
                 "switch",
-                modifies={"matrices": "--parameter JOINT/origin_x=CHANGE changes the geometry"},
+                modifies={
+                    "matrices": "add --matrices, or perturb with --parameter JOINT/origin_x=CHANGE"
+                },
             ),
             "cost-slopes": OptionSpec("file", excludes={_CHANGES: _ALL_CHANGES}),
         },
-        one_of={f"{_CHANGES} matrices cost-slopes": "for example --perturb dq=elbow=0.01"},
+        one_of={f"{_CHANGES} matrices cost-slopes": "add, for example, --perturb dq=elbow=0.01"},
         answers="robolin.queries.sensitivity_answer:answer_sensitivity",
         linear=True,
         uses_lapack=lambda _: True,
@@ -202,7 +204,7 @@ _DYNAMICS = (
 )
 
 _POINT = ("q", "qd", "tau", "qdd")
-_OVER_TIME = {"duration": "for example --duration 2, in s"}
+_OVER_TIME = {"duration": "add a duration in s, for example --duration 2"}
 
 _CONTROL = (
     Verb(
@@ -242,12 +244,12 @@ _CONTROL = (
             "time-varying": OptionSpec(
                 "switch",
                 requires={
-                    MANY_STATES: "without it, the regulator is for one state that stays",
-                    "dt": "the time between rows: for example --dt 0.01, in s",
+                    MANY_STATES: "add --trajectory FILE",
+                    "dt": "add the time step of the rows in s, for example --dt 0.01",
                 },
                 excludes={
-                    "integral": "integrals are for gains of each row by itself",
-                    "on-bad-row=nan": "gains at a row follow from all rows after it",
+                    "integral": "remove --integral, or compute gains for each row separately",
+                    "on-bad-row=nan": "gains depend on all later rows; correct the invalid rows",
                 },
             ),
             "integral": TEXT,
@@ -270,7 +272,7 @@ _CONTROL = (
             "rows": OptionSpec("count", minimum=2, modifies=_OVER_TIME),
             "impulse": OptionSpec("switch", modifies=_OVER_TIME),
         },
-        one_of={"frequencies duration": "--frequencies 0.1:100:200, or --duration 2 for a step"},
+        one_of={"frequencies duration": "add --frequencies 0.1:100:200, or --duration 2"},
         answers="robolin.queries.response_answer:answer_response",
         default_plot_arrays=("frequency_response", "step_response", "impulse_response"),
         linear=True,
@@ -278,9 +280,9 @@ _CONTROL = (
     ),
 )
 
-_ONE_TORQUE = "the torque comes from one of them"
-_TRACKING = {"control=pd|computed-torque": "other laws do not track a motion"}
-_PRESCRIBED = {"prescribe": "--prescribe names the joints with these accelerations"}
+_ONE_TORQUE = "keep one of them"
+_TRACKING = {"control=pd|computed-torque": "add --control pd or --control computed-torque"}
+_PRESCRIBED = {"prescribe": "name the joints with --prescribe"}
 
 _MOTION = (
     Verb(
@@ -297,33 +299,33 @@ _MOTION = (
             "control": OptionSpec(
                 "choice",
                 CONTROL_LAWS,
-                requires={"target if control=pose": "--target tool0=0.4,0,0.5,0,90deg,0"},
+                requires={
+                    "target if control=pose": "add, for example, --target tool0=0.4,0,0.5,0,90deg,0"
+                },
                 excludes={"feedback": _ONE_TORQUE},
             ),
             "feedback": FILE,
             "follow": OptionSpec("file", modifies=_TRACKING),
             "offset": OptionSpec(
-                modifies={"feedback follow": "it is a distance from their motion"},
-                excludes={"q qd initial": "the motion starts there, or so far from the reference"},
+                modifies={"feedback follow": "add --feedback FILE or --follow FILE"},
+                excludes={
+                    "q qd initial": "set the initial state, or the offset from the reference"
+                },
             ),
-            "goal": OptionSpec(
-                modifies=_TRACKING, excludes={"follow": "one pose, or the poses of a motion"}
-            ),
+            "goal": OptionSpec(modifies=_TRACKING, excludes={"follow": "keep one of them"}),
             **dict.fromkeys(("kp", "kd"), OptionSpec(modifies=_TRACKING)),
             **dict.fromkeys(("disturb", "prescribe"), TEXT),
             "qdd": OptionSpec(
-                modifies=_PRESCRIBED, excludes={"prescribe-from": "constant, or those of a file"}
+                modifies=_PRESCRIBED, excludes={"prescribe-from": "keep one of them"}
             ),
             "prescribe-from": OptionSpec("file", modifies=_PRESCRIBED),
-            "gain": OptionSpec(modifies={"control=rate|pose": "other laws take --kp and --kd"}),
+            "gain": OptionSpec(modifies={"control=rate|pose": "use --kp and --kd with other laws"}),
             **dict.fromkeys(
                 ("target", "position-gain", "orientation-gain"),
-                OptionSpec(modifies={"control=pose": "other laws do not control a pose"}),
+                OptionSpec(modifies={"control=pose": "add --control pose"}),
             ),
             "ignore-limits": SWITCH,
-            "other-figures": OptionSpec(
-                "switch", modifies={"feedback": "it accepts gains of another arm"}
-            ),
+            "other-figures": OptionSpec("switch", modifies={"feedback": "add --feedback FILE"}),
             "duration": OptionSpec(required=True),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
             "integrator": OptionSpec("choice", INTEGRATORS),

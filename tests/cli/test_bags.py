@@ -122,15 +122,15 @@ def test_a_planned_motion_is_its_points(ros1):
     expected = run(native(replace(MOTION, time=MOTION.time - MOTION.time[0])))
     found = run(file)
     assert (found.code, found.out) == (0, expected.out), found.err
-    assert "points of the motion in '/plan'" in found.err
+    assert "points of the trajectory in '/plan'" in found.err
 
 
 @ros
 def test_notes_describe_what_was_read():
     """Notes name the topic, ignored joints, and times that are not those of the messages."""
-    assert "left aside: 'finger1', 'finger2'" in run(bag2("g", ".mcap", topics=_with_gripper())).err
+    assert "ignored: 'finger1', 'finger2'" in run(bag2("g", ".mcap", topics=_with_gripper())).err
     notes = run(bag2("s", ".mcap", topics=_without_stamps())).err
-    assert "that of their recording" in notes
+    assert "the recording time is used" in notes
     assert "messages of '/joint_states'" in notes
 
 
@@ -167,8 +167,8 @@ def _changing():
 
 REFUSED = [
     ("which topic", {"topics": _two_topics}, "", "m:/a"),
-    ("no such topic", {}, ":/nope", "topics with joints: '/joint_states'"),
-    ("a joint that goes missing", {"topics": _changing}, "", "message 3: this message has no"),
+    ("no such topic", {}, ":/nope", "topics with joint data: '/joint_states'"),
+    ("a joint that goes missing", {"topics": _changing}, "", "message 3: message lacks"),
 ]
 
 
@@ -190,12 +190,12 @@ def test_damaged_bags_are_rejected():
     Path("cut.bag").write_bytes(file.read_bytes()[:-200])
     assert "damaged" in run("cut.bag").err
     Path("empty").mkdir()
-    assert "no recording" in run("empty").err
+    assert "no recording found" in run("empty").err
     assert run("none.mcap").code == 4
     bag2("m", ".mcap")
     page = Path("m/metadata.yaml")
     page.write_text(page.read_text().replace("compression_mode: ''", "compression_mode: FILE"))
-    assert "files are compressed" in run("m").err
+    assert "files of the bag are compressed" in run("m").err
 
 
 @ros

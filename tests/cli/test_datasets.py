@@ -191,12 +191,16 @@ def test_unit_and_episode_are_required():
     """A dataset does not declare its unit, and the episode must be named."""
     version_3()
     ran = run("set", "--radians")
-    assert (ran.code, "it has 2 episodes" in ran.err, "set/:0" in ran.err) == (2, True, True)
+    assert (ran.code, "the dataset has 2 episodes" in ran.err, "set/:0" in ran.err) == (
+        2,
+        True,
+        True,
+    )
     ran = run("set/:1")
     assert (ran.code, "--degrees or --radians" in ran.err) == (2, True)
     assert run("set/:1", "--degrees").code == 0
     ran = run("set/:7", "--radians")
-    assert ("no episode '7'" in ran.err, "from 0 to 1" in ran.err) == (True, True)
+    assert ("unknown episode '7'" in ran.err, "from 0 to 1" in ran.err) == (True, True)
     line = ["record", "inverse", "two-link", "--trajectory", "set/:1", "--radians", "-o", "x.npz"]
     assert robolin(*line).code == 0
     assert robolin("check", "x.npz").code == 0
@@ -212,11 +216,14 @@ def without_lengths() -> None:
 
 
 WRONG = [
-    (without_rows, "data/ has 3 of the 5 rows of episode 1"),
-    (without_lengths, "meta/episodes is not understood"),
+    (without_rows, "episode 1 must have 5 rows, got 3 in data/"),
+    (without_lengths, "meta/episodes is invalid"),
     (lambda: Path("set/data/chunk-000/file-000.parquet").unlink(), "no data/*/*.parquet"),
-    (lambda: Path("set/data/chunk-000/file-000.parquet").write_bytes(b"PAR1"), "a damaged one"),
-    (lambda: Path("set/meta/info.json").write_text("{"), "meta/info.json is not understood"),
+    (
+        lambda: Path("set/data/chunk-000/file-000.parquet").write_bytes(b"PAR1"),
+        "not a Parquet file, or damaged",
+    ),
+    (lambda: Path("set/meta/info.json").write_text("{"), "meta/info.json is invalid"),
 ]
 
 

@@ -101,7 +101,7 @@ def test_quaternions_in_a_trajectory(tmp_path: Path) -> None:
     ran = run_ok("inverse", "two-link", "--floating-base", "--trajectory", file)
     expected = library.inverse(library.load("two-link", floating_base=True), q, 0.0, 0.0)
     np.testing.assert_allclose(ran.numbers, expected, rtol=0, atol=1e-13)
-    assert "the angles of 'base' come from its quaternion" in ran.err
+    assert "the angles of 'base' are computed from its normalized quaternion" in ran.err
 
 
 def test_an_invalid_quaternion_is_rejected(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_invalid_quaternion_is_rejected(tmp_path: Path) -> None:
     command = ("inverse", "two-link", "--floating-base", "--trajectory", file)
     ran = robolin(*command)
     assert ran.code == 3
-    assert f"{file}:4, row 3: the quaternion of joint 'base' has length" in ran.err
+    assert f"{file}:4, row 3: the quaternion of joint 'base' must have length 1" in ran.err
     ran = run_ok(*command, "--on-bad-row", "nan")
     bad = np.isnan(ran.numbers).all(axis=1)
     assert bad.tolist() == [False, False, True, False, False]
@@ -122,7 +122,7 @@ def test_an_invalid_quaternion_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"base:qz/position": None}, "the quaternion of joint 'base' has no qz"),
+        ({"base:qz/position": None}, "the quaternion of joint 'base' lacks qz"),
         ({"base:rx/position": 0.0}, "both a quaternion and rx"),
     ],
 )

@@ -245,7 +245,7 @@ def test_a_compressed_recording_is_the_recording(ending):
         Path(f"bad.csv{ending}").write_bytes(content)
         found = run("--trajectory", f"bad.csv{ending}", "--on-bad-row", "nan")
         assert (found.code, found.out) == (4, ""), found.err
-        assert "could not be unpacked" in found.err
+        assert "decompression failed" in found.err
 
 
 def test_name_columns_are_checked_in_every_row(monkeypatch):
@@ -258,12 +258,12 @@ def test_name_columns_are_checked_in_every_row(monkeypatch):
     assert "named by '/js/name[0]' …: elbow, shoulder" in found.err
     changed = polars.read_csv("r.csv").with_row_index("/js/name[2]")
     changed.with_columns(polars.col("/js/name[2]").cast(str)).write_parquet("r.parquet")
-    assert "not known to be the same" in run("--trajectory", "r.parquet").err
+    assert "may differ between rows" in run("--trajectory", "r.parquet").err
     with gzip.open("r.csv.gz", "wt") as stream:
         stream.write(NAMED)
     assert run("--trajectory", "r.csv.gz").out == expected
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 200)
-    assert "not known to be the same" in run("--trajectory", "r.csv.gz").err
+    assert "may differ between rows" in run("--trajectory", "r.csv.gz").err
 
 
 def test_degrees_are_converted():
@@ -278,10 +278,10 @@ def test_recognized_columns_are_reported():
     """A note names the removed prefix and the order of joints."""
     Path("r.csv").write_text(shape("/joint_states/{joint}/{word}", "__time"))
     notes = run("--trajectory", "r.csv").err
-    assert "behind the prefix '/joint_states/'" in notes
+    assert "with the prefix '/joint_states/'" in notes
     assert "time is taken from the column '__time'" in notes
     Path("r.csv").write_text(text(["shoulder", "elbow"], VALUES[:, :2]))
-    assert "taken as positions" in run("--trajectory", "r.csv").err
+    assert "read as positions" in run("--trajectory", "r.csv").err
 
 
 def test_rules_are_stored_with_the_result():
@@ -301,10 +301,10 @@ DECIMAL_COMMAS = shape("{joint}/{word}", separator=";", point=",")
 DECIMAL_POINTS = shape("{joint}/{word}", separator=";")
 REFUSED = [
     (TWICE, (), 3, "--columns position=/a/{joint}/position"),
-    (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "--time t says which"),
+    (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "choose one: --time t"),
     (NATIVE, ("--time", "tme"), 3, "did you mean 'time'?"),
     (NATIVE, ("--columns", "position=x"), 2, "{joint}"),
-    (NATIVE, ("--columns", "place={joint}"), 2, "QUANTITY is one of position"),
+    (NATIVE, ("--columns", "place={joint}"), 2, "use position"),
     (NATIVE, ("--columns", "position=/js/{joint}/position"), 3, "did you mean"),
     (shape("{joint}/{word}", separator="\t", point=","), (), 3, "commas"),
     (DECIMAL_COMMAS.replace("0,25", "1.234,25"), (), 3, "r.csv:3: '1.234,25' may have a point"),
@@ -312,13 +312,13 @@ REFUSED = [
     (f"{DECIMAL_COMMAS.rstrip()}\n2,0;1.234;0,5;0;1.234", (), 3, "r.csv:7: '1.234' may have"),
     (DECIMAL_COMMAS.rpartition(";")[0] + ";-1.234", (), 3, "r.csv:6: '-1.234' may have a point"),
     (DECIMAL_COMMAS.replace("0,25", "1,234.5"), (), 3, "r.csv:3: '1,234.5' may have a comma"),
-    (DECIMAL_POINTS.replace("0.25", "1,234"), (), 3, "r.csv:3: '1,234' may have a comma between"),
+    (DECIMAL_POINTS.replace("0.25", "1,234"), (), 3, "r.csv:3: '1,234' may have a comma as"),
     (f"{DECIMAL_POINTS.rstrip()}\n2;1,234;0;0;0", (), 3, "r.csv:7: '1,234' may have a comma"),
     ("time;j1/position\n0;1.234\n1;2,5e-3\n", (), 3, "r.csv:2: '1.234' may have a point"),
     (
         shape("{joint}/{word}"),
         ("--columns", "position={joint}/position", "--columns", "position={joint}/velocity"),
-        *(2, "'position' is there twice"),
+        *(2, "'position' is given twice"),
     ),
     (
         shape("{joint}/{word}"),
@@ -329,7 +329,7 @@ REFUSED = [
     (shape("axis {number} {word}"), (), 3, "--columns position=PATTERN"),
     (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'shoulder/position=shoulder_pos'"),
     (NATIVE.replace("shoulder/p", "Shoulder/p"), (), 3, "did you mean"),
-    (NATIVE.partition("\n")[2], (), 3, "header with the column names is missing"),
+    (NATIVE.partition("\n")[2], (), 3, "header with column names is missing"),
     (NATIVE.replace("\n", "\ns,rad,rad,rad/s,rad/s\n", 1), (), 3, "'rad' in column"),
     (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),
     (shape("{joint}/{word}", separator="  "), (), 3, "several spaces"),
@@ -340,11 +340,11 @@ REFUSED = [
         3,
         "'position=/js/position[{index}]'",
     ),
-    (NAMED.replace("elbow", "elbov"), (), 3, "name no joint 'elbow'"),
-    (NAMED.replace("shoulder", "elbow"), (), 3, "name no joint 'shoulder'"),
-    (NATIVE, ("--carry", "mode"), 3, "there is no column 'mode'"),
-    (NATIVE, ("--columns", "wrist/position=x"), 2, "no joint 'wrist'"),
-    (NATIVE, ("--columns", "elbow/position=x"), 3, "there is no column 'x'"),
+    (NAMED.replace("elbow", "elbov"), (), 3, "contain no joint 'elbow'"),
+    (NAMED.replace("shoulder", "elbow"), (), 3, "contain no joint 'shoulder'"),
+    (NATIVE, ("--carry", "mode"), 3, "unknown column 'mode'"),
+    (NATIVE, ("--columns", "wrist/position=x"), 2, "unknown joint 'wrist'"),
+    (NATIVE, ("--columns", "elbow/position=x"), 3, "unknown column 'x'"),
     (NATIVE, ("--columns", "none.yaml"), 4, "could not read"),
     (NATIVE, ("--degrees", "--radians"), 2, "cannot be used"),
     (NATIVE.replace("time", "clock"), ("--differentiate", "central"), 3, "--time COLUMN"),

@@ -130,7 +130,7 @@ def test_an_output_that_is_an_input_under_another_name(project: Path, line: str,
     before = _kept(project)
     ran = robolin(*words)
     assert ran.code == 2, ran
-    assert ran.err.startswith(f"error: {out}: it is the same file as ")
+    assert ran.err.startswith(f"error: {out}: the output must not be the input ")
     assert ran.out == ""
     assert _kept(project) == before
 
@@ -153,7 +153,7 @@ def test_an_output_that_is_an_input_by_its_path(project: Path, line: str) -> Non
     before = _kept(project)
     ran = robolin(*line.format(folder=project.name, full=project).split())
     assert (ran.code, ran.out) == (2, "")
-    assert "it is the same file as" in ran.err
+    assert "the output must not be the input" in ran.err
     assert _kept(project) == before
 
 
@@ -180,7 +180,7 @@ def test_redirected_files_count(project: Path, where: str) -> None:
             env=environment(),
         )
     assert done.returncode == 2
-    assert b"it is the same file as" in done.stderr
+    assert b"the output must not be the input" in done.stderr
     assert Path("t.csv").read_text() == MOTION
 
 
@@ -218,7 +218,7 @@ def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> N
     """A result does not replace the trajectory it was computed from."""
     answered = ask(load("arm.xml"), "mass-matrix", States(trajectory="t.csv"))
     with answered if ask is answer_stream else nullcontext(answered) as result:
-        with pytest.raises(UsageError, match="the same file"):
+        with pytest.raises(UsageError, match="must not be the input"):
             write(result, "t.csv")
         assert Path("t.csv").read_text() == MOTION
 

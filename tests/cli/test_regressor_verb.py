@@ -77,7 +77,7 @@ def test_wrenches_are_not_part_of_the_regressor() -> None:
     """Wrenches are not parameters: their torques are omitted, and a note states it."""
     ran = run_ok("regressor", "two-link", "--wrench", "tip=0,1,0,0,0,0")
 
-    assert "what wrenches take is no part of the regressor" in ran.err
+    assert "the regressor does not include the torques of external wrenches" in ran.err
 
 
 WRONG = [

@@ -23,7 +23,7 @@ def test_a_page_of_an_arm_in_motion() -> None:
         *("-o", "page.html"),
     )
     page = Path("page.html").read_text("utf-8")
-    assert "no velocity columns, so they are taken as 0" in ran.err
+    assert "no velocity columns; velocities are set to 0" in ran.err
     assert page.startswith("<!doctype html>")
     assert "5 rows" in page
     assert "SHA-256 of motion.csv" in page
@@ -72,7 +72,7 @@ def test_files_with_hostile_names() -> None:
         (["two-link", "-o", "page.pdf"], "the extension must be .html"),
         (["two-link", "a.npz"], "cannot combine a robot and a stored result"),
         (["a.npz", "--q", "0,0"], "cannot be used here"),
-        (["two-link", "-o", "nowhere/page.html"], "there is no folder"),
+        (["two-link", "-o", "nowhere/page.html"], "does not exist"),
         (["four-bar", "--trajectory", "motion.csv"], "'pivot/position' are missing"),
         (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot be used"),
     ],

@@ -120,7 +120,7 @@ def test_gradient_of_a_cost(file: Path, motion: Motion, tmp_path: Path) -> None:
         for name, field in {**named, "dcost_dparameters": "parameter"}.items():
             np.testing.assert_array_equal(found[name], getattr(true, field))
     ran = robolin(*given, written(tmp_path / "none.csv", motion, "tau"))
-    assert (ran.code, "none.csv: there are no slopes" in ran.err) == (3, True)
+    assert (ran.code, "none.csv: the cost gradient is missing" in ran.err) == (3, True)
 
 
 def test_geometric_parameters(file: Path, tmp_path: Path) -> None:
@@ -165,12 +165,13 @@ def test_a_motion_must_be_complete(tmp_path: Path, motion: Motion) -> None:
         assert (ran.code, ran.out) == (3, "")
         return ran.err
 
-    assert "neither efforts nor accelerations" in error_for("q", "qd")
+    assert "effort or acceleration columns are missing" in error_for("q", "qd")
     assert "'shoulder/velocity'" in error_for("q", "tau")
     path = tmp_path / "timeless.csv"
     path.write_text("q1,q2,qd1,qd2,tau1,tau2\n0,0,0,0,0,0\n")
     assert (
-        "no column 'time'" in robolin("sensitivity", "two-link", "--trajectory", path, *change).err
+        "column 'time' is missing"
+        in robolin("sensitivity", "two-link", "--trajectory", path, *change).err
     )
 
 

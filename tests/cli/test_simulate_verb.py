@@ -57,7 +57,7 @@ def test_torques_of_a_file_drive_the_arm(tmp_path: Path) -> None:
     # on straight lines between rows 1 ms apart, the torque is right to the square of 1 ms
     assert np.abs(first["elbow/position"] - second["elbow/position"]).max() < 1e-7
     assert np.abs(first["elbow/position"][-1] - first["elbow/position"][0]) > 1e-2
-    assert "columns not used" in again.err
+    assert "unused columns" in again.err
 
 
 def test_short_file_is_noted(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_short_file_is_noted(tmp_path: Path) -> None:
     file.write_text("time,shoulder/effort,elbow/effort\n0,1,2\n0.05,1,2\n")
     ran = run_ok(*FALL, "--trajectory", file, "--every", "100")
 
-    assert "torques from 0 s to 0.05 s; outside, its nearest row counts" in ran.err
+    assert "the file covers 0 s to 0.05 s; outside, the nearest row is used" in ran.err
     assert columns(ran.out)["elbow/effort"].tolist() == [2.0, 2.0]
 
 
@@ -102,20 +102,20 @@ def test_saturated_torques_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "push.json"
     push = ("simulate", "ur5", "--duration", "0.01", "--tau", "1000,0,0,0,0,0", "-o", file)
     ran = run_ok(*push)
-    text = "torques cut off at the joints' limits in 11 of 11 rows: shoulder_pan_joint 11"
+    rows = "in 11 of 11 rows: shoulder_pan_joint 11"
 
-    assert text in ran.err
+    assert f"torques are saturated at the joint limits {rows}" in ran.err
     stored = json.loads(file.read_text())
-    assert stored["meta"]["contract"]["torque limits"] == text
+    assert stored["meta"]["contract"]["torque limits"].endswith(rows)
     assert stored["results"]["tau"][0][0] == 150.0
-    assert "cut off" not in run_ok(*push, "--ignore-limits").err
+    assert "saturated" not in run_ok(*push, "--ignore-limits").err
 
 
 def test_joints_beyond_their_range_are_reported() -> None:
     """Nothing stops a joint at its limit, and a warning states it."""
     ran = run_ok("simulate", "panda", "--duration", "0.05", "--q", "panda_joint4=-0.08")
 
-    assert "beyond the range of the joint, where nothing stops it: panda_joint4" in ran.err
+    assert "position limits are exceeded (the simulation has no end stops): panda_joint4" in ran.err
 
 
 def test_joints_beyond_their_velocity_limit_are_counted() -> None:
@@ -131,8 +131,8 @@ def test_joints_beyond_their_velocity_limit_are_counted() -> None:
         "panda_joint4=-1.5",
     )
     fast = run_ok(*start, "--qd", "panda_joint1=2.5")
-    assert "velocities exceed the joints' limits in 3 of 3 rows: panda_joint1 3" in fast.err
-    assert "velocities exceed" not in run_ok(*start, "--qd", "panda_joint1=2").err
+    assert "velocity limits are exceeded in 3 of 3 rows: panda_joint1 3" in fast.err
+    assert "velocity limits" not in run_ok(*start, "--qd", "panda_joint1=2").err
 
 
 def test_many_starts_at_once(tmp_path: Path) -> None:
@@ -174,12 +174,12 @@ def test_many_initial_states_with_adaptive_steps(tmp_path: Path) -> None:
 
 
 def test_an_energy_error_is_reported() -> None:
-    """Steps that are too long give a warning with the error of the energy balance."""
+    """Steps that are too long give a warning with the error of the energy error."""
     start = ("simulate", "two-link", "--duration", "1", "--every", "1000")
     ran = run_ok(*start, "--dt", "0.2")
 
-    assert "the energy balance is off by" in ran.err
-    assert "smaller steps" in ran.err
+    assert "the energy error is" in ran.err
+    assert "a smaller --dt" in ran.err
     assert run_ok(*start, "--dt", "0.001").err == ""
 
 
@@ -214,11 +214,11 @@ def test_energy_errors_of_small_motions_are_reported() -> None:
     """The tolerance for rounding hides no loss of a motion of a thousandth of a degree."""
     start = ("simulate", "two-link", "--gravity", "0,0,0", "--qd", "0,1e-5", "--damping", "none")
     ran = robolin(*start, "--duration", "1")
-    assert "energy balance" not in ran.err
+    assert "energy error" not in ran.err
     # steps of 0.5 s on a spring of 1000 N·m/rad lose all energy
     held = ("simulate", "two-link", "--q", "-1.5707963,1e-5", "--control", "pd", "--kd", "0")
     ran = robolin(*held, "--goal", "-1.5707963,0", "--kp", "10", "--dt", "0.2", "--duration", "2")
-    assert "energy balance is off" in ran.err
+    assert "the energy error is" in ran.err
 
 
 def test_rounding_is_no_torque_on_a_passive_joint() -> None:
@@ -240,7 +240,7 @@ def test_a_joint_held_at_its_limit_is_not_beyond_it() -> None:
             *("simulate", "panda", "--tau", "hold", "--duration", "0.05"),
             *("--q", ",".join(map(repr, pose))),
         )
-        assert ("beyond the range" in ran.err) == warned
+        assert ("position limits are exceeded" in ran.err) == warned
 
 
 def test_divergence_names_time_joint_and_step() -> None:
@@ -276,7 +276,7 @@ WRONG = [
     ("--duration 1 --control pose --target tip=0,0,0", "not FRAME=X,Y,Z,ROLL,PITCH,YAW", ""),
     ("--duration 1 --control pose --target tip=1deg,0,0,0,0,0", "X,Y,Z are in m", ""),
     ("--duration 1 --control rate --gain x", "--gain=x: 'x' is not a number", ""),
-    ("--duration 1 --initial s.csv --q 0,0", "cannot be used with --q", "by a file"),
+    ("--duration 1 --initial s.csv --q 0,0", "cannot be used with --q", "with a file"),
     ("--duration 1 --state qd", "'qd' is not one of", ""),
     ("--duration 1 --tau hold+1", "1 value, but 'two-link' has 2 joints", ""),
 ]
@@ -311,4 +311,4 @@ def test_a_file_without_time_is_rejected(tmp_path: Path) -> None:
     ran = robolin(*FALL, "--trajectory", file)
 
     assert (ran.code, ran.out) == (3, "")
-    assert "there is no column 'time'" in ran.err
+    assert "column 'time' is missing" in ran.err

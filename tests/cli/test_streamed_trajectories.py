@@ -208,7 +208,7 @@ def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str
     np.testing.assert_array_equal(found[fine, 1:], expected[fine])
     assert np.isnan(found[list(bad), 1:]).all()
     np.testing.assert_array_equal(found[:, 0], times)
-    assert ran.err == f"warning: motion.{source}: 3 rows without an answer, written as NaN\n"
+    assert ran.err == f"warning: motion.{source}: 3 rows without a result, written as NaN\n"
 
 
 def test_a_joint_that_moves_nothing_is_named_with_its_row(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_joint_that_moves_nothing_is_named_with_its_row(tmp_path: Path) -> Non
     assert (ran.code, ran.out) == (3, "")
     assert "motion.csv:2, row 1: joint 'elbow'" in ran.err
     assert nan.out.splitlines()[1:] == ["NaN,NaN"] * 100
-    assert "100 rows without an answer" in nan.err
+    assert "100 rows without a result" in nan.err
 
 
 def test_text_is_an_error_even_where_nan_is_allowed(tmp_path: Path) -> None:
@@ -249,8 +249,8 @@ def test_text_is_an_error_even_where_nan_is_allowed(tmp_path: Path) -> None:
         (["--on-bad-row", "skip"], "'skip' is not one of"),
         (["--jobs", "0"], "--jobs"),
         (["--chunk-rows", "0"], "--chunk-rows"),
-        (["-o", "result"], "without extension"),
-        (["-o", "result.txt"], "does not say what to write"),
+        (["-o", "result"], "no extension"),
+        (["-o", "result.txt"], "unknown file extension"),
     ],
 )
 def test_wrong_flags_are_wrong_usage(flags: list[str], says: str) -> None:
@@ -268,7 +268,7 @@ def test_json_has_no_nan(tmp_path: Path, output: list[str]) -> None:
     ran = robolin(*command, *output)
 
     assert (ran.code, ran.out) == (2, "")
-    assert "JSON has no NaN" in ran.err
+    assert "JSON cannot represent NaN" in ran.err
 
 
 def test_json_of_many_rows_reads_back(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def test_missing_columns_are_zero_with_a_warning(
     strict = robolin("inverse", "two-link", "--trajectory", file, "--strict")
 
     assert ran.err.splitlines() == [
-        "warning: motion.csv: no velocity columns, so they are taken as 0",
-        "warning: motion.csv: no acceleration columns, so they are taken as 0",
+        "warning: motion.csv: no velocity columns; velocities are set to 0",
+        "warning: motion.csv: no acceleration columns; accelerations are set to 0",
     ]
     contract = json.loads(ran.out)["meta"]["contract"]
     assert contract["state"] == "7 rows of motion.csv: q given, qd and qdd zero"
@@ -96,9 +96,7 @@ def test_holding_torques_are_reported(tmp_path: Path, motion: dict[str, np.ndarr
     """Without efforts and accelerations, holding torques are used and reported, or rejected."""
     still = sheet(tmp_path / "still.csv", {word: motion[word] for word in ("position", "velocity")})
     moved = sheet(tmp_path / "moved.csv", motion)
-    message = (
-        "still.csv: neither effort nor acceleration columns, so efforts are taken that hold the"
-    )
+    message = "still.csv: no effort or acceleration columns; efforts are the holding torques"
     for verb in ("linearize-forward", "state-space"):
         assert message in run_ok(verb, "two-link", "--trajectory", still).err
         assert run_ok(verb, "two-link", "--trajectory", moved).err == ""
@@ -136,7 +134,7 @@ def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, n
     assert contract_efforts == "given"
     assert "accelerations" in contract_accelerations
     assert "holding" in contract_held
-    assert "acceleration columns not used" in note
+    assert "acceleration columns are ignored" in note
     np.testing.assert_allclose(np.array(held)[:, 1:3], 0.0, atol=1e-12)
 
 
@@ -181,7 +179,7 @@ def test_unused_columns_and_bad_cells_are_located(tmp_path: Path) -> None:
 
     assert (bad.code, bad.out) == (3, "")
     assert "oops" in bad.err
-    assert "note: motion.csv: columns not used: 'extra'" in noted.err
+    assert "note: motion.csv: unused columns: 'extra'" in noted.err
 
 
 def test_the_worst_condition_of_a_trajectory(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:

@@ -104,12 +104,12 @@ def test_settings_of_a_project(folder: Path) -> None:
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("[validate]\nignor = []\n", "robolin.toml:2: there is no key 'ignor'"),
-        ("[validate]\n\nignore = ['x']\n", "robolin.toml:3: there is no finding 'x'"),
-        ("[validate]\nignore = 1\n", "robolin.toml:2: has to be a list of ids"),
-        ("[validate]\nbaseline = 'no.json'\n", "could not read the baseline"),
-        ("validate = 3\n", "has to be a table"),
-        ("[validate]\nper-file-ignores = 3\n", "has to be a table of patterns"),
+        ("[validate]\nignor = []\n", "robolin.toml:2: unknown key 'ignor'"),
+        ("[validate]\n\nignore = ['x']\n", "robolin.toml:3: unknown finding 'x'"),
+        ("[validate]\nignore = 1\n", "robolin.toml:2: must be a list of ids"),
+        ("[validate]\nbaseline = 'no.json'\n", "reading the baseline failed"),
+        ("validate = 3\n", "must be a table"),
+        ("[validate]\nper-file-ignores = 3\n", "must be a table of patterns"),
     ],
 )
 def test_wrong_settings(folder: Path, text: str, message: str) -> None:

@@ -97,7 +97,7 @@ def test_against_names_the_source_of_the_other_model() -> None:
     pytest.importorskip("pinocchio")
     out = run_ok("verify", "ur5", "--samples", "1", "--against", "pinocchio").out
     assert "against Pinocchio" in out
-    assert "model: its own reading of the file" in out
+    assert "model: read from the file" in out
 
 
 @pytest.mark.parametrize("flags", [("--samples", "0"), ("--seed", "-1"), ("--against", "drake")])

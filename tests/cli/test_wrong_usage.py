@@ -56,7 +56,7 @@ TWO_LINK = [
     ("inverse", "--friction-velocity 0", "friction velocity", ""),
     ("inverse", "--precision 0", "--precision", ""),
     ("inverse", "--format xml", "'xml' is not one of 'table', 'csv', 'json'", ""),
-    ("inverse", "-o out.txt", "out.txt: the extension '.txt' does not say", ".csv"),
+    ("inverse", "-o out.txt", "out.txt: unknown file extension '.txt'", ".csv"),
     ("inverse", "extra", "unexpected extra argument", "robolin inverse --help"),
     ("forward", "--tau 1deg,0", "--tau=1deg,0: joint 'shoulder': this is not an angle", ""),
     ("forward", "--qdd 0,0", "--qdd: has no effect here", "depends on --q, --qd, --tau alone"),
@@ -102,7 +102,7 @@ def test_degrees_are_rejected_for_prismatic_joints(tmp_path: Path) -> None:
     for flags in (["--q=1deg,0"], ["--q=lift=1deg"], ["--qd=lift=1deg"], ["--lock=lift=1deg"]):
         ran = robolin("inverse", arm, *flags)
         assert (ran.code, ran.out) == (2, "")
-        assert "joint 'lift' slides" in ran.err
+        assert "joint 'lift'" in ran.err
     for flags in (["--q=0.1,90deg"], ["--lock=turn=90deg"]):
         assert robolin("inverse", arm, *flags).code == 0
 
@@ -121,7 +121,7 @@ def test_one_stdin_cannot_be_arm_and_trajectory() -> None:
     ran = robolin("inverse", "-", "--trajectory", "-", stdin=SLIDER.encode())
 
     assert (ran.code, ran.out) == (2, "")
-    assert "standard input already" in ran.err
+    assert "already read from standard input" in ran.err
 
 
 def test_a_file_name_that_is_not_text_is_rejected() -> None:
@@ -129,7 +129,7 @@ def test_a_file_name_that_is_not_text_is_rejected() -> None:
     ran = robolin("inverse", "arm\udcff.urdf")
 
     assert (ran.code, ran.out) == (2, "")
-    assert "the file name is not text" in ran.err
+    assert "the file name must be valid UTF-8" in ran.err
 
 
 def test_several_wrong_options_are_still_wrong_usage() -> None:

@@ -291,5 +291,5 @@ def test_rows_without_a_result_are_located(tmp_path: Path) -> None:
 def test_notes_appear_for_every_file_format(tmp_path: Path, name: str) -> None:
     """The number of stable poles is a note for every file format, unless quiet."""
     ran = run_ok("poles", "two-link", "-o", tmp_path / name)
-    assert ran.err == "note: of 4 poles 4 edge\n"
+    assert ran.err == "note: 4 of 4 poles are marginal\n"
     assert run_ok("poles", "two-link", "-o", tmp_path / name, "-q").err == ""

@@ -47,12 +47,12 @@ WRONG = [
     ("poles two-link --dt -0.01", USAGE, "more than 0 s", "--dt 0.01"),
     ("lqr two-link --dt nan", USAGE, "'nan' is not a number", "0.5"),
     ("state-space two-link --discretize foh", USAGE, "no effect without --dt", "--dt 0.01"),
-    ("poles two-link --actuated elbow --passive elbow", USAGE, "used with --passive", "motor"),
-    ("state-space two-link --only E", USAGE, "a model has no 'E'", "'drift'"),
-    ("lqr two-link --time-varying", USAGE, "requires --trajectory", "one state that stays"),
-    ("lqr two-link --time-varying --trajectory a.csv", USAGE, "requires --dt", "between rows"),
+    ("poles two-link --actuated elbow --passive elbow", USAGE, "used with --passive", "actuated"),
+    ("state-space two-link --only E", USAGE, "unknown matrix 'E'", "'drift'"),
+    ("lqr two-link --time-varying", USAGE, "requires --trajectory", "--trajectory FILE"),
+    ("lqr two-link --time-varying --trajectory a.csv", USAGE, "requires --dt", "time step"),
     ("response two-link", USAGE, "requires --frequencies or --duration", "0.1:100:200"),
-    ("response two-link --frequencies 1:0.1:5", USAGE, "rise", "FIRST:LAST:COUNT"),
+    ("response two-link --frequencies 1:0.1:5", USAGE, "increasing", "FIRST:LAST:COUNT"),
     ("response two-link --duration 0", USAGE, "more than 0 s", "--duration"),
     ("simulate two-link --duration 1 --control pd --follow none.csv", UNREADABLE,
      "no such file", "path"),
@@ -123,12 +123,12 @@ def test_gains_of_another_arm_are_rejected(tmp_path: Path) -> None:
     run_ok("lqr", "two-link", "-o", gains)
     run_ok("state-space", "two-link", "-o", model)
     for arm, path, message in (
-        (("cart-pole",), gains, "another arm, 'two-link', with the joints shoulder, elbow"),
-        (("acrobot",), gains, "another arm, 'two-link': "),
+        (("cart-pole",), gains, "another robot, 'two-link' with the joints shoulder, elbow"),
+        (("acrobot",), gains, "another robot, 'two-link': "),
         (("acrobot",), gains, "links upper com: ("),
         (("two-link", "--payload", "lower:0.1"), gains, "payload: none there, 0.1 kg on link"),
         (("two-link", "--gravity", "0,0,0"), gains, "gravity: 0, -9.81, 0 m/s²"),
-        (("two-link",), model, "a result of state-space, not of lqr"),
+        (("two-link",), model, "must be a result of lqr, got one of state-space"),
     ):
         ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")
         assert ran.code == REJECTED
@@ -162,8 +162,8 @@ def test_gains_without_effect_are_rejected(tmp_path: Path) -> None:
     header = "time,shoulder/position,elbow/position\n"
     run = ("simulate", "two-link", "--duration", "1")
     for rows, message in (
-        ("5,0.1,0.2\n6,0.1,0.2\n", "its rows are from 5 s to 6 s"),
-        ("0,0.1,0.2\n1,nan,0.2\n2,nan,0.2\n", "row 2 has no gains, nor have 1 others"),
+        ("5,0.1,0.2\n6,0.1,0.2\n", "the file covers 5 s to 6 s"),
+        ("0,0.1,0.2\n1,nan,0.2\n2,nan,0.2\n", "gains are missing in row 2, and 1 other rows"),
     ):
         way.write_text(header + rows, "utf-8")
         run_ok("lqr", "two-link", "--trajectory", way, "--on-bad-row", "nan", "-o", gains)
@@ -174,10 +174,10 @@ def test_gains_without_effect_are_rejected(tmp_path: Path) -> None:
     way.write_text(f"{header}5,0.1,0.2\n6,0.1,0.2\n", "utf-8")
     ran = command_line(*run, "--control", "pd", "--follow", way)
     assert ran.code == REJECTED
-    assert "way.csv: its rows are from 5 s to 6 s" in ran.err
+    assert "way.csv: the file covers 5 s to 6 s" in ran.err
     way.write_text(f"{header}0,0.1,0.2\n0.5,0.1,0.2\n", "utf-8")
     ran = run_ok(*run, "--control", "pd", "--follow", way, "-o", tmp_path / "motion.csv")
-    assert "its rows are from 0 s to 0.5 s; outside, its nearest row counts" in ran.err
+    assert "the file covers 0 s to 0.5 s; outside, the nearest row is used" in ran.err
 
 
 def test_gains_with_other_states_are_rejected(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_gains_with_other_states_are_rejected(tmp_path: Path) -> None:
         run_ok("lqr", "two-link", "--dt", "0.01", "--discretize", method, "-o", gains)
         ran = command_line("simulate", "two-link", "--feedback", gains, "--duration", "1")
         assert ran.code == REJECTED
-        assert f"by {method}" in ran.err
+        assert f"--discretize {method}" in ran.err
 
 
 @pytest.mark.parametrize("verb", ["state-space", "poles", "lqr"])
@@ -200,7 +200,7 @@ def test_rows_without_a_result_are_nan(verb: str, tmp_path: Path) -> None:
     q = np.array([good + 0.1] * 4 + [good, good + 0.1, good, good + 0.2] + [good + 0.1] * 3)
     bad = np.any(q != good, axis=1)
     arm, question = robolin.load("acrobot"), Question(verb, passive="shoulder")
-    with pytest.warns(UserWarning, match="9 rows without an answer"):
+    with pytest.warns(UserWarning, match="9 rows without a result"):
         found = robolin.answer(arm, question, States(q=q, on_bad_row="nan"), chunk_rows=2)
     alone = robolin.answer(arm, question, States(q=q[~bad]))
     for array, other in zip(found.arrays, alone.arrays, strict=True):
@@ -223,7 +223,7 @@ def test_a_trajectory_without_any_result_is_an_error() -> None:
     """If no row has a result, there is nothing to write."""
     states = States(q=np.full((5, 2), 1.0), on_bad_row="nan")
     question = Question("state-space", passive="shoulder")
-    with pytest.raises(robolin.RobolinError, match="no row has an answer"):
+    with pytest.raises(robolin.RobolinError, match="no row has a result"):
         robolin.answer(robolin.load("acrobot"), question, states)
 
 

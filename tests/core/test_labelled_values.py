@@ -143,5 +143,5 @@ def test_states_of_questions_are_matched_too() -> None:
     """A labelled state of a question is matched by name, a labelled table is rejected."""
     result = robolin.answer(ARM, robolin.Question("inverse"), States(q=ONE["Series"]))
     assert np.array_equal(result["tau"], robolin.inverse(ARM, Q))
-    with pytest.raises(robolin.UsageError, match="table with labels"):
+    with pytest.raises(robolin.UsageError, match="labelled table"):
         States(q=MANY["polars"])

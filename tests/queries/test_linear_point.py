@@ -134,7 +134,7 @@ def test_results_stored_without_it_are_found_the_same(form: str, tmp_path: Path)
     robolin.write(replace(found, arrays=former), out)
 
     ran = run_ok("check", out, "--root", tmp_path)
-    assert "not stored" not in ran.out + ran.err
+    assert "missing in the stored result" not in ran.out + ran.err
 
 
 def test_other_missing_arrays_are_reported(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_other_missing_arrays_are_reported(tmp_path: Path) -> None:
     robolin.write(replace(found, arrays=less), out)
     ran = command_line("check", out, "--root", tmp_path)
     assert ran.code == 1
-    assert "array dqdd_dq: not stored" in ran.out
+    assert "array dqdd_dq: missing in the stored result" in ran.out
 
 
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])

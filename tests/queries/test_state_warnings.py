@@ -63,7 +63,7 @@ def test_a_column_in_degrees_has_a_warning(tmp_path: Path) -> None:
     rows[:, 3] = np.degrees(rows[:, 3])
     path = trajectory(tmp_path, rows)
     ran = run_ok("inverse", "panda", "--trajectory", path, "-o", tmp_path / "b.npz")
-    assert "motion.csv: positions look like degrees, but are taken as rad: 'panda_joint4'" in (
+    assert "motion.csv: positions look like degrees, but are read as rad: 'panda_joint4'" in (
         ran.err
     )
     strict = robolin("inverse", "panda", "--strict", "--trajectory", path, "-o", tmp_path / "c.npz")
@@ -75,9 +75,7 @@ def test_degrees_of_joints_without_limits_have_a_warning() -> None:
     """Angles that stay beyond a revolution are named; one that winds up from 0 is plausible."""
     arm = library.load("two-link")
     (message,) = library.state_warnings(arm, np.array([[45.0, 1.0], [-60.0, 2.0]]))
-    assert (
-        "look like degrees, but are taken as rad: 'shoulder'; 'shoulder' goes from -60" in message
-    )
+    assert "look like degrees, but are read as rad: 'shoulder'; range of 'shoulder': -60" in message
     for fine in ([[0.0, 7.0], [90.0, 0.1]], [[400.0, 0.0], [420.0, 0.0]], [[45.0, 0.0]]):
         assert library.state_warnings(arm, np.array(fine)) == ()
 
@@ -87,7 +85,7 @@ def test_an_arm_without_any_mass_has_a_warning(verb: str, tmp_path: Path) -> Non
     """Zeros of a file without masses come with a warning."""
     path = tmp_path / "bare.urdf"
     path.write_text(WEIGHTLESS)
-    assert "warning: bare: nothing that moves has a mass" in run_ok(verb, path).err
+    assert "warning: bare: moving links have no mass" in run_ok(verb, path).err
     assert robolin(verb, path, "--strict").code != 0
     assert "mass" not in run_ok(verb, path, "--payload", "b:1@0,0,1").err
 
@@ -96,7 +94,7 @@ def test_kinematics_need_no_mass(tmp_path: Path) -> None:
     """A Jacobian is right without masses, so it has no warning."""
     path = tmp_path / "bare.urdf"
     path.write_text(WEIGHTLESS)
-    assert "nothing that moves" not in run_ok("jacobian", path).err
+    assert "moving links" not in run_ok("jacobian", path).err
 
 
 def test_the_front_page_shows_a_possible_pose() -> None:
