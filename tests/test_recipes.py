@@ -156,7 +156,7 @@ EIGENVALUES_QUANTITY = Quantity(("effort", "acceleration"), "λ(𝓜)", ("mode",
 # robolin/cli/commands/mass_matrix_verbs.py
 FLAGS = "_MASS_MATRIX_FLAGS = [\n"
 EIGENVALUES_FLAG = (
-    '    flag("--eigenvalues", section=METHOD, is_flag=True, help="Add eigenvalues."),\n'
+    '    flag("--eigenvalues", section=METHOD, is_flag=True, help="Also return eigenvalues"),\n'
 )
 
 
@@ -203,7 +203,7 @@ def test_a_new_flag_adds_its_array(tmp_path: Path) -> None:
         assert stored.meta["arrays"]["eigenvalues"]["unit"] == "N·m·s²/rad"
         run_ok("check", path)
     assert "eigenvalues" not in run_ok("mass-matrix", "two-link", "--format", "json").out
-    assert "--eigenvalues" in run_ok("mass-matrix", "--help").out
+    assert "--eigenvalues" in run_ok("mass-matrix", "--help-all").out
     table = run_ok("mass-matrix", "two-link", "--eigenvalues", "--format", "table").out
     assert "eigenvalues [N·m·s²/rad]" in table
 

@@ -24,10 +24,13 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "words, message",
     [
-        ([], "which VERB"),
-        (["check", "two-link"], "which VERB"),
-        (["inverse", "two-link"], "is about parts"),
-        (["inverse", "two-link", "--trajectory", "a.csv", "-o", "b.csv"], "is about parts"),
+        ([], "requires a COMMAND"),
+        (["check", "two-link"], "requires a COMMAND"),
+        (["inverse", "two-link"], "requires recordings and a folder"),
+        (
+            ["inverse", "two-link", "--trajectory", "a.csv", "-o", "b.csv"],
+            "requires recordings and a folder",
+        ),
         (["inverse", "two-link", "--estimate"], "no such option '--estimate'"),
     ],
 )

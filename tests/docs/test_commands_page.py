@@ -7,6 +7,7 @@ import re
 import click
 import pytest
 
+from robolin.queries.verbs import VERBS
 from tests.cases import for_each
 from tools.command_pages import FOLDER, OPTIONS, commands, pages, site_settings
 from tools.markdown import DOCS, ROOT
@@ -49,7 +50,8 @@ def test_every_command_has_a_summary_and_an_example(name: str) -> None:
 
     assert summary
     assert not summary.endswith("..."), "the summary does not fit on its line"
-    assert re.search(rf"^ *robolin {name}\b", page, re.MULTILINE), "no example"
+    words = VERBS[name].path or name
+    assert re.search(rf"^ *(eval \S*)?robolin {words}\b", page, re.MULTILINE), "no example"
 
 
 @for_each("name", commands())

@@ -51,7 +51,9 @@ def test_every_verb_is_on_the_first_page() -> None:
     """The README's table of commands leaves none out, and the page stays short."""
     page = (ROOT / "README.md").read_text("utf-8")
     table = page.partition("## Commands")[2].partition("\n\nARM is")[0]
-    assert {*re.findall(r"`([\w-]+)`", table)} == set(VERBS)
+    # the pages of `batch` and `help` list other commands
+    words = {verb.path or name for name, verb in VERBS.items()} - {"batch", "help"}
+    assert {*re.findall(r"`([\w -]+)`", table)} == words
     assert len(page.splitlines()) <= 130
 
 
