@@ -77,10 +77,37 @@ def _put_in_place(files: Sequence[UnfinishedFile]) -> None:
                 os.chmod(file.path, file.mode)
     with ExitStack() as locked:
         if len(files) > 1:
-            locked.enter_context(folder_lock(files[-1].target.parent))
-        for file in files:
-            with as_file_error(file.target):
-                os.replace(file.path, file.target)
+            with as_file_error(files[-1].target):
+                locked.enter_context(folder_lock(files[-1].target.parent))
+        # small files such as provenance come first and are restored if a later one fails
+        replaced: list[tuple[Path, bytes | None]] = []
+        try:
+            for file in files:
+                with as_file_error(file.target):
+                    former = _content(file.target) if file is not files[-1] else None
+                    os.replace(file.path, file.target)
+                replaced.append((file.target, former))
+        except BaseException:
+            for target, former in reversed(replaced):
+                _restore(target, former)
+            raise
+
+
+def _content(path: Path) -> bytes | None:
+    """The bytes of a file; None if it does not exist."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _restore(target: Path, former: bytes | None) -> None:
+    """Put the former content back, or remove the file; the error that led here is reported."""
+    with suppress(OSError):
+        if former is None:
+            target.unlink()
+        else:
+            target.write_bytes(former)
 
 
 @contextmanager
@@ -88,7 +115,10 @@ def folder_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
     """Lock a folder, so that files replaced together are never mixed; ignored without locks."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
+    except OSError as error:
+        # a folder can be used without the right to list it; readers report a missing one themselves
+        if not shared and not isinstance(error, PermissionError):
+            raise
         yield
         return
     try:
@@ -138,7 +168,8 @@ def _open(
         return opened.enter_context(open(target, "wb"))
     target = _resolved(target)
     mode = _mode_to_keep(target)
-    remove_leftovers(target.parent)
+    if not any(file.target.parent == target.parent for file in files):
+        remove_leftovers(target.parent)
     # no other user may read a private file while it is replaced
     path = _new_part(target.parent, 0o666 if mode is None else 0o600, locks)
     files.append(UnfinishedFile(path, target, mode))

@@ -104,7 +104,7 @@ def test_a_notebook_shows_names_units_and_contract(arm: robolin.Arm) -> None:
     """The table of a result has its joints, its unit and its contract; that of an arm too."""
     page = robolin.answer(arm, "inverse")._repr_html_()
     assert Tags(page).seen <= {"b", "table", "tr", "th", "td", "details", "summary"}
-    for text in ("panda_joint3", "tau [N·m]", "-4.03989", "recursive Newton–Euler"):
+    for text in ("panda_joint3", "tau [N·m]", "-4.040", "recursive Newton–Euler"):
         assert text in page
     page = arm._repr_html_()
     assert Tags(page).seen
