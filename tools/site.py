@@ -41,7 +41,7 @@ def _mathml(formula: re.Match[str]) -> str:
     from latex2mathml.converter import convert
 
     display = "inline" if formula[1] == "span" else "block"
-    return convert(unescape(formula[2]), display=display)
+    return str(convert(unescape(formula[2]), display=display))
 
 
 def main() -> None:
