@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic, sleep
 from typing import BinaryIO
 
 from robolin.errors import FileError
@@ -31,6 +32,9 @@ _HINTS = {
     errno.EDQUOT: "the disk quota is exceeded; the file was not changed",
     errno.ENAMETOOLONG: "choose a shorter file name",
 }
+
+# seconds to wait for a lock of another process, and between two attempts
+_LOCK_TIMEOUT, _LOCK_POLL_INTERVAL = 5.0, 0.005
 
 _LEFTOVER = re.compile(r"\.robolin-[0-9a-f]{16}\.part")
 
@@ -112,7 +116,11 @@ def _restore(target: Path, former: bytes | None) -> None:
 
 @contextmanager
 def folder_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Lock a folder, so that files replaced together are never mixed; ignored without locks."""
+    """Lock a folder, so that files replaced together are never mixed.
+
+    Without locks, and after a timeout, readers detect mixed files: `flock FOLDER robolin …` keeps
+    the lock of the folder until robolin ends.
+    """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -122,22 +130,29 @@ def folder_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
         yield
         return
     try:
-        _lock(descriptor, shared=shared)
+        _lock(descriptor, _LOCK_TIMEOUT, shared=shared)
         yield
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, *, shared: bool = False, wait: bool = True) -> bool:
+def _lock(descriptor: int, seconds: float = 0.0, *, shared: bool = False) -> bool:
     """Lock an open file until it is closed; False if the system cannot, or another one has it."""
-    try:
-        import fcntl
+    end = monotonic() + seconds
+    while True:
+        try:
+            import fcntl
 
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() >= end:
+                return False
+            sleep(_LOCK_POLL_INTERVAL)
+        except (ImportError, OSError):
+            return False
+        else:
+            return True
 
 
 def is_stream(target: str | Path) -> bool:
@@ -270,7 +285,7 @@ def _new_part(folder: Path, mode: int, locks: ExitStack) -> Path:
     while True:
         path = folder / f".robolin-{secrets.token_hex(8)}.part"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        if not _lock(descriptor):
+        if not _lock(descriptor, _LOCK_TIMEOUT):
             # Windows renames no open file
             os.close(descriptor)
             return path
@@ -313,7 +328,7 @@ def _remove_leftover(path: Path) -> None:
     try:
         info = os.fstat(descriptor)
         ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid()
-        if ours and _lock(descriptor, wait=False):
+        if ours and _lock(descriptor):
             shutil.rmtree(path.with_suffix(".folder"), ignore_errors=True)
             path.unlink()
     finally:

@@ -191,6 +191,20 @@ def test_an_interruption_at_every_step(tmp_path: Path) -> None:
     assert found == {OLD, NEW, REFUSED}
 
 
+def test_a_folder_locked_by_another_program(tmp_path: Path) -> None:
+    """`flock FOLDER robolin …` keeps the folder locked: files are written and read anyway."""
+    import fcntl
+
+    path, folder = tmp_path / "r.csv", os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with patch("robolin.io.atomic._LOCK_TIMEOUT", 0.0):
+            _write(path, NEW)
+            assert _seed(path) == NEW
+    finally:
+        os.close(folder)
+
+
 def test_of_two_writers_each_puts_both_halves_in_place(tmp_path: Path) -> None:
     """In any order of execution, the final pair is complete and from one writer."""
     path = tmp_path / "r.csv"

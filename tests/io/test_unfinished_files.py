@@ -83,11 +83,11 @@ def test_a_new_file_that_another_process_removes(
     """A temporary file that is removed before it is locked is created again."""
     real, removed = atomic._lock, []
 
-    def late(descriptor: int, **options: bool) -> bool:
+    def late(descriptor: int, seconds: float = 0.0, **options: bool) -> bool:
         if not removed:
             removed.extend(_parts(tmp_path))
             removed[0].unlink()
-        return real(descriptor, **options)
+        return real(descriptor, seconds, **options)
 
     monkeypatch.setattr(atomic, "_lock", late)
     _write(tmp_path / "a")
