@@ -154,14 +154,14 @@ function %(complete_func)s
     set -l response (env %(complete_var)s=fish_complete COMP_WORDS="$words" COMP_CWORD="$current" \\
         %(prog_name)s)
     for completion in $response
-        set -l told (string split -m 1 "," -- $completion)
-        switch $told[1]
+        set -l item (string split -m 1 "," -- $completion)
+        switch $item[1]
             case dir
-                __fish_complete_directories $told[2]
+                __fish_complete_directories $item[2]
             case file
-                __fish_complete_path $told[2]
+                __fish_complete_path $item[2]
             case plain
-                printf '%%s\\n' $told[2]
+                printf '%%s\\n' $item[2]
         end
     end
 end

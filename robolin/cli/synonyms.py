@@ -48,7 +48,7 @@ LIKELY_COMMANDS = {
         ("step", "use `robolin response ARM --duration 2`"),
         ("impulse", "use `robolin response ARM --duration 2 --impulse`"),
         ("identify identification", "use `robolin regressor ARM --rank --samples 50`"),
-        ("view visualize show draw", "use `inspect` for a text, `report` or `plot` for a figure"),
+        ("view visualize show draw", "use `inspect` for text, `report` or `plot` for an image"),
         ("compare", "use `diff` for robots, `check A --against B` for stored results"),
         ("test", "use `verify` for a robot, `check` for stored results"),
         ("energy", "use `robolin simulate ARM --duration 1`: it returns the energies"),

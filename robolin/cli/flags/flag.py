@@ -195,7 +195,7 @@ def write_options(
     flags: Sequence[click.Parameter],
     text: str = "",
 ) -> None:
-    """Write a section of options, unless there are none."""
+    """Write a section of options, unless it is empty."""
     records = [
         record
         for param in flags
