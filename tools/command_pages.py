@@ -1,42 +1,25 @@
 """Reference pages of commands, generated from click: one page each, shared options once.
 
-An option that several commands have with the same help text is on the page of its topic; the
-page of a command lists its own options and names the shared ones.
+Options of the topics of `robolin help` are on the page of their topic; the page of a command lists
+its own options and names the shared ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from html import escape
 from inspect import cleandoc
 
 import click
 
-from robolin.cli.flags.flag import METHOD, MODEL, STATE
+from robolin.cli.commands.help_verb import TOPIC_TEXTS, topic_options
 from robolin.cli.group import group as robolin
 from robolin.queries.verbs import VERBS
 from tools.markdown import DOCS, ROOT, cell
 
 FOLDER = "reference/commands"
 OPTIONS = "reference/options"
-# commands that have an option with the same text before it counts as shared
-SHARED_BY = 5
-
-TOPICS: Mapping[str, str] = {
-    "model": "Change the model: gravity, payloads, locked joints, friction, base and tip.",
-    "input": "Set the state: joint values, trajectory files and their columns.",
-    "output": "Write results: files, formats, digits and messages.",
-    "loops": "Compute with closed kinematic loops.",
-    "batch": "Process many files in parallel, on one machine or on a cluster.",
-}
-_BY_NAME = {
-    **dict.fromkeys(("--open-loops", "--close", "--loop-method", "--baumgarte"), "loops"),
-    **dict.fromkeys(("--shard", "--resume", "--part-rows", "--cluster", "--live"), "batch"),
-    **dict.fromkeys(("--chunk-rows", "--jobs"), "batch"),
-}
-_BY_SECTION = {MODEL: "model", STATE: "input"}
 _NAV = re.compile(r"(?<=    # commands\n).*?(?=    # /commands\n)", re.DOTALL)
 
 
@@ -52,7 +35,7 @@ def pages() -> dict[str, str]:
     shared = _shared_options()
     texts = {"reference/commands.md": _list_of_commands()}
     texts |= {f"{FOLDER}/{name}.md": _command_page(name, shared) for name in commands()}
-    return texts | {f"{OPTIONS}/{topic}.md": _topic_page(topic, shared) for topic in TOPICS}
+    return texts | {f"{OPTIONS}/{topic}.md": _topic_page(topic) for topic in TOPIC_TEXTS}
 
 
 def write_pages() -> None:
@@ -68,7 +51,7 @@ def write_pages() -> None:
 
 def site_settings() -> str:
     """zensical.toml with the pages of commands and options in its navigation."""
-    entries = [f'    {{ "Options: {topic}" = "{OPTIONS}/{topic}.md" }},\n' for topic in TOPICS]
+    entries = [f'    {{ "Options: {topic}" = "{OPTIONS}/{topic}.md" }},\n' for topic in TOPIC_TEXTS]
     entries += [f'    {{ "{_title(name)}" = "{FOLDER}/{name}.md" }},\n' for name in commands()]
     return _NAV.sub("".join(entries), (ROOT / "zensical.toml").read_text("utf-8"))
 
@@ -82,24 +65,18 @@ def _visible(command: click.Command) -> list[click.Option]:
     return [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
 
 
-def _shared_options() -> dict[tuple[str, str], click.Option]:
-    """Shared options by long name and help text."""
-    every = [option for command in commands().values() for option in _visible(command)]
-    counts = Counter(map(_key, every))
+def _shared_options() -> dict[tuple[str, str], str]:
+    """Topic of every shared option, by long name and help text."""
     return {
-        _key(option): option
-        for option in every
-        if counts[_key(option)] >= SHARED_BY and getattr(option, "section", "") != METHOD
+        _key(option): topic
+        for topic in TOPIC_TEXTS
+        for option in topic_options(topic)
+        if isinstance(option, click.Option)
     }
 
 
 def _key(option: click.Option) -> tuple[str, str]:
     return max(option.opts, key=len), option.help or ""
-
-
-def _topic(option: click.Option) -> str:
-    by_section = _BY_SECTION.get(getattr(option, "section", ""), "output")
-    return _BY_NAME.get(_key(option)[0], by_section)
 
 
 def _list_of_commands() -> str:
@@ -115,7 +92,7 @@ def _list_of_commands() -> str:
     for name, verb in VERBS.items():
         lines.append(f"| [`{_title(name)}`](commands/{name}.md) | {cell(verb.summary)} |")
     lines += ["", "Options that many commands share:", ""]
-    lines += [f"- [{topic}](options/{topic}.md): {text}" for topic, text in TOPICS.items()]
+    lines += [f"- [{topic}](options/{topic}.md)" for topic in TOPIC_TEXTS]
     lines += [
         "",
         "[Conventions](conventions.md) defines units, frames and signs.",
@@ -124,7 +101,7 @@ def _list_of_commands() -> str:
     return "\n".join([*lines, ""])
 
 
-def _command_page(name: str, shared: Mapping[tuple[str, str], click.Option]) -> str:
+def _command_page(name: str, shared: Mapping[tuple[str, str], str]) -> str:
     command = commands()[name]
     options = _visible(command)
     summary, text = _description(command)
@@ -137,21 +114,26 @@ def _command_page(name: str, shared: Mapping[tuple[str, str], click.Option]) -> 
     others: dict[str, list[str]] = {}
     for option in options:
         if _key(option) in shared:
-            others.setdefault(_topic(option), []).append(f"`{_key(option)[0]}`")
+            others.setdefault(shared[_key(option)], []).append(f"`{_key(option)[0]}`")
     if others:
         lines += ["", "## Shared options", ""]
         lines += [
             f"- [{topic}](../options/{topic}.md): {', '.join(others[topic])}"
-            for topic in TOPICS
+            for topic in TOPIC_TEXTS
             if topic in others
         ]
     return "\n".join([*lines, ""])
 
 
-def _topic_page(topic: str, shared: Mapping[tuple[str, str], click.Option]) -> str:
-    options = [option for option in shared.values() if _topic(option) == topic]
-    title, text = f"# Options: {topic}", TOPICS[topic]
-    return "\n".join([title, "", text, "", *_rows(options), ""])
+def _topic_page(topic: str) -> str:
+    options = [option for option in topic_options(topic) if isinstance(option, click.Option)]
+    text = re.sub(r"(?<=[.]) (?=[A-Z])", "\n", TOPIC_TEXTS[topic])
+    lines = [
+        f"# Options: {topic}",
+        "",
+        f"These are the options that `robolin help {topic}` prints.",
+    ]
+    return "\n".join([*lines, text, "", *_rows(options), ""])
 
 
 def _description(command: click.Command) -> tuple[str, str]:

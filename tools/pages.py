@@ -27,21 +27,27 @@ WIDTH = 80
 _FINDINGS = """\
 # Findings
 
-What `robolin validate` can say about a robot file, and what usually helps.
-Every finding has an id that never changes, a level, the line it is about, and a hint.
+Look up a finding of `robolin validate`: its meaning and the usual remedy.
 
-| level | what it means | what happens |
+```console
+$ robolin validate two-link
+two-link: no findings
+```
+
+Every finding has a stable id, a level, a line of the file and a hint.
+
+| level | meaning | effect |
 | --- | --- | --- |
-| error | the file does not describe an arm | every verb refuses it, with exit code 3 |
-| warning | no real arm is like that, or a verb will fail | it loads, unless with `--strict` |
-| note | harmless, but often not what was meant | it loads |
+| error | the file does not describe a robot | every command rejects it with exit code 3 |
+| warning | implausible values, or a command will fail | the file loads, except with `--strict` |
+| note | harmless, but often a mistake | the file loads |
 
-All problems of a file are reported at once.
-The contract of every result counts the warnings.
-`robolin validate` ends with exit code 1 when it found an error or a warning.
-With `--strict` a note is enough.
-`--ignore ID` leaves some out.
-A project can also keep a list of [known ones](../howto/ci.md#robot-files).
+All problems of a file are reported together.
+The assumptions of every result contain the number of warnings.
+`robolin validate` exits with code 1 if it reports an error or a warning.
+With `--strict` a note is sufficient.
+`--ignore ID` ignores a finding.
+A project can also store a list of [known findings](../howto/ci.md#robot-files).
 """
 
 
@@ -50,15 +56,15 @@ def findings_page() -> str:
     return "\n".join(
         [
             _FINDINGS,
-            "## Found while reading",
+            "## Reading the file",
             "",
-            "These concern the text: its syntax, its names and how its parts are connected.",
+            "These findings concern the text: syntax, names and connections of links and joints.",
             "",
             *_finding_rows(READING_IDS),
             "",
-            "## Found in the physics",
+            "## Physical plausibility",
             "",
-            "These concern the numbers, in files that can be read.",
+            "These findings concern numbers of files that can be read.",
             "",
             *_finding_rows(VALIDATION_IDS),
             "",
@@ -67,7 +73,7 @@ def findings_page() -> str:
 
 
 def _finding_rows(ids: Mapping[str, tuple[str, str]]) -> Iterator[str]:
-    yield "| id | level | what it means | what usually helps |"
+    yield "| id | level | meaning | remedy |"
     yield "| --- | --- | --- | --- |"
     for name, (level, meaning) in sorted(ids.items()):
         yield f"| `{name}` | {level} | {cell(meaning)} | {FIXES[name]} |"

@@ -30,8 +30,8 @@ def _quoted(page: str) -> set[str]:
 
 
 def test_the_reading_guide_names_every_file() -> None:
-    """docs/reference/notation.md states when to read each module of algebra and dynamics."""
-    assert set(ALGEBRAIC) - _quoted("reference/notation.md") == set()
+    """docs/dev/reading-guide.md lists each module of algebra and dynamics."""
+    assert set(ALGEBRAIC) - _quoted("dev/reading-guide.md") == set()
 
 
 def test_every_result_is_in_the_notation() -> None:

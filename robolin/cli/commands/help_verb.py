@@ -12,7 +12,7 @@ from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 from robolin.queries.verbs import TWO_WORDS, VERBS, sections
 
-_TEXTS = {
+TOPIC_TEXTS = {
     "model": "ARM is a URDF, Xacro, MJCF or YAML file, - for standard input, the name of a bundled "
     "robot (`robolin models`) or robot_descriptions:NAME. These options change the model; "
     "`robolin inspect ARM` shows it.",
@@ -53,7 +53,7 @@ def topic_page(ctx: click.Context, topic: str) -> str:
     """Text and options of a topic, with all details."""
     show_details(ctx)
     formatter = ctx.make_formatter()
-    formatter.write_text(_TEXTS[topic])
+    formatter.write_text(TOPIC_TEXTS[topic])
     write_options(ctx, formatter, f"Options ({topic})", topic_options(topic))
     return formatter.getvalue().rstrip("\n")
 
