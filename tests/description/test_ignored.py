@@ -126,7 +126,7 @@ MJCF = """<mujoco>
   <equality><joint joint1="j" joint2="k" active="false"/></equality>
   <actuator><motor name="m" joint="j" gear="3" ctrlrange="-1 1"/></actuator>
   <sensor><jointpos joint="j"/><jointvel joint="j"/></sensor>
-  <keyframe><key qpos="1 0"/></keyframe>
+  <keyframe><key qpos="1 0" qvel="0 1"/></keyframe>
 </mujoco>"""
 PART = """<mujoco><body name="a" user="3"><joint name="j" margin=".1" range="-1 1" user="1"/>
   <geom size=".1" friction="1 1 1"/><site name="s"/>
@@ -143,7 +143,7 @@ UNUSED_OF_MJCF = [
     "geom attribute rgba (1)",
     "joint attribute margin (1)",
     "joint attribute user (1)",
-    "keyframe/key (1)",
+    "key attribute qvel (1)",
     "light (1)",
     "motor attribute ctrlrange (1)",
     "motor attribute gear (2)",
