@@ -196,7 +196,7 @@ def lqr_command(inquiry: Request, out: Output) -> None:
     Examples:
       robolin lqr acrobot --q 180deg,0 --weight q=10 -o gains.npz
       robolin lqr panda --weight q=100,qd=1 --effort 0.01 --dt 0.001
-      robolin lqr cart-pole --bryson --integral cart
+      robolin lqr cart-pole --integral slide
       robolin lqr ur5 --trajectory m.csv --dt 0.01 --time-varying -o gains.npz
 
     \b

@@ -61,7 +61,7 @@ def regressor_command(inquiry: Request, out: Output) -> None:
     Returns:
       regressor (n,p)        derivatives of tau by the parameters
       parameters (p)         with --parameters
-      rank, identifiability  with --rank
+      rank, share (p)        with --rank: identifiability, 0 to 1
       dtau_dgeometry (n,g)   with --geometry
     """
     run_and_write(inquiry, out)

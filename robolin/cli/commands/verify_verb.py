@@ -66,7 +66,7 @@ def command(
     \b
     Examples:
       robolin verify panda
-      robolin verify ur5 --samples 5 -v
+      robolin verify ur5 --seed 1 -v
       robolin verify arm.urdf --samples 100 --against pinocchio
       robolin verify arm.urdf --format json
     """

@@ -91,7 +91,7 @@ FORWARD_METHOD_FLAG = flag(
     "--method",
     type=click.Choice(COMMON_METHODS + FORWARD_METHODS),
     metavar="METHOD",
-    help=f"{_TEXT}{describe_auto('forward')} Variants of the recursions with equal results: "
+    help=f"{_TEXT}{describe_auto('forward')} Variants of the recursions: "
     "a = bias-free, b = bias-free-links, c = three-sweeps, d = operator, three-sweeps-links, "
     "two-sweeps.",
     **_METHOD,
