@@ -32,6 +32,7 @@ from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod, Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
+from robolin.core.progress import track
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 
@@ -151,7 +152,8 @@ def _backward(
     The columns of Γ are the torques of the step's first row, of its last row, and the parameters.
     """
     columns = 2 * arm.n + len(all_parameter_names(arm, geometry=True))
-    for steps in reversed(list(step_slices(nominal, columns))):
+    slices = list(step_slices(nominal, columns))
+    for steps in track("cost gradient", reversed(slices), len(slices)):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
         inverse = model.dqdd_dtau

@@ -13,7 +13,7 @@ For a free body, δq is its small twist in its own axes, and d(δq)/dt = δq̇ -
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,7 @@ from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod, Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
+from robolin.core.progress import track
 from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 
@@ -158,7 +159,7 @@ def sensitivity(
     geometric, others = geometry_changes(arm, parameters or {})
     change = parameter_changes(arm, others, payload, geometry_names(arm))
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
-    for steps in step_slices(nominal, len(change)):
+    for steps in _tracked_slices(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
         model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
         if change.any():
@@ -226,7 +227,7 @@ def sensitivity_matrices(
     names = all_parameter_names(arm, geometry)
     n = arm.n
     states = [np.eye(2 * n, 3 * n + len(names))]
-    for steps in step_slices(nominal, n + len(names)):
+    for steps in _tracked_slices(nominal, n + len(names)):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
         by_parameter = -model.dqdd_dtau @ parameter_columns(arm, part, model.qdd, geometry, options)
@@ -281,6 +282,11 @@ def parameter_columns(
         return columns
     geometric = geometry_derivative(arm, part.q, part.qd, qdd, **options).matrix
     return np.concatenate([columns, geometric], axis=-1)
+
+
+def _tracked_slices(nominal: NominalMotion, columns: int) -> Iterable[slice]:
+    slices = list(step_slices(nominal, columns))
+    return track("sensitivity", slices, len(slices))
 
 
 def step_slices(nominal: NominalMotion, columns: int) -> Iterator[slice]:

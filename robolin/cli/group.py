@@ -6,9 +6,11 @@ any file reader.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from importlib import import_module
 
 import click
@@ -97,7 +99,11 @@ def group() -> None:
 def invoke(args: Sequence[str]) -> int:
     """Run a command line and return its exit code; all errors are RobolinError."""
     try:
-        with translate_click_errors(args), group.make_context("robolin", list(args)) as ctx:
+        with (
+            translate_click_errors(args),
+            group.make_context("robolin", list(args)) as ctx,
+            _progress(args),
+        ):
             # not `group.main`, which handles closed pipes and Ctrl-C differently
             group.invoke(ctx)
     except Exit as stop:
@@ -106,6 +112,19 @@ def invoke(args: Sequence[str]) -> int:
         click.echo(error.format_message(), err=True)
         return UsageError.exit_code
     return 0
+
+
+def _progress(args: Sequence[str]) -> AbstractContextManager[object]:
+    """A line with the progress of long computations on a terminal; nothing elsewhere."""
+    shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if not shown or {"-q", "--quiet"} & {*args}:
+        return nullcontext()
+    from robolin.core.progress import listening
+    from robolin.display.terminal.task_line import TaskLine
+
+    stack = ExitStack()
+    stack.enter_context(listening(stack.enter_context(TaskLine())))
+    return stack
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from robolin.control.riccati import (
 from robolin.control.state_space import StateSpace, require_model
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
+from robolin.core.progress import track
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def tvlqr_blocks(
             raise UsageError("the motion has no rows")
         stored = _BlockFile(file, sizes, *weights.N.shape)
         P = _terminal(terminal, weights)
-        for number in reversed(range(len(sizes))):
+        for number in track("LQR gains", reversed(range(len(sizes))), len(sizes)):
             A, B = stored.read(number, (stored.states, stored.inputs))
             K = np.empty((len(A), stored.inputs, stored.states))
             P = riccati_recursion(A, B, weights, P, K, A)

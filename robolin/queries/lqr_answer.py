@@ -161,6 +161,8 @@ class BackwardPass(Runner):
         for chunk in self.chunks():
             self.check_states(chunk)
             before = self._require_even(chunk, before)
+            if self._settings.progress:
+                self._settings.progress.reach(chunk.reach[1])
             with first_row_error(chunk, self._task.arrays):
                 model = self._task.spec.model(chunk.columns, self._settings.jobs)
             if model.basis is not None:

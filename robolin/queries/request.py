@@ -260,6 +260,9 @@ class Progress(Protocol):
     def add(self, rows: int, reached: int) -> None:
         """Report `rows` more evaluated rows; the file is processed up to `reached`."""
 
+    def reach(self, reached: int) -> None:
+        """Report that the file was read up to `reached`, before any row has a result."""
+
 
 def silent(kind: str, text: str) -> None:
     """Ignore the message."""

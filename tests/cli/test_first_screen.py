@@ -70,7 +70,9 @@ def screens(commands: list[list[str]]) -> list[list[str]]:
     finally:
         os.close(terminal)
         os.waitpid(process, 0)
-    pages = written.decode().replace("\r\n", "\n").split("\f")[:-1]
+    # a line with the progress is erased before the result is printed
+    shown = re.sub(r"[^\n\r\f]*\r\x1b\[2K", "", written.decode().replace("\r\n", "\n"))
+    pages = shown.split("\f")[:-1]
     return [page.splitlines() for page in pages]
 
 

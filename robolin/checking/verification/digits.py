@@ -29,6 +29,7 @@ from robolin.checking.verification.checks import (
     worst,
 )
 from robolin.core.arrays import AnyArray, Floats
+from robolin.core.progress import track
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.catalogue import ALGORITHMS
 
@@ -59,7 +60,7 @@ def digits_of(on: CheckContext, names: Sequence[str]) -> Iterator[Check]:
         )
         return
     covered: set[str] = set()
-    for name in names:
+    for name in track("verifying with 50 digits", names, len(names)):
         gives = set(ALGORITHMS[name].gives)
         if len(on.arm.links) > LARGE and gives <= covered:
             yield not_run(FAMILY, name, "large robot: only one algorithm per result is checked")

@@ -29,6 +29,7 @@ from robolin.core.arm import Arm, Joint
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
+from robolin.core.progress import track
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import no_inertia
 from robolin.errors import UsageError
@@ -214,7 +215,8 @@ def verify(
         require_peer(against)
     drawn = CheckContext(arm, checked_states(arm, samples or default_samples(arm), seed))
     on, defects = _sound(drawn)
-    checks = [check for family in _FAMILIES for check in family(on)]
+    families = track("verifying", _FAMILIES, len(_FAMILIES))
+    checks = [check for family in families for check in family(on)]
     comparison = None
     if against is not None:
         comparison, computed = compared_with(against, on)

@@ -24,6 +24,7 @@ from robolin.cli.flags.forward_flags import CLOSE_FLAG
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.state_flags import state_flags
 from robolin.cli.main import say
+from robolin.core.progress import track
 from robolin.errors import FileError, UsageError
 from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
@@ -196,9 +197,8 @@ def _page_of_arms(request: ReportRequest) -> str:
     states = request.states if request.states.options else home_or_zero(*arms)
     options = ReportOptions(states, request.verify_states, request.notify, request.close)
     names = [PurePath(subject).name for subject in request.subjects]
-    return report_page(
-        [_reported(*each, options) for each in zip(names, arms, readings, strict=True)]
-    )
+    each_arm = track("report", zip(names, arms, readings, strict=True), len(arms))
+    return report_page([_reported(*each, options) for each in each_arm])
 
 
 def _reported(name: str, arm: Arm, reading: Reading, options: ReportOptions) -> ReportedArm:

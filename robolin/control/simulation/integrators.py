@@ -12,6 +12,7 @@ import numpy as np
 from robolin.control.simulation.feedback_control import StateFeedback
 from robolin.control.simulation.schedule import DEFAULT_DT, Schedule
 from robolin.core.arrays import Floats
+from robolin.core.progress import running, track
 from robolin.errors import RobolinError, UsageError
 
 # SciPy's names of the integrators
@@ -58,7 +59,8 @@ def fixed_steps(
     k, total, work = (np.empty_like(y) for _ in range(3))
     before = y.copy()
     with np.errstate(all="ignore"):
-        for step, (t, h) in enumerate(schedule.segments()):
+        segments = track("simulating", schedule.segments(), schedule.steps)
+        for step, (t, h) in enumerate(segments):
             if schedule.is_kept(step):
                 kept[row], row = y, row + 1
             at, state = t, y
@@ -123,9 +125,10 @@ def adapted_steps(
         except RobolinError as error:
             raise failure(t, latest[0][1], y, error) from error
         latest[0] = t, y
+        update(t / schedule.duration)
         return k.copy()
 
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), running("simulating") as update:
         solution = integrate(
             slope,
             (0.0, schedule.duration),

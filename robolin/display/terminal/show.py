@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 import numpy as np
 
+from robolin.core.progress import stop_listening
 from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
 from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, PIPED, TABLE, format_of
@@ -234,13 +235,20 @@ class RowProgress:
     def add(self, rows: int, reached: int) -> None:
         """Count finished rows; the file is processed up to `reached`."""
         self._rows += rows
+        if not self._shown:
+            self._write_log(now() - self._start, reached)
+        self.reach(reached)
+
+    def reach(self, reached: int) -> None:
+        """Move the bar to `reached`."""
         elapsed = now() - self._start
         if not self._shown:
-            self._write_log(elapsed, reached)
             return
         if self._bar is None:
             if elapsed < _PATIENCE:
                 return
+            # the bar and a line with tasks would overwrite each other
+            stop_listening()
             self._bar = _bar(self._size)
         self._bar.update(self._bar.task_ids[0], completed=reached, rate=self._rate_text(elapsed))
 

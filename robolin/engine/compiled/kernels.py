@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from robolin.core.progress import running
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.engine.compiled import kernel_cache
 from robolin.engine.compiled.layout import Variant
@@ -94,7 +95,8 @@ def _load_or_compile(spec: KernelSpec) -> Kernel:
     key = _key(spec)
     stored = kernel_cache.read_kernel(key)
     if stored is None:
-        stored = _compiled(spec)
+        with running(f"compiling {spec.name}"):
+            stored = _compiled(spec)
         kernel_cache.write_kernel(key, stored)
     return _linked(stored, spec.width)
 

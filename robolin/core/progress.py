@@ -1,0 +1,74 @@
+"""Progress of long computations, reported to a listener that commands set on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Listener(Protocol):
+    """Receives the tasks of a computation; tasks can be nested."""
+
+    def begin(self, task: str) -> None: ...
+    def update(self, fraction: float) -> None: ...
+    def end(self) -> None: ...
+
+
+_listener: Listener | None = None
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Report the progress of computations inside to a listener."""
+    global _listener
+    before, _listener = _listener, listener
+    try:
+        yield
+    finally:
+        _listener = before
+
+
+def stop_listening() -> None:
+    """Report no further tasks: another display of progress has started."""
+    global _listener
+    _listener = None
+
+
+def track(task: str, items: Iterable[T], total: int) -> Iterable[T]:
+    """Iterate over the items of a task, `total` in number, and report their progress.
+
+    >>> list(track("simulating", [1, 2], 2))
+    [1, 2]
+    """
+    return items if _listener is None else _tracked(_listener, task, items, total)
+
+
+def _tracked(listener: Listener, task: str, items: Iterable[T], total: int) -> Iterator[T]:
+    listener.begin(task)
+    try:
+        for number, item in enumerate(items):
+            listener.update(number / total)
+            yield item
+    finally:
+        listener.end()
+
+
+@contextmanager
+def running(task: str) -> Iterator[Callable[[float], None]]:
+    """Report that a task runs; call the value with the completed fraction, if it is known."""
+    listener = _listener
+    if listener is None:
+        yield _ignore
+        return
+    listener.begin(task)
+    try:
+        yield listener.update
+    finally:
+        listener.end()
+
+
+def _ignore(fraction: float) -> None:
+    """Accept a fraction without a listener."""
