@@ -101,7 +101,8 @@ def test_a_result_at_a_pose_can_be_checked(arm_file: Path) -> None:
     arm_file.write_text(arm_file.read_text().replace("elbow: 90deg", "elbow: 80deg"))
     changed = run("check", "stored.json")
     assert changed.code == 1
-    assert "pose: home moved by up to 0.17, elbow: 1.5708 → 1.3963" in changed.out
+    assert "pose: home" in changed.out
+    assert "elbow: 1.5708 → 1.3963" in changed.out
 
 
 def test_a_new_pose_keeps_stored_results(arm_file: Path) -> None:
