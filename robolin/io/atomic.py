@@ -84,16 +84,18 @@ def _put_in_place(files: Sequence[UnfinishedFile]) -> None:
             with as_file_error(files[-1].target):
                 locked.enter_context(folder_lock(files[-1].target.parent))
         # small files such as provenance come first and are restored if a later one fails
-        replaced: list[tuple[Path, bytes | None]] = []
+        former: list[tuple[UnfinishedFile, bytes | None]] = []
         try:
             for file in files:
                 with as_file_error(file.target):
-                    former = _content(file.target) if file is not files[-1] else None
+                    if file is not files[-1]:
+                        former.append((file, _content(file.target)))
                     os.replace(file.path, file.target)
-                replaced.append((file.target, former))
         except BaseException:
-            for target, former in reversed(replaced):
-                _restore(target, former)
+            # an interruption after the last rename leaves all of them in place
+            if files[-1].path.exists():
+                for file, content in reversed(former):
+                    _restore(file, content)
             raise
 
 
@@ -105,13 +107,19 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _restore(target: Path, former: bytes | None) -> None:
-    """Put the former content back, or remove the file; the error that led here is reported."""
+def _restore(file: UnfinishedFile, content: bytes | None) -> None:
+    """Undo the rename of a file; an error here is not reported, but the one that led here is."""
+    if file.path.exists():
+        # it was not renamed
+        return
     with suppress(OSError):
-        if former is None:
-            target.unlink()
-        else:
-            target.write_bytes(former)
+        if content is None:
+            file.target.unlink()
+            return
+        file.path.write_bytes(content)
+        if file.mode is not None:
+            os.chmod(file.path, file.mode)
+        os.replace(file.path, file.target)
 
 
 @contextmanager
