@@ -34,6 +34,7 @@ _KINDS = {
     "is not an integer": "is not a valid integer range",
     "is not a number": "is not a valid float",
 }
+_EXTRA = re.compile(r"got unexpected extra arguments? \((.*)\)")
 _OUT_OF_RANGE = re.compile(r"(\S+) is not in the range (\S+?)\.?$")
 
 # commands that a hint about an option names
@@ -182,16 +183,24 @@ def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> 
         if "does not take" in error.message:
             text = "takes no value"
     elif isinstance(error, click.MissingParameter):
-        text = error.format_message()
+        text, hint = error.format_message(), _example(context)
     elif isinstance(error, click.BadParameter) and error.param is not None:
         where = error.param.opts[-1] if isinstance(error.param, click.Option) else path
         where = _typed(error.param, args) or where
         text = _OUT_OF_RANGE.sub(_range, text)
     # Click lists choices one per line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
+    text = _EXTRA.sub(r"unexpected argument '\1'", text)
     for ours, theirs in _KINDS.items():
         text = text.replace(theirs, ours)
     return UsageError(text, where=where, hint=hint or f"run `{path} --help`")
+
+
+def _example(context: click.Context | None) -> str:
+    """The first example of the command's help page as a hint; '' if there is none."""
+    text = (context.command.help or "") if context else ""
+    found = re.search(r"^ *(robolin .*)$", text, re.MULTILINE)
+    return f"for example: {found[1]}" if found else ""
 
 
 def _typed(param: click.Parameter, args: Sequence[str]) -> str:

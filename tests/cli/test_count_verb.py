@@ -84,7 +84,7 @@ def test_mimic_joints_need_sines_but_are_not_counted_as_joints(geared: Path) -> 
         (["invers", "panda"], "unknown command 'invers'", "did you mean 'inverse'?"),
         (["Mass_Matrix", "panda"], "unknown command 'Mass_Matrix'", "did you mean 'mass-matrix'?"),
         (["inspect", "panda"], "unknown command 'inspect'", "'diagonalize'"),
-        ([], "missing argument 'COMMAND'", "--help"),
+        ([], "missing argument 'COMMAND'", "for example: robolin bench counts"),
         (["inverse"], "robolin bench counts: requires ARM or --joints", "--joints 7"),
         (["inverse", "panda", "--joints", "3"], "--joints: cannot be used with ARM", "ARM"),
         (

@@ -62,7 +62,7 @@ TWO_LINK = [
     ("inverse", "--precision 0", "--precision", ""),
     ("inverse", "--format xml", "'xml' is not one of 'table', 'csv', 'json'", ""),
     ("inverse", "-o out.txt", "out.txt: unknown file extension '.txt'", ".csv"),
-    ("inverse", "extra", "unexpected extra argument", "robolin inverse --help"),
+    ("inverse", "extra", "unexpected argument 'extra'", "robolin inverse --help"),
     ("forward", "--tau 1deg,0", "--tau=1deg,0: joint 'shoulder': this is not an angle", ""),
     ("forward", "--qdd 0,0", "--qdd: has no effect here", "depends on --q, --qd, --tau alone"),
     ("forward", "--tau holt", "--tau=holt: 'holt' is not a number", ""),
