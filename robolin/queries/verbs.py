@@ -348,7 +348,7 @@ _FILES = (
 
 _OTHERS = (
     Verb("sweep", _CONTROLLED, "Repeat a command for several values of an option."),
-    Verb("plot", _RESULTS, "Plot a stored result or a robot."),
+    Verb("plot", _RESULTS, "Plot stored results or a robot."),
     Verb(
         "report",
         _RESULTS,

@@ -22,13 +22,25 @@ _OF_LOOPS = (("forward", ("q", "lam")), ("linearize-forward", ("dqdd_dtau",)))
 
 _PARAMS = [
     RobotFile(["source"], metavar="RESULT|ARM"),
-    click.Argument(["other"], metavar="[RESULT]", required=False),
+    click.Argument(["others"], metavar="[RESULT]...", nargs=-1),
     flag(
         "--only",
         section=METHOD,
         multiple=True,
         metavar="ARRAY",
         help="Plot this array; repeatable (default the main arrays)",
+    ),
+    flag(
+        "--difference",
+        section=METHOD,
+        is_flag=True,
+        help="Plot the first result minus the second",
+    ),
+    flag(
+        "--own-scales",
+        section=METHOD,
+        is_flag=True,
+        help="Scale every panel by itself (default one scale per unit)",
     ),
     flag(
         "-o",
@@ -43,11 +55,18 @@ _PARAMS = [
 
 
 @click.command("plot", cls=VerbCommand, params=_PARAMS)
-def command(source: str, other: str | None, only: tuple[str, ...], path: str) -> None:
-    """Plot a stored result or a robot.
+def command(
+    source: str,
+    others: tuple[str, ...],
+    only: tuple[str, ...],
+    difference: bool,
+    own_scales: bool,
+    path: str,
+) -> None:
+    """Plot stored results or a robot.
 
     Plots joint quantities over time with their limits, matrices as heat maps, poles in the
-    complex plane, and responses over frequency or time. Two results: first minus second.
+    complex plane, Bode plots and responses over time. Several results share one plot.
     A robot: mass matrix and holding torques at its pose 'home', else at zero; with closed
     loops, the state of `forward --close least`, constraint forces and derivatives by torques.
     Requires matplotlib; equal data give equal bytes.
@@ -55,11 +74,11 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     \b
     Examples:
       robolin plot motion.npz -o motion.svg
-      robolin plot new.npz old.npz --only tau -o difference.png
-      robolin plot gains.npz --only K --only poles -o gains.pdf
+      robolin plot new.npz old.npz --only tau -o both.png
+      robolin plot new.npz old.npz --difference -o difference.png
       robolin plot panda -o panda.pdf
     """
-    from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
+    from robolin.display.plots.draw_panels import drawn_panels, picture_bytes, plot_title
     from robolin.io.atomic import atomic_write
     from robolin.io.paths import require_output_is_no_input, shared_name
 
@@ -67,48 +86,56 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     if form not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("unknown extension of a plot", where=path, hint=hint)
-    require_output_is_no_input(path, [name for name in (source, other) if name])
-    results = _results(source, other)
-    name = shared_name(source)
-    title = (
-        f"{name} minus {shared_name(other)}"
-        if other
-        else " and ".join(dict.fromkeys(f"{result.verb}" for result in results)) + f": {name}"
-    )
-    drawn = picture_bytes(drawn_panels(_panels(results, only), title), form)
+    require_output_is_no_input(path, [source, *others])
+    results = _results(source, others, difference)
+    names = [shared_name(each) for each in (source, *others)]
+    panels = _panels(results, only, names if others and not difference else [])
+    title = f"{names[0]} minus {names[1]}" if difference else plot_title(panels, _robots(results))
+    drawn = picture_bytes(drawn_panels(panels, title, own_scales), form)
     with atomic_write(path) as stream:
         stream.write(drawn)
 
 
-def _panels(results: list[Result], only: tuple[str, ...]) -> list[Panel]:
-    """Panels of all results; an unknown array is rejected."""
+def _robots(results: list[Result]) -> str:
+    """Names of the robots of all results."""
+    from robolin.display.plots.draw_panels import robot_name
+
+    return " and ".join(dict.fromkeys(map(robot_name, results)))
+
+
+def _panels(results: list[Result], only: tuple[str, ...], names: list[str]) -> list[Panel]:
+    """Panels of all results, together if they have names; an unknown array is rejected."""
+    from robolin.display.plots.overlay import overlaid
     from robolin.display.plots.result_panels import panels_of
 
-    available = [array.name for result in results for array in result.arrays]
+    available = list(dict.fromkeys(a.name for result in results for a in result.arrays))
     for name in only:
         if name not in available:
             hint = f"use one of {', '.join(available)}"
             raise UsageError(f"unknown array '{name}'", where="--only", hint=hint)
-    selected = {i: [name for name in only if name in result] for i, result in enumerate(results)}
-    return [
-        panel
-        for i, result in enumerate(results)
-        if selected[i] or not only
-        for panel in panels_of(result, selected[i])
+    selected = [[name for name in only if name in result] for result in results]
+    panels = [
+        panels_of(result, own) if own or not only else ()
+        for result, own in zip(results, selected, strict=True)
     ]
+    return overlaid(panels, names) if names else [each for own in panels for each in own]
 
 
-def _results(source: str, other: str | None) -> list[Result]:
-    """Results to plot: a stored result, a difference of two, or results for a robot."""
+def _results(source: str, others: tuple[str, ...], difference: bool) -> list[Result]:
+    """Results to plot: stored results, a difference of two, or results for a robot."""
     from robolin.description.load import load
 
     if not _is_stored(source):
-        if other is not None:
-            hint = "name two stored results; `robolin diff` compares two robots"
+        if others:
+            hint = "name stored results; `robolin diff` compares two robots"
             raise UsageError("is not a stored result", where=source, hint=hint)
-        return _about(load(validated_path(source)))
-    first = _stored(source)
-    return [first if other is None else first - _stored(other)]
+        if not difference:
+            return _about(load(validated_path(source)))
+    if difference and len(others) != 1:
+        hint = "robolin plot NEW.npz OLD.npz --difference -o FILE"
+        raise UsageError("needs two stored results", where="--difference", hint=hint)
+    results = [_stored(each) for each in (source, *others)]
+    return [results[0] - results[1]] if difference else results
 
 
 def _about(arm: Arm) -> list[Result]:

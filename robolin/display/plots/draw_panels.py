@@ -1,10 +1,11 @@
-"""Draw panels with matplotlib, in colours that work in greyscale and for colour blindness."""
+"""Draw panels with matplotlib: curves with limits, bars, and the layout of a figure."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Result
-from robolin.core.text import printable
+from robolin.display.plots.draw_planes import WRITTEN, draw_matrix, draw_plane
 from robolin.display.plots.panels import (
     BarPanel,
     Bounds,
@@ -22,8 +23,19 @@ from robolin.display.plots.panels import (
     Panel,
     PlanePanel,
     Rounding,
+    utilization,
 )
-from robolin.display.plots.result_panels import panels_of
+from robolin.display.plots.result_panels import DECIBELS, DEGREES, panels_of
+from robolin.display.plots.style import (
+    COLOURS,
+    DASHES,
+    LIMIT_BAND,
+    MOST_NAMES,
+    SETTINGS,
+    level_colour,
+    name_ticks,
+    text_of_name,
+)
 from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
@@ -31,30 +43,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Okabe-Ito palette, from dark to bright; dashes distinguish curves beyond the palette
-_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
-_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 1)), (0, (1, 2)))
-_LIMIT = "#aa3377"
-_LONGEST_NAME = 40
-# matrices up to this size show their numbers
-_WRITTEN = 8
-_MOST_NAMES = 45
 # in inches: spacing of names, width of a letter, and margins of a panel
-_NAME, _LETTER, _FRAME = 0.115, 0.045, 1.0
+_NAME, _LETTER, _FRAME = 0.15, 0.06, 1.0
+_CELL = 0.4
 _FEW_POINTS = 12
-_LEAST_SHARE = 0.05
-_LEAST_SPREAD = 1e-3
+# utilization from which the axis extends to the limits
+_NEAR_LIMIT = 0.5
 # a curve with a smaller relative change is drawn as constant
 _ROUNDING = 1e-12
 _MARGIN = 0.05
+# height of a band beyond a limit, relative to the axis
+_BAND = 0.08
 
-
-def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A name as plot text: one line, limited length, always visible."""
-    text_shown = printable(text)
-    text_shown = text_shown if len(text_shown) <= longest else f"{text_shown[: longest - 1]}…"
-    # matplotlib hides names that begin with an underscore
-    return f" {text_shown}" if text_shown.startswith("_") else text_shown
+# words of a title, by array
+_TITLES = {
+    "mass_matrix": "mass matrix",
+    "mode_shape": "mode shapes",
+    "q": "joint positions",
+    "qd": "joint velocities",
+    "qdd": "joint accelerations",
+    "tau": "joint torques",
+    "frequency_response": "Bode plot",
+}
+_LIMITED = {"q": "position", "qd": "velocity", "tau": "effort"}
 
 
 def min_figure_size(panel: Panel) -> tuple[float, float]:
@@ -66,7 +77,9 @@ def min_figure_size(panel: Panel) -> tuple[float, float]:
             under = panel.names
         case MatrixPanel():
             under, beside = panel.columns, panel.rows
-    wide, high = (_NAME * min(len(names), _MOST_NAMES) for names in (under, beside))
+    wide, high = (_NAME * min(len(names), MOST_NAMES) for names in (under, beside))
+    if isinstance(panel, MatrixPanel) and max(panel.values.shape) <= WRITTEN:
+        wide = max(wide, _CELL * len(under) + _FRAME)
     return wide + _longest(beside) + _FRAME, high + _longest(under) + _FRAME
 
 
@@ -76,37 +89,55 @@ def _longest(names: tuple[str, ...]) -> float:
 
 def draw_panel(figure: Figure, axes: Axes, panel: Panel) -> None:
     """Draw one panel of any kind."""
-    axes.set_title(text_of_name(panel.title, 60))
+    axes.set_title(_panel_title(panel))
     match panel:
         case CurvePanel():
             _draw_curves(panel, axes)
         case BarPanel():
             _draw_bars(panel, axes)
         case MatrixPanel():
-            _draw_matrix(panel, figure, axes)
+            draw_matrix(panel, figure, axes)
         case PlanePanel():
-            _draw_plane(panel, figure, axes)
+            draw_plane(panel, figure, axes)
+
+
+def _panel_title(panel: Panel) -> str:
+    """Title of a panel; of a Bode plot, the input above the magnitude."""
+    if _is_bode(panel, DECIBELS):
+        return text_of_name(panel.title.split(", ")[1], 60)
+    return "" if _is_bode(panel, DEGREES) else text_of_name(panel.title, 60)
 
 
 def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
     axes.set_xlabel(text_of_name(panel.x_label))
-    axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
-    lines = []
+    bode = {DECIBELS: "magnitude ", DEGREES: "phase "} if panel.log_x else {}
+    axes.set_ylabel(f"{bode.get(panel.y_label, '')}[{text_of_name(panel.y_label)}]")
     for i, curve in enumerate(panel.curves):
-        style: dict[str, Any] = {"color": _COLOURS[i % 8], "linestyle": _DASHES[i % 8]}
+        style: dict[str, Any] = {"color": COLOURS[i % 8], "linestyle": DASHES[i % 8]}
         # mark the computed points if they are few
         marker = "." if len(curve.x) <= _FEW_POINTS else ""
-        lines += axes.plot(curve.x, curve.y, marker=marker, **style)
+        label = text_of_name(curve.name) if len(panel.curves) > 1 else None
+        axes.plot(curve.x, curve.y, marker=marker, label=label, **style)
     if panel.log_x:
         _set_log(axes.set_xscale, axes.xaxis)
     if panel.log_y and _spans_decades(panel):
         _set_log(axes.set_yscale, axes.yaxis)
-    values = np.concatenate([curve.y for curve in panel.curves])
+    if panel.y_label == DEGREES:
+        _set_right_angles(axes)
+    values = _all_values(panel)
     _level_line(values, axes)
     _level_rounding(values, panel.rounding, axes)
-    if len(lines) > 1:
-        axes.legend(lines, [text_of_name(curve.name) for curve in panel.curves])
-    _draw_limits(panel, axes)
+
+
+def _set_right_angles(axes: Axes) -> None:
+    """Ticks of a phase at multiples of 45° or 90°."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 1.5, 3, 4.5, 9, 10]))
+
+
+def _all_values(panel: CurvePanel) -> Numbers:
+    return np.concatenate([curve.y for curve in panel.curves])
 
 
 def _level_rounding(values: Numbers, rounding: Rounding, axes: Axes) -> None:
@@ -115,7 +146,7 @@ def _level_rounding(values: Numbers, rounding: Rounding, axes: Axes) -> None:
     largest = float(np.abs(fine).max(initial=0.0))
     if rounding.covers(largest):
         axes.set_ylim(-rounding.reference, rounding.reference)
-        axes.text(0.02, 0.9, rounding.words(largest), transform=axes.transAxes, fontsize=6)
+        axes.text(0.02, 0.9, rounding.words(largest), transform=axes.transAxes, fontsize=7)
 
 
 def _level_line(values: Numbers, axes: Axes) -> None:
@@ -142,105 +173,96 @@ def _set_log(set_scale: Any, axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _draw_limits(panel: CurvePanel, axes: Axes) -> None:
-    """Draw both limits, and a cross with the margin at the closest approach.
+@dataclass(frozen=True)
+class _Scale:
+    """Range of the values of all panels of one array and unit, and of limits that are near."""
 
-    Limits so far away that the curve would look flat are stated as text.
-    """
-    limits = [each for each in (panel.bounds.lower, panel.bounds.upper) if isfinite(each)]
-    near = _is_visible_with_limits(panel.curves[0].y, limits)
-    for limit in limits if near else ():
-        axes.axhline(limit, color=_LIMIT, linestyle=(0, (4, 2)), linewidth=0.8)
-    if panel.closest is not None:
-        axes.plot([panel.closest_x], [panel.closest.value], marker="x", color=_LIMIT)
-        far = "" if near else f"limit {' and '.join(f'{each:g}' for each in limits)}, "
-        text = f"{far}{panel.closest.words} at {panel.closest_x:.4g}"
-        axes.text(0.02, 0.1, text, transform=axes.transAxes, color=_LIMIT, fontsize=6)
+    low: float
+    high: float
 
 
-def _is_visible_with_limits(values: Numbers, limits: list[float]) -> bool:
-    """True if a curve fills enough of a panel that also shows the limits."""
-    fine = values[np.isfinite(values)]
-    if not limits or not len(fine):
-        return True
-    low, high = float(fine.min()), float(fine.max())
-    return high - low >= _LEAST_SHARE * (max(high, *limits) - min(low, *limits))
+def _scales(panels: Sequence[Panel], own: bool) -> dict[int, _Scale]:
+    """Common scale of panels that show one joint each, by the index of the panel."""
+    groups: dict[Any, list[int]] = {}
+    for i, panel in enumerate(panels):
+        if isinstance(panel, CurvePanel) and panel.bounds.given:
+            key = i if own else (_array_of(panel), panel.y_label)
+            groups.setdefault(key, []).append(i)
+    return {i: scale for group in groups.values() for i, scale in _group_scales(panels, group)}
+
+
+def _group_scales(panels: Sequence[Panel], group: Sequence[int]) -> Iterator[tuple[int, _Scale]]:
+    shown = [each for i in group if isinstance(each := panels[i], CurvePanel)]
+    values = np.concatenate([_all_values(panel) for panel in shown])
+    values = values[np.isfinite(values)]
+    if not len(values) or any(
+        panel.rounding.covers(float(np.abs(values).max())) for panel in shown
+    ):
+        return
+    low, high = float(values.min()), float(values.max())
+    used = [panel for panel in shown if (panel.utilization or 0.0) >= _NEAR_LIMIT]
+    ends = [end for panel in used for end in _limits(panel)]
+    low, high = min([low, *ends]), max([high, *ends])
+    # a constant curve is not enlarged to its round-off
+    room = max(_MARGIN * (high - low), _MARGIN * max(abs(low), abs(high))) or 1.0
+    yield from ((i, _Scale(low - room, high + room)) for i in group)
+
+
+def _limits(panel: CurvePanel) -> list[float]:
+    return [each for each in (panel.bounds.lower, panel.bounds.upper) if isfinite(each)]
+
+
+def _draw_limits(panel: CurvePanel, axes: Axes, scale: _Scale | None) -> None:
+    """Draw limits as bands, and write the utilization at the right margin."""
+    if scale is not None:
+        axes.set_ylim(scale.low, scale.high)
+    low, high = axes.get_ylim()
+    band: dict[str, Any] = {"color": LIMIT_BAND, "linewidth": 0.0, "zorder": 0.1}
+    deep = _BAND * (high - low)
+    if low < panel.bounds.upper < high:
+        axes.axhspan(panel.bounds.upper, min(panel.bounds.upper + deep, high), **band)
+    if low < panel.bounds.lower < high:
+        axes.axhspan(max(panel.bounds.lower - deep, low), panel.bounds.lower, **band)
+    axes.set_ylim(low, high)
+    if panel.closest is None:
+        return
+    share = panel.utilization
+    colour = level_colour(share if share is not None else float(panel.closest.margin < 0.0) * 2.0)
+    axes.plot([panel.closest_x], [panel.closest.value], marker="o", markersize=4, color=colour)
+    used = "" if share is None else f"{100.0 * share:.3g} %, "
+    ends = _limits(panel)
+    both = f"±{ends[1]:g}" if len(ends) == 2 and ends[0] == -ends[1] else _joined(ends)
+    text = f"{used}limit {both}"
+    place: dict[str, Any] = {"rotation": 270, "va": "center", "ha": "left", "fontsize": 7.5}
+    axes.text(1.015, 0.5, text, transform=axes.transAxes, color=colour, **place)
+
+
+def _joined(limits: Sequence[float]) -> str:
+    return " to ".join(f"{each:.4g}" for each in limits)
 
 
 def _draw_bars(panel: BarPanel, axes: Axes) -> None:
     positions = np.arange(len(panel.names))
-    axes.bar(positions, panel.values, color=_COLOURS[1], edgecolor="black", linewidth=0.5)
+    series = [(panel.series, panel.values), *panel.others]
+    width = 0.8 / len(series)
+    for i, (name, values) in enumerate(series):
+        at = positions + (i - (len(series) - 1) / 2.0) * width
+        label = text_of_name(name) if name else None
+        axes.bar(at, values, width, color=COLOURS[i % 8], label=label)
     for position, bounds in zip(positions, panel.bounds, strict=True):
         _mark_bounds(axes, float(position), bounds)
     _level_rounding(panel.values, panel.rounding, axes)
-    _name_ticks(axes.xaxis, panel.names, rotation=60)
+    name_ticks(axes.xaxis, panel.names, rotation=60)
     axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
-    axes.axhline(0.0, color="black", linewidth=0.6)
+    axes.axhline(0.0, color="#5b6570", linewidth=0.8)
 
 
 def _mark_bounds(axes: Axes, position: float, bounds: Bounds) -> None:
+    """Draw the limits of a bar as short lines."""
     for limit in (bounds.lower, bounds.upper):
         if isfinite(limit):
-            axes.plot([position - 0.4, position + 0.4], [limit, limit], color=_LIMIT, linewidth=1.2)
-
-
-def _draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
-    axes.grid(False)
-    # from dark to bright, so that greyscale is readable
-    image = axes.imshow(panel.values, cmap="cividis", aspect="auto", interpolation="none")
-    rounding, largest = panel.rounding, float(np.nanmax(np.abs(panel.values), initial=0.0))
-    if rounding.covers(largest):
-        image.set_clim(-rounding.reference, rounding.reference)
-        axes.set_xlabel(rounding.words(largest), fontsize=6)
-    bar = figure.colorbar(image, ax=axes)
-    bar.set_label(f"[{text_of_name(panel.unit)}]")
-    _name_ticks(axes.xaxis, panel.columns, rotation=60)
-    _name_ticks(axes.yaxis, panel.rows)
-    if max(panel.values.shape) > _WRITTEN:
-        return
-    middle = (np.nanmin(panel.values) + np.nanmax(panel.values)) / 2.0
-    for (i, j), value in np.ndenumerate(panel.values):
-        color = "black" if value > middle else "white"
-        text = "~0" if rounding.covers(abs(value)) else f"{value:.2g}"
-        axes.text(j, i, text, ha="center", va="center", color=color, fontsize=5)
-
-
-def _name_ticks(axis: Any, names: tuple[str, ...], rotation: float = 0.0) -> None:
-    """Label every tick, or every n-th if there are too many to read."""
-    step = -(-len(names) // _MOST_NAMES)
-    ticks = range(0, len(names), step)
-    axis.set_ticks(list(ticks), [text_of_name(names[i]) for i in ticks])
-    axis.set_tick_params(labelsize=5, labelrotation=rotation)
-
-
-def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
-    axes.axhline(0.0, color="black", linewidth=0.6)
-    axes.axvline(0.0, color="black", linewidth=0.6)
-    axes.set_xlabel(f"real [{text_of_name(panel.unit)}]")
-    axes.set_ylabel(f"imaginary [{text_of_name(panel.unit)}]")
-    flat = np.asarray(panel.values).ravel()
-    _level_scales(flat, axes)
-    largest = float(np.nanmax(np.abs(flat), initial=0.0))
-    if panel.rounding.covers(largest):
-        axes.set_xlim(-panel.rounding.reference, panel.rounding.reference)
-        _level_rounding(np.abs(flat), panel.rounding, axes)
-    if panel.x is None:
-        axes.scatter(flat.real, flat.imag, marker="x", color=_COLOURS[2], s=25)
-        return
-    when = np.repeat(panel.x, panel.values.shape[1])
-    dots = axes.scatter(
-        flat.real, flat.imag, c=when, cmap="cividis", s=5, rasterized=len(flat) > 5000
-    )
-    figure.colorbar(dots, ax=axes).set_label(text_of_name(panel.x_label))
-
-
-def _level_scales(flat: Numbers, axes: Axes) -> None:
-    """If all poles lie on one axis, use the scale of the other axis for both."""
-    across, up = (float(np.nanmax(np.abs(part), initial=0.0)) for part in (flat.real, flat.imag))
-    if up < _LEAST_SPREAD * across:
-        axes.set_ylim(-across, across)
-    elif across < _LEAST_SPREAD * up:
-        axes.set_xlim(-up, up)
+            ends = [position - 0.4, position + 0.4]
+            axes.plot(ends, [limit, limit], color="#b3261e", linewidth=1.4)
 
 
 # metadata of each format that would contain a date or a version
@@ -249,50 +271,131 @@ _LEFT_OUT: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-_PANEL = (3.8, 2.6)
-_SETTINGS: dict[str, Any] = {
-    # do not parse names as mathematical text
-    "text.parse_math": False,
-    "text.usetex": False,
-    "font.family": "DejaVu Sans",
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "lines.linewidth": 1.0,
-    "legend.fontsize": 6,
-    # fixed text and ids in every file
-    "svg.fonttype": "none",
-    "svg.hashsalt": "robolin",
-    "path.simplify": False,
-}
+_PANEL = (3.8, 2.5)
+_PLANE = 4.2
 
 
 def figure_of(result: Result, only: Sequence[str] = ()) -> Figure:
     """Plot the result, or these arrays of it."""
-    return drawn_panels(panels_of(result, only), f"{result.verb}: {_source(result)}")
+    panels = panels_of(result, only)
+    return drawn_panels(panels, plot_title(panels, robot_name(result)))
 
 
-def drawn_panels(panels: Sequence[Panel], title: str) -> Figure:
-    """Panels in a grid under one title."""
+def plot_title(panels: Sequence[Panel], robot: str) -> str:
+    """Title of a plot: the robot and its quantities."""
+    names = dict.fromkeys(map(_array_of, panels))
+    words = [_TITLES.get(name, name) for name in names]
+    return f"{robot}: {', '.join(words)}" if robot else ", ".join(words)
+
+
+def _array_of(panel: Panel) -> str:
+    """Name of the array of a panel."""
+    return panel.title.split(",")[0]
+
+
+def drawn_panels(panels: Sequence[Panel], title: str, own_scales: bool = False) -> Figure:
+    """Panels in a grid under one title, the joint nearest to its limit first.
+
+    own_scales: scale every panel by itself instead of all panels of one unit together
+    """
     _require_matplotlib()
     from matplotlib.figure import Figure
 
-    columns = next(c for c, most in ((1, 1), (2, 4), (3, 9), (4, 1 << 30)) if len(panels) <= most)
+    panels, columns = _arranged(panels)
     rows = -(-len(panels) // columns)
     needed = [_PANEL, *(min_figure_size(panel) for panel in panels)]
+    if any(isinstance(panel, PlanePanel) for panel in panels):
+        needed.append((_PLANE, _PLANE))
     width, height = (max(each) for each in zip(*needed, strict=True))
+    scales = _scales(panels, own_scales)
+    finding = _finding(panels)
     with _drawing():
         figure = Figure(
-            figsize=(columns * width, rows * height + 0.4), dpi=120, layout="constrained"
+            figsize=(columns * width, rows * height + 0.5), dpi=120, layout="constrained"
         )
-        figure.suptitle(text_of_name(title, 100))
+        figure.suptitle("\n".join([text_of_name(title, 100), *finding]), fontsize=10)
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axis, panel in zip(axes, panels, strict=False):
+        for i, (axis, panel) in enumerate(zip(axes, panels, strict=False)):
             draw_panel(figure, axis, panel)
+            if isinstance(panel, CurvePanel):
+                _draw_limits(panel, axis, scales.get(i))
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
+        _share_frequencies(axes, panels, columns)
+        _draw_legends(figure, axes[: len(panels)])
     return figure
+
+
+def _draw_legends(figure: Figure, axes: Any) -> None:
+    """One legend below all panels if they have the same names, otherwise one right of each."""
+    legends = [(axis, *axis.get_legend_handles_labels()) for axis in axes]
+    legends = [(axis, handles, names) for axis, handles, names in legends if names]
+    if len({tuple(names) for _, _, names in legends}) == 1:
+        _, handles, names = legends[0]
+        figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4))
+        return
+    for axis, handles, names in legends:
+        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        axis.legend(handles, names, **place)
+
+
+def _arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
+    """Order of the panels and number of columns; magnitudes stand above their phases."""
+    phases = [panel for panel in panels if _is_bode(panel, DEGREES)]
+    if phases and 2 * len(phases) == len(panels):
+        columns, ordered = min(len(phases), 3), []
+        sizes = [panel for panel in panels if _is_bode(panel, DECIBELS)]
+        for first in range(0, len(phases), columns):
+            ordered += [*sizes[first : first + columns], *phases[first : first + columns]]
+        if len(phases) % columns == 0:
+            return ordered, columns
+        return list(panels), 2
+    ordered = sorted(panels, key=lambda panel: -_importance(panel))
+    names = list(dict.fromkeys(map(_array_of, panels)))
+    ordered.sort(key=lambda panel: names.index(_array_of(panel)))
+    count = len(panels)
+    return ordered, next(c for c, most in ((1, 1), (2, 4), (3, 9), (4, 1 << 30)) if count <= most)
+
+
+def _is_bode(panel: Panel, unit: str) -> bool:
+    return isinstance(panel, CurvePanel) and panel.log_x and panel.y_label == unit
+
+
+def _importance(panel: Panel) -> float:
+    """Utilization of the limit of a panel, 0 without a limit."""
+    return (panel.utilization or 0.0) if isinstance(panel, CurvePanel) else 0.0
+
+
+def _share_frequencies(axes: Any, panels: Sequence[Panel], columns: int) -> None:
+    """Use one frequency axis for a magnitude and the phase below it."""
+    for i, panel in enumerate(panels):
+        above = i - columns
+        if _is_bode(panel, DEGREES) and above >= 0 and _is_bode(panels[above], DECIBELS):
+            axes[i].sharex(axes[above])
+            axes[above].set_xlabel("")
+            axes[above].tick_params(labelbottom=False)
+
+
+def _finding(panels: Sequence[Panel]) -> list[str]:
+    """One line about the tightest limit; [] without limits."""
+    found: list[tuple[float, str]] = []
+    for panel in panels:
+        word = _LIMITED.get(_array_of(panel))
+        if word is None:
+            continue
+        if isinstance(panel, CurvePanel) and panel.utilization is not None:
+            joint = panel.title.partition(", ")[2]
+            at = f" at {panel.closest_x:.4g}{' s' if panel.x_label.endswith('[s]') else ''}"
+            found.append((panel.utilization, f"{text_of_name(joint)} {word}{at}"))
+        elif isinstance(panel, BarPanel):
+            shares = map(utilization, map(float, panel.values), panel.bounds)
+            pairs = zip(panel.names, shares, strict=True)
+            found += [(s, f"{text_of_name(n)} {word}") for n, s in pairs if s is not None]
+    if not found:
+        return []
+    share, where = max(found)
+    verdict = "limit exceeded" if share > 1.0 + _ROUNDING else "tightest limit"
+    return [f"{verdict}: {where}, {100.0 * share:.3g} %"]
 
 
 def picture_bytes(figure: Figure, form: str) -> bytes:
@@ -314,13 +417,15 @@ def _drawing() -> Iterator[None]:
         settings: Any = {
             name: rcParamsDefault[name] for name in rcParamsDefault if "backend" not in name
         }
-        settings.update(_SETTINGS)
+        settings.update(SETTINGS)
         with rc_context(settings):
             yield
 
 
-def _source(result: Result) -> str:
-    return str(result.contract.get("arm", "")) or ", ".join(result.inputs)
+def robot_name(result: Result) -> str:
+    """Name of the robot without its file, or the names of the input files."""
+    name = str(result.contract.get("arm", ""))
+    return name.partition(" (")[0] or ", ".join(result.inputs)
 
 
 def _require_matplotlib() -> None:

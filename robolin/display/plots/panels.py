@@ -7,7 +7,7 @@ and the condition number of a mass matrix, which is computed here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Any
 
@@ -28,10 +28,14 @@ _SIZES = {"qd": "velocity limit", "tau": "effort limit"}
 
 @dataclass(frozen=True)
 class Bounds:
-    """The range of one curve; infinite without a limit."""
+    """The range of one curve; infinite without a limit.
+
+    by_range: True for positions, whose utilization is relative to the middle of the range
+    """
 
     lower: float = -inf
     upper: float = inf
+    by_range: bool = field(default=False, compare=False)
 
     @property
     def given(self) -> bool:
@@ -63,6 +67,21 @@ class ClosestPoint:
         return f"{word} {abs(self.margin):.3g}"
 
 
+def utilization(value: float, bounds: Bounds) -> float | None:
+    """Used part of a limit, 1 at the limit; None without limits.
+
+    |value| / |limit|; for positions and ranges that exclude 0, the distance from the middle of the
+    range divided by half of the range.
+    """
+    lower, upper = bounds.lower, bounds.upper
+    by_range = bounds.by_range or not lower < 0.0 < upper
+    if by_range and isfinite(lower) and isfinite(upper):
+        half = (upper - lower) / 2.0
+        return abs(value - lower - half) / half if half > 0.0 else None
+    limit = upper if value >= 0.0 else lower
+    return value / limit if isfinite(limit) and limit else None
+
+
 def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> Bounds:
     """Limits of a joint's position, velocity or effort in a model.
 
@@ -71,7 +90,8 @@ def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> 
     """
     parameters = (model or {}).get("joints", {}).get(joint, {})
     if quantity == "q" and parameters.get("type") != "continuous":
-        return Bounds(parameters.get("lower limit", -inf), parameters.get("upper limit", inf))
+        ends = parameters.get("lower limit", -inf), parameters.get("upper limit", inf)
+        return Bounds(*ends, by_range=True)
     size = parameters.get(_SIZES.get(quantity, ""), inf)
     lower = parameters.get(f"lower {_SIZES.get(quantity, '')}", -size)
     return Bounds(lower, size)
@@ -164,10 +184,19 @@ class CurvePanel:
     log_y: bool = False
     rounding: Rounding = NO_ROUNDING
 
+    @property
+    def utilization(self) -> float | None:
+        """Used part of the limit at the closest approach; None without limits."""
+        return None if self.closest is None else utilization(self.closest.value, self.bounds)
+
 
 @dataclass(frozen=True, eq=False)
 class BarPanel:
-    """One number per name, with its limits."""
+    """One number per name, with its limits.
+
+    series: name of the values, '' for a single result
+    others: names and values of other results in the same panel
+    """
 
     title: str
     y_label: str
@@ -175,6 +204,8 @@ class BarPanel:
     values: Numbers
     bounds: tuple[Bounds, ...]
     rounding: Rounding = NO_ROUNDING
+    series: str = ""
+    others: tuple[tuple[str, Numbers], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +222,12 @@ class MatrixPanel:
 
 @dataclass(frozen=True, eq=False)
 class PlanePanel:
-    """Complex numbers, such as poles; in rows over x along a motion."""
+    """Complex numbers, such as poles; in rows over x along a motion.
+
+    names:  joint that dominates each number, () if unknown
+    series: name of the values, '' for a single result
+    others: names and values of other results in the same panel
+    """
 
     title: str
     unit: str
@@ -199,6 +235,9 @@ class PlanePanel:
     x_label: str = ""
     x: Numbers | None = None
     rounding: Rounding = NO_ROUNDING
+    names: tuple[str, ...] = ()
+    series: str = ""
+    others: tuple[tuple[str, Numbers], ...] = ()
 
 
 Panel = CurvePanel | BarPanel | MatrixPanel | PlanePanel

@@ -38,6 +38,8 @@ _CURVES_TOGETHER = 8
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
+# units of the two panels of a Bode plot
+DECIBELS, DEGREES = "dB", "°"
 # two computations of the same value differ by many roundings of their inputs
 _NOISE_OF_DIFFERENCES = 1e-12
 
@@ -130,12 +132,24 @@ def _bounds(array: Array, result: Result) -> tuple[Bounds, ...]:
 def _of_one_state(array: Array, result: Result) -> Iterator[Panel]:
     title, rounding = array.name, _rounding(array, result)
     if array.rank == 1 and array.values.dtype.kind == "c":
-        yield PlanePanel(title, array.unit, array.values, rounding=rounding)
+        names = _dominating_joints(array, result)
+        yield PlanePanel(title, array.unit, array.values, rounding=rounding, names=names)
     elif array.rank == 1:
         bounds = _bounds(array, result)
         yield BarPanel(title, array.unit, array.labels[0], array.values, bounds, rounding)
     else:
         yield from _slices(title, array, array.values, rounding)
+
+
+def _dominating_joints(array: Array, result: Result) -> tuple[str, ...]:
+    """Joint with the largest part of each mode shape; () for results without mode shapes."""
+    if array.name != "poles" or "mode_shape" not in result:
+        return ()
+    shapes = next(each for each in result.arrays if each.name == "mode_shape")
+    parts = np.nan_to_num(np.abs(shapes.values))
+    if parts.shape[0] != len(array.values):
+        return ()
+    return tuple(shapes.labels[1][i] for i in parts.argmax(axis=-1))
 
 
 def _slices(title: str, array: Array, values: Numbers, rounding: Rounding) -> Iterator[Panel]:
@@ -211,9 +225,12 @@ def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]
             if values.dtype.kind != "c":
                 yield _curves(title, array, axis, names, shown, rounding=rounding)
                 continue
-            yield _curves(f"{title}, size", array, axis, names, np.abs(shown), log_y=True)
-            angle = np.degrees(np.unwrap(np.angle(shown), axis=0))
-            yield _curves(f"{title}, angle", array, axis, names, angle, unit="°")
+            # a response of 0 has no decibels
+            sizes = np.abs(shown)
+            decibels = 20.0 * np.log10(np.where(sizes > 0.0, sizes, np.nan))
+            yield _curves(f"{title}, magnitude", array, axis, names, decibels, unit=DECIBELS)
+            phase = np.degrees(np.unwrap(np.angle(shown), axis=0))
+            yield _curves(f"{title}, phase", array, axis, names, phase, unit=DEGREES)
 
 
 def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:

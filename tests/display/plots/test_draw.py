@@ -11,7 +11,8 @@ import pytest
 
 import robolin
 from robolin.core.choices import PICTURE_FORMATS
-from robolin.display.plots.draw_panels import figure_of, picture_bytes
+from robolin.display.plots.draw_panels import drawn_panels, figure_of, picture_bytes
+from robolin.display.plots.result_panels import panels_of
 from tests.cli.command import robolin as command
 from tests.cli.command import run_ok
 
@@ -77,6 +78,55 @@ def test_rounding_is_labelled_and_not_drawn() -> None:
     assert level.get_ylim()[1] - level.get_ylim()[0] > 0.05
 
 
+def test_signed_matrices_are_centred_on_zero() -> None:
+    """Zero has the neutral colour of a diverging map, and no number; other cells have one."""
+    still = robolin.answer(robolin.load("panda"), "linearize-forward")
+    values = np.diag([-3.0, 1.0, 2.0, 0.5, 0.5, 0.5, 0.5])
+    array = next(each for each in still.arrays if each.name == "dqdd_dq")
+    (axes, _) = replace(still, arrays=(replace(array, values=values),)).plot().axes
+    assert axes.images[0].get_clim() == (-3.0, 3.0)
+    written = [text.get_text() for text in axes.texts]
+    assert [text for text in written if text] == ["-3", "1", "2", "0.5", "0.5", "0.5", "0.5"]
+
+
+def test_poles_have_equal_axes_and_names() -> None:
+    """The plane has one scale, and every cluster of poles the name of its joint."""
+    arm = robolin.load("acrobot")
+    poles = robolin.answer(arm, "poles", robolin.States(q=[np.pi, 0.0]))
+    axes = poles.plot("poles").axes[0]
+    assert axes.get_aspect() == 1.0
+    assert axes.get_xlim() == axes.get_ylim()
+    assert set(arm.joint_names) & {text.get_text() for text in axes.texts}
+
+
+def test_magnitude_stands_above_phase() -> None:
+    """A Bode plot has one frequency axis for magnitude and phase of an input."""
+    question = robolin.Question("response", frequencies="0.1:10:5")
+    figure = robolin.answer(robolin.load("two-link"), question).plot()
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == ["magnitude [dB]", "magnitude [dB]", "phase [°]", "phase [°]"]
+    for above, below in zip(figure.axes[:2], figure.axes[2:], strict=True):
+        assert above.get_shared_x_axes().joined(above, below)
+
+
+def test_panels_of_one_unit_share_a_scale() -> None:
+    """The joint nearest to its limit comes first, and all torques have the same scale."""
+    still = robolin.answer(robolin.load("panda"), "inverse")
+    tau = np.zeros((3, 7))
+    tau[1, 4], tau[2, 1] = 11.0, 20.0
+    moved = replace(still, arrays=(replace(still.arrays[0], values=tau),))
+    figure = moved.plot()
+    assert [axes.get_title("left") for axes in figure.axes[:2]] == [
+        "tau, panda_joint5",
+        "tau, panda_joint2",
+    ]
+    assert len({axes.get_ylim() for axes in figure.axes[:7]}) == 1
+    assert "tightest limit: panda_joint5 effort at 2, 91.7 %" in figure.get_suptitle()
+    assert figure.get_suptitle().startswith("panda: joint torques")
+    own = drawn_panels(panels_of(moved), "", own_scales=True)
+    assert len({axes.get_ylim() for axes in own.axes[:7]}) > 1
+
+
 def test_names_do_not_overlap() -> None:
     """The names of many joints have enough space next to bars and matrices."""
     names = tuple(f"left_shoulder_pitch_{i}_joint" for i in range(29))
@@ -113,7 +163,8 @@ def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
     one, other = tmp_path / "one.npz", tmp_path / "other.json"
     run_ok("inverse", "two-link", "--q", "0.3,0.1", "-o", one)
     run_ok("inverse", "two-link", "--q", "0.2,0.1", "-o", other)
-    for args in ((one,), (one, other), ("two-link",), ("five-bar",)):
+    both = (one, other)
+    for args in ((one,), both, (*both, "--difference"), ("two-link",), ("five-bar",)):
         run_ok("plot", *args, "-o", tmp_path / "picture.svg")
         assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
 
@@ -136,6 +187,7 @@ def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
         (("two-link", "ur5", "-o", "x.svg"), "robolin diff"),
         (("two-link", "--only", "tua", "-o", "x.svg"), "arrays here are tau, mass_matrix"),
         (("missing.npz", "-o", "x.svg"), "missing.npz"),
+        (("two-link", "--difference", "-o", "x.svg"), "needs two stored results"),
     ],
 )
 def test_invalid_arguments_are_rejected(

@@ -9,14 +9,17 @@ import pytest
 
 import robolin
 from robolin.core.results.result import Array, Result
+from robolin.display.plots.overlay import overlaid
 from robolin.display.plots.panels import (
     NO_BOUNDS,
     BarPanel,
+    Bounds,
     Curve,
     CurvePanel,
     MatrixPanel,
     PlanePanel,
     Rounding,
+    utilization,
 )
 from robolin.display.plots.result_panels import MOST_PANELS, panels_of
 from robolin.display.terminal.text_plot import text_plot
@@ -80,11 +83,15 @@ def test_each_kind_of_array_has_its_kind_of_panel(arm: robolin.Arm) -> None:
     plane = panels_of(poles)[0]
     assert isinstance(plane, PlanePanel)
     assert np.array_equal(plane.values, poles["poles"])
+    largest = np.abs(poles["mode_shape"]).argmax(axis=-1)
+    assert plane.names == tuple(two.joint_names[i] for i in largest)
     bode = robolin.answer(two, robolin.Question("response", frequencies="0.1:10:5"))
     size, angle = panels_of(bode)[:2]
     assert isinstance(size, CurvePanel)
     assert isinstance(angle, CurvePanel)
-    assert np.array_equal(size.curves[1].y, np.abs(bode["frequency_response"][:, 1, 0]))
+    gain = np.abs(bode["frequency_response"][:, 1, 0])
+    assert np.array_equal(size.curves[1].y, 20.0 * np.log10(gain))
+    assert size.y_label == "dB"
     assert np.array_equal(size.curves[1].x, bode["omega"])
     assert angle.y_label == "°"
 
@@ -112,6 +119,40 @@ def test_a_difference_has_no_limits(arm: robolin.Arm) -> None:
     for panel in panels_of(motion - motion):
         assert isinstance(panel, CurvePanel)
         assert panel.closest is None
+
+
+def test_results_are_overlaid(arm: robolin.Arm) -> None:
+    """Curves and bars of two results share a panel; their matrices are side by side."""
+    still, one, two = robolin.answer(arm, "inverse"), along(arm, 50), along(arm, 60)
+    for panel, i in zip(overlaid([panels_of(one), panels_of(two)], "ab"), range(7), strict=True):
+        assert isinstance(panel, CurvePanel)
+        assert [curve.name for curve in panel.curves] == ["a", "b"]
+        assert np.array_equal(panel.curves[1].y, two["tau"][:, i])
+        worst = max(np.abs(each["tau"][:, i]).max() for each in (one, two))
+        assert panel.utilization == pytest.approx(worst / panel.bounds.upper)
+    (bars,) = overlaid([panels_of(still), panels_of(still)], "ab")
+    assert isinstance(bars, BarPanel)
+    assert (bars.series, bars.others[0][0]) == ("a", "b")
+    matrices = panels_of(robolin.answer(arm, "mass-matrix"))
+    assert [panel.title for panel in overlaid([matrices, matrices], "ab")] == [
+        "mass_matrix, a",
+        "mass_matrix, b",
+    ]
+
+
+@pytest.mark.parametrize(
+    "value, bounds, share",
+    [
+        (43.5, Bounds(-87.0, 87.0), 0.5),
+        (-2.0, Bounds(-4.0, 87.0), 0.5),
+        (5.0, Bounds(4.0, 8.0), 0.5),
+        (1.0, Bounds(0.0, 4.0, by_range=True), 0.5),
+        (3.0, Bounds(), None),
+    ],
+)
+def test_utilization_is_1_at_the_limit(value: float, bounds: Bounds, share: float | None) -> None:
+    """Torques are relative to their limit, positions to the middle of their range."""
+    assert utilization(value, bounds) == share
 
 
 def test_dates_count_from_the_first(arm: robolin.Arm) -> None:

@@ -1,0 +1,145 @@
+"""Draw matrices as heat maps and poles in the complex plane."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robolin.core.arrays import Numbers
+from robolin.display.plots.panels import MatrixPanel, PlanePanel
+from robolin.display.plots.style import COLOURS, MARKERS, name_ticks, text_of_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# matrices up to this size show their numbers
+WRITTEN = 10
+_DAMPING = (0.2, 0.4, 0.6, 0.8)
+_GRID: dict[str, Any] = {"color": "#b8bec6", "linewidth": 0.6, "zorder": 0.5}
+_POSITIVE: dict[str, Any] = {"cmap": "Blues", "vmin": 0.0}
+_UNSTABLE = "#fbeeea"
+# poles closer than this, relative to the reach of the plot, share a label
+_CLUSTER = 0.12
+
+
+def draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
+    """Heat map: diverging colours centred on 0 if there are negative numbers."""
+    axes.grid(False)
+    rounding, largest = panel.rounding, float(np.nanmax(np.abs(panel.values), initial=0.0))
+    reach = rounding.reference if rounding.covers(largest) else largest or 1.0
+    signed = rounding.covers(largest) or bool(np.nanmin(panel.values, initial=0.0) < 0.0)
+    colours: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -reach} if signed else _POSITIVE
+    image = axes.imshow(panel.values, vmax=reach, aspect="auto", interpolation="none", **colours)
+    if rounding.covers(largest):
+        axes.set_xlabel(rounding.words(largest), fontsize=7)
+    bar = figure.colorbar(image, ax=axes)
+    bar.set_label(f"[{text_of_name(panel.unit)}]")
+    bar.outline.set_visible(False)
+    axes.spines[:].set_visible(False)
+    name_ticks(axes.xaxis, panel.columns, rotation=60)
+    name_ticks(axes.yaxis, panel.rows)
+    if max(panel.values.shape) > WRITTEN:
+        return
+    size = 7.0 if max(panel.values.shape) <= 7 else 5.5
+    for (i, j), value in np.ndenumerate(panel.values):
+        colour = "white" if abs(value) > 0.6 * reach else "black"
+        axes.text(j, i, _cell(value, panel), ha="center", va="center", color=colour, fontsize=size)
+
+
+def _cell(value: float, panel: MatrixPanel) -> str:
+    """Number of a cell; empty for 0."""
+    if panel.rounding.covers(abs(value)):
+        return "~0"
+    if not value:
+        return ""
+    text = f"{value:.3g}" if 10.0 <= abs(value) < 1e4 else f"{value:.2g}"
+    if len(text) > 6 or "e" in text:
+        text = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    return text
+
+
+def draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
+    """Poles with equal axes, damping ratios, natural frequencies and the unstable half-plane."""
+    axes.set_xlabel(f"real [{text_of_name(panel.unit)}]")
+    axes.set_ylabel(f"imaginary [{text_of_name(panel.unit)}]")
+    series = [(panel.series, np.asarray(panel.values).ravel()), *panel.others]
+    largest = float(np.nanmax([np.nanmax(np.abs(each), initial=0.0) for _, each in series]))
+    reach = 1.15 * largest or 1.0
+    if panel.rounding.covers(largest):
+        reach = panel.rounding.reference
+        axes.text(0.02, 1.02, panel.rounding.words(largest), transform=axes.transAxes, fontsize=7)
+    draw_pole_grid(axes, reach)
+    if panel.x is not None:
+        flat = series[0][1]
+        when = np.repeat(panel.x, panel.values.shape[1])
+        shown: dict[str, Any] = {"c": when, "cmap": "cividis", "s": 6, "zorder": 3}
+        dots = axes.scatter(flat.real, flat.imag, rasterized=len(flat) > 5000, **shown)
+        figure.colorbar(dots, ax=axes).set_label(text_of_name(panel.x_label))
+        return
+    for i, (name, flat) in enumerate(series):
+        style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "color": COLOURS[i % 8]}
+        label = text_of_name(name) if name else None
+        axes.scatter(flat.real, flat.imag, s=32, linewidths=1.4, zorder=3, label=label, **style)
+    if panel.names and not panel.others:
+        _label_poles(series[0][1], panel.names, reach, axes)
+
+
+def draw_pole_grid(axes: Axes, reach: float) -> None:
+    """Lines of constant damping ratio, arcs of constant frequency, tinted right half-plane."""
+    axes.grid(False)
+    axes.set_aspect("equal")
+    axes.set_xlim(-reach, reach)
+    axes.set_ylim(-reach, reach)
+    axes.axvspan(0.0, reach, color=_UNSTABLE, zorder=0.2, linewidth=0.0)
+    axes.axhline(0.0, color="#5b6570", linewidth=0.8, zorder=1)
+    axes.axvline(0.0, color="#5b6570", linewidth=0.8, zorder=1)
+    for ratio in _DAMPING:
+        across, up = ratio, sqrt(1.0 - ratio * ratio)
+        length = reach / max(across, up)
+        for side in (-1.0, 1.0):
+            axes.plot([0.0, -length * across], [0.0, side * length * up], linestyle=":", **_GRID)
+        at = (-0.9 * length * across, 0.9 * length * up)
+        axes.text(*at, f"ζ {ratio:g}", fontsize=6.5, color="#5b6570", ha="center", va="center")
+    angles = np.linspace(np.pi / 2.0, 1.5 * np.pi, 61)
+    step = _round_step(reach)
+    for frequency in np.arange(step, 0.999 * reach, step):
+        axes.plot(frequency * np.cos(angles), frequency * np.sin(angles), **_GRID)
+
+
+def _round_step(reach: float) -> float:
+    """1, 2 or 5 times a power of ten, for two to five arcs."""
+    power = 10.0 ** np.floor(np.log10(reach))
+    return float(next(k * power for k in (0.2, 0.5, 1.0, 2.0) if reach < 5.5 * k * power))
+
+
+def _label_poles(poles: Numbers, names: tuple[str, ...], reach: float, axes: Axes) -> None:
+    """Name the dominating joints of every cluster of poles; conjugate poles once."""
+    clusters: list[tuple[complex, list[str]]] = []
+    for pole, name in sorted(zip(poles, names, strict=True), key=lambda each: -abs(each[0])):
+        if pole.imag < 0.0 or not np.isfinite(pole):
+            continue
+        near = [each for each in clusters if abs(each[0] - pole) < _CLUSTER * reach]
+        if not near:
+            clusters.append((complex(pole), [name]))
+        elif name not in near[0][1]:
+            near[0][1].append(name)
+    for pole, joints in clusters:
+        text = ", ".join(text_of_name(joint, 16) for joint in joints[:2])
+        text += ", …" if len(joints) > 2 else ""
+        # labels of neighbours on the real axis would overlap
+        on_axis = pole.imag < _CLUSTER * reach
+        right = on_axis or pole.real <= 0.4 * reach
+        axes.annotate(
+            text,
+            (pole.real, pole.imag),
+            textcoords="offset points",
+            xytext=(-1 if on_axis else 6 if right else -6, 5 if on_axis else -2),
+            ha="left" if right else "right",
+            va="bottom" if on_axis else "baseline",
+            rotation=60 if on_axis else 0,
+            rotation_mode="anchor",
+            fontsize=7,
+        )
