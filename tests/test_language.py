@@ -54,18 +54,17 @@ BUDGET: dict[str, tuple[int, int, int]] = {
 MESSAGE_BUDGET: dict[str, int] = {
     "analysis": 7,
     "api": 10,
-    "checking": 7,
+    "checking": 4,
     "codegen": 42,
     "control": 38,
     "core": 26,
     "description": 82,
-    "display": 3,
     "dynamics": 4,
     "engine": 9,
     "evaluation": 27,
     "io": 1,
     "operator_algebra": 3,
-    "queries": 9,
+    "queries": 7,
 }
 
 

@@ -245,7 +245,7 @@ class _StoredRows:
 def question_changes(meta: Mapping[str, Any], result: Result) -> Iterator[str]:
     """Options in which a result differs from a stored one."""
     if result.verb != meta["verb"]:
-        yield f"verb: {meta['verb']} → {result.verb}"
+        yield f"command: {meta['verb']} → {result.verb}"
     now = to_json_types(result.options)
     # the frame is now named explicitly
     frame = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
@@ -271,7 +271,7 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
         if now.get(name, digest) != digest:
             yield f"input {name} has changed"
         elif name not in now:
-            yield f"input {name} is no longer used"
+            yield f"input {name} is not used any more"
     yield from (f"input {name} is new" for name in now if name not in meta["inputs"])
 
 

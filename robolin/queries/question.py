@@ -70,7 +70,7 @@ class Question:
                 takes = (
                     f"choose one of {join_and([*command.asks])}"
                     if command.asks
-                    else "{verb} has no keywords"
+                    else f"{verb} has no keywords"
                 )
                 hint = did_you_mean(label, [*command.asks], takes)
                 raise UsageError(f"{verb} has no keyword '{keyword}'", hint=hint)
@@ -198,7 +198,8 @@ Question.__doc__ = _WithKeywords(Question.__doc__)  # type: ignore[assignment]
 def _resolve_verb(verb: str) -> Verb:
     if not isinstance(verb, str):
         raise UsageError(
-            f"verb must be the name of a command, got {verb!r}",
+            f"must be the name of a command, got {verb!r}",
+            where="verb",
             hint="use, for example, Question('mass-matrix')",
         )
     command = answering_verb(verb)

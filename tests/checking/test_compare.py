@@ -172,7 +172,7 @@ def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda r: replace(r, verb="forward"), "verb: inverse → forward"),
+        (lambda r: replace(r, verb="forward"), "command: inverse → forward"),
         (lambda r: replace(r, options={"arm": "b.urdf"}), "option arm: a.urdf → b.urdf"),
         (lambda r: replace(r, options={}), "option arm: a.urdf → not given"),
         (lambda r: r.rows(0, 2), "rows: 3 → 2"),

@@ -104,7 +104,7 @@ class MuJoCoPeer:
             return spec.compile()
         except ValueError as error:
             reason = " ".join(str(error).removeprefix("Error: ").split())
-            raise PeerRefusedError(f"{self.title} says: {reason}") from error
+            raise PeerRefusedError(f"{self.title} reports: {reason}") from error
 
     def _is(self, model: Any, arm: Arm) -> bool:
         """True if the same joints move, with one DoF each."""

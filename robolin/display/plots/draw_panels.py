@@ -432,6 +432,6 @@ def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        message = "pictures need matplotlib, which is not installed"
-        hint = "pip install 'robolin[plot]'; --plot draws on a terminal without it"
+        message = "plots require matplotlib, which is not installed"
+        hint = "pip install matplotlib, or draw on the terminal with --plot"
         raise RobolinError(message, hint=hint) from error

@@ -126,7 +126,7 @@ class Rounding:
 
     def words(self, largest: float) -> str:
         """The size of the round-off and its reference, as text."""
-        return f"~0: rounding, at most {largest:.2g} beside {self.reference:.4g}"
+        return f"~0: round-off, at most {largest:.2g} relative to {self.reference:.4g}"
 
 
 NO_ROUNDING = Rounding()

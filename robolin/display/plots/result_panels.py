@@ -49,8 +49,8 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
     available = [array.name for array in result.arrays]
     for name in only:
         if name not in available:
-            hint = f"arrays here are {', '.join(available)}"
-            raise UsageError(f"there is no array '{name}'", hint=hint)
+            hint = f"choose one of {', '.join(available)}"
+            raise UsageError(f"unknown array '{name}'", hint=hint)
     verb = answering_verb(result.verb)
     names = tuple(only) or (verb and verb.default_plot_arrays) or available
     axis = _Axis(result)
@@ -59,10 +59,10 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
         panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
     )
     if len(panels) > MOST_PANELS:
-        hint = f"choose some (--only NAME, plot(NAME)): {', '.join(available)}"
-        raise UsageError(f"{len(panels)} panels are too many for one picture", hint=hint)
+        hint = f"choose arrays with --only NAME or plot(NAME): {', '.join(available)}"
+        raise UsageError(f"a plot has at most {MOST_PANELS} panels, got {len(panels)}", hint=hint)
     if not panels:
-        raise UsageError("there is nothing to draw: one number has no picture")
+        raise UsageError("single numbers cannot be plotted")
     return panels
 
 

@@ -127,7 +127,7 @@ def _transposed(array: Array, title: str, precision: int) -> Grid:
     names = tuple(array.labels[1][j] for j in kept)
     cells = _matrix_cells(array.values[:, kept].T.tolist(), precision)
     zero = len(array.labels[1]) - len(kept)
-    note = f"{zero} of {len(array.labels[1])} rows are zero and left out" if zero else ""
+    note = f"{zero} of {len(array.labels[1])} rows are zero and omitted" if zero else ""
     return Grid(f"{title}, transposed", "", names, array.labels[0], cells, note)
 
 

@@ -49,7 +49,7 @@ DIGITS = 4
 PIPE_WIDTH = 100
 # rows of the first matrix that are shown on the smallest screen
 SMALL_MATRIX = 12
-_ROUNDING_NOTE = f"{ROUNDED_ZERO}: rounding error, below 1e-15 of the largest entry of its table"
+_ROUNDING_NOTE = f"{ROUNDED_ZERO}: round-off, below 1e-15 of the largest entry of its table"
 
 
 def render_table(

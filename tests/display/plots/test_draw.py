@@ -67,14 +67,16 @@ def test_rounding_is_labelled_and_not_drawn() -> None:
     (axes,) = (rows - other).plot().axes
     assert axes.get_ylim()[1] > 10.0
     # two neighbours between 8 and 16 are 2⁻⁴⁹ apart
-    assert [text.get_text() for text in axes.texts] == ["~0: rounding, at most 1.8e-15 beside 14"]
+    assert [text.get_text() for text in axes.texts] == [
+        "~0: round-off, at most 1.8e-15 relative to 14"
+    ]
     noisy = tau.copy()
     noisy[:, 6] = 3.09e-18, 3.1e-18
     noisy[:, 5] = 0.7, 0.7 + 1e-16
     swept = replace(still, arrays=(replace(still.arrays[0], values=noisy),))
     level, nothing = swept.plot().axes[5:7]
     assert nothing.get_ylim()[1] > 10.0
-    assert any("~0: rounding" in text.get_text() for text in nothing.texts)
+    assert any("~0: round-off" in text.get_text() for text in nothing.texts)
     assert level.get_ylim()[1] - level.get_ylim()[0] > 0.05
 
 
@@ -185,7 +187,7 @@ def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
     [
         (("two-link", "-o", "x.jpg"), "use .svg, .png, .pdf"),
         (("two-link", "ur5", "-o", "x.svg"), "robolin diff"),
-        (("two-link", "--only", "tua", "-o", "x.svg"), "arrays here are tau, mass_matrix"),
+        (("two-link", "--only", "tua", "-o", "x.svg"), "use one of tau, mass_matrix"),
         (("missing.npz", "-o", "x.svg"), "missing.npz"),
         (("two-link", "--difference", "-o", "x.svg"), "needs two stored results"),
     ],

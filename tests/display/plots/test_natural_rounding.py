@@ -55,7 +55,7 @@ def test_pictures_of_a_free_fall_have_the_scale_of_weight() -> None:
     for axes in torques.plot().axes:
         # 2 kg, 9.81 m/s² and a reach of 2.5 m
         assert axes.get_ylim() == pytest.approx((-49.05, 49.05))
-        assert any("~0: rounding" in text.get_text() for text in axes.texts)
+        assert any("~0: round-off" in text.get_text() for text in axes.texts)
 
 
 def test_a_free_motion_without_gravity_has_its_own_scale() -> None:

@@ -263,7 +263,7 @@ def test_torques_of_a_free_fall_have_the_scale_of_weight() -> None:
     # 2 kg, 9.81 m/s² and a reach of 2.5 m; the poles come first
     reaches = [figure.get("reach") for figure in data_in(page)["figures"]]
     assert reaches[1:3] == [pytest.approx(49.05)] * 2
-    assert page.count("~0: rounding, at most") == 2
+    assert page.count("~0: round-off, at most") == 2
     driven = motion(arm)
     other = report_page([report_arm(arm, States(**driven))])
     assert not any("reach" in figure for figure in data_in(other)["figures"][1:])

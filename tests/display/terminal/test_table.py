@@ -235,7 +235,7 @@ def test_rounding_is_explained_where_it_is_shown():
     """A table with ~0 explains it; one without does not."""
     noisy = Array("tau", np.array([1.0, 3e-18]), (names(2),), "N·m", "effort")
     plain = Array("tau", np.array([1.0, 3e-8]), (names(2),), "N·m", "effort")
-    assert "~0: rounding" in render_table(result_of(noisy), 80, False)
+    assert "~0: round-off" in render_table(result_of(noisy), 80, False)
     assert "rounding" not in render_table(result_of(plain), 80, False)
 
 
