@@ -354,6 +354,6 @@ def _value(spec: OptionSpec, flag: Any) -> str:
 
 
 def _in_python(text: str) -> str:
-    """Rewrite a help text: keywords instead of flags."""
-    keywords = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
+    """Rewrite a help text: keywords instead of flags, and its summary as a sentence."""
+    keywords = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text.replace("\n", ". ", 1))
     return " ".join(keywords.replace("; repeatable", "").split())
