@@ -75,7 +75,7 @@ def test_parts_are_resumed_and_merged(logs: Path) -> None:
         (("--live",), "--live"),
         (("--format", "npz"), "--format"),
         (("--trajectory", "none*.csv"), "none"),
-        (("--trajectory", "-"), "cannot be used with other recordings"),
+        (("--trajectory", "-"), "cannot be combined with other recordings"),
         (("--trajectory", "rns/"), "rns/: no such folder"),
         (("-o", "out/", "--part-rows", "3k"), "'3k' is not an integer"),
     ],
