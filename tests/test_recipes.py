@@ -208,6 +208,26 @@ def test_a_new_flag_adds_its_array(tmp_path: Path) -> None:
     assert "eigenvalues [N·m·s²/rad]" in table
 
 
+def test_derived_arrays_have_labels_and_complex_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Axes have the labels of other arrays, and complex numbers keep both parts in every row."""
+    phasor = DerivedArray("com_phasor", ("com_velocity",), lambda v: v * (1.0 + 2.0j))
+    entry = verbs.VERBS["momentum"]
+    monkeypatch.setitem(values.DERIVED_ARRAYS, "momentum", {"phasor": phasor})
+    monkeypatch.setitem(QUANTITIES, "com_phasor", Quantity(("speed",), "c", (3,)))  # type: ignore[arg-type]
+    monkeypatch.setitem(
+        verbs.VERBS, "momentum", entry._replace(asks={"phasor": OptionSpec("switch")})
+    )
+    states = robolin.States(q=[[0.1, 0.2], [np.nan, 0.0]], qd=np.ones((2, 2)), on_bad_row="nan")
+    question = robolin.Question("momentum", phasor=True)
+    with pytest.warns(robolin.RobolinWarning, match="1 row without a result"):
+        result = robolin.answer(robolin.load("two-link"), question, states)
+    by_name = {array.name: array for array in result.arrays}
+    computed, velocity = by_name["com_phasor"], by_name["com_velocity"]
+    assert computed.labels == velocity.labels
+    np.testing.assert_array_equal(computed.values[0], velocity.values[0] * (1.0 + 2.0j))
+    assert np.isnan(computed.values[1].imag).all()
+
+
 @pytest.mark.usefixtures("eigenvalues")
 def test_a_new_flag_applies_to_rows(tmp_path: Path) -> None:
     """Rows of a trajectory have the array; a row without a result is NaN."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
 from robolin.core.results.result import RESERVED_NAMES, Array
 from robolin.core.text import join_and, pluralize
@@ -28,9 +28,6 @@ from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import QueryContext, require_only
 from robolin.queries.states import States
-
-if TYPE_CHECKING:
-    from robolin.queries.request import QueryContext
 
 Values = Mapping[str, Floats]
 TorqueDefault = Literal["zero", "hold"]
@@ -270,12 +267,14 @@ def _derived_array(arm: Arm, derived: DerivedArray, inputs: list[Array]) -> Arra
         valid = np.all([np.isfinite(x.values.reshape(rows, -1)).all(1) for x in inputs], axis=0)
         computed = np.asarray(derived.compute(*(array.values[valid] for array in inputs)))
         axes = computed.shape[1:]
-        values = np.full((rows, *axes), np.nan)
+        values = np.full((rows, *axes), _nan_for(computed))
         values[valid] = computed
     kinds = [joint.kind for joint in arm.joints]
     quantity = QUANTITIES[derived.name]
     labels = tuple(
-        arm.joint_names if axis == "joint" else tuple(str(i + 1) for i in range(size))
+        axis_labels(arm, cast(Axis, axis))
+        if isinstance(axis, int) or axis in ("joint", "link", "closure")
+        else tuple(str(i + 1) for i in range(size))
         for axis, size in zip(quantity.axes, axes, strict=True)
     )
     return Array(derived.name, values, labels, unit_of(derived.name, kinds), quantity.column)
@@ -346,13 +345,13 @@ def with_passthrough(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ..
 def nan_rows(like: tuple[Array, ...], rows: int) -> tuple[Array, ...]:
     """Return rows of NaN with the shapes of given arrays; integers become floats."""
     return tuple(
-        replace(array, values=np.full((rows, *array.values.shape[1:]), _nan_for(array)))
+        replace(array, values=np.full((rows, *array.values.shape[1:]), _nan_for(array.values)))
         for array in like
     )
 
 
-def _nan_for(array: Array) -> complex:
-    return complex(np.nan, np.nan) if np.iscomplexobj(array.values) else np.nan
+def _nan_for(values: Numbers) -> complex:
+    return complex(np.nan, np.nan) if np.iscomplexobj(values) else np.nan
 
 
 def accelerations_text(arm: Arm, prescribed: Floats, qdd: Sequence[float] | None) -> str:
