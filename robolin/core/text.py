@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 # smallest similarity of a typing error, and how much lower than the best others may be
 SLIP, NEARLY = 0.75, 0.1
 SHORTEST_BEGINNING = 3
+# a longer list of names keeps its order: to compare texts takes long
+MOST_SORTED = 100
 
 
 def closest_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -18,20 +20,45 @@ def closest_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str |
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
-    """Hint with the closest known name; if none is close, `otherwise` or the list of names.
+    """Hint with the known names that contain this one, or else with the closest one.
+
+    Without such a name, the hint is `otherwise` or the list of names, most similar first.
 
     >>> did_you_mean("elbwo", ["shoulder", "elbow"])
     "did you mean 'elbow'?"
+    >>> did_you_mean("hand", ["panda_link1", "panda_hand", "panda_hand_tcp"])
+    "did you mean 'panda_hand' or 'panda_hand_tcp'?"
     >>> did_you_mean("knee", ["shoulder", "elbow"])
-    "known here: 'shoulder', 'elbow'"
+    "choose one of 'elbow', 'shoulder'"
     """
     names = list(dict.fromkeys(known))
-    near = closest_match(name, names)
-    if near is not None:
-        return f"did you mean '{near}'?"
+    near = _containing(name, names) or [closest_match(name, names)]
+    if near[0] is not None:
+        return "did you mean " + " or ".join(f"'{each}'" for each in near) + "?"
     if otherwise is not None:
         return otherwise
-    return f"known here: {quote_list(names)}" if names else ""
+    if len(names) <= MOST_SORTED:
+        names = by_similarity(name, names)
+    return f"choose one of {quote_list(names)}" if names else ""
+
+
+def _containing(name: str, known: Sequence[str]) -> list[str | None]:
+    """At most three names that contain this one, the shortest first; none for short names."""
+    part = name.casefold()
+    if len(part) < SHORTEST_BEGINNING:
+        return []
+    return [*sorted((each for each in known if part in each.casefold()), key=len)[:3]]
+
+
+def by_similarity(name: str, known: Iterable[str]) -> list[str]:
+    """The known names, most similar to this one first; equally similar ones keep their order.
+
+    >>> by_similarity("knee", ["shoulder", "elbow", "ankle"])
+    ['ankle', 'elbow', 'shoulder']
+    """
+    from difflib import SequenceMatcher
+
+    return sorted(known, key=lambda other: -SequenceMatcher(None, other, name).ratio())
 
 
 def suggest(name: str, known: Iterable[str]) -> list[str]:

@@ -273,13 +273,13 @@ def _read(found: RobotText, options: ModelOptions) -> Reading:
 
         return read_xacro(found, options.xacro_args, options.packages)
     if options.xacro_args:
-        raise _without_effect("--xacro-arg", f"{found.shown} is no xacro file")
+        raise _without_effect("--xacro-arg", f"{found.shown} is not a xacro file")
     if found.kind == "mjcf":
         from robolin.description.mjcf.mjcf_reader import read_mjcf
 
         return read_mjcf(found, options.packages.values())
     if options.packages:
-        raise _without_effect("--package", f"{found.shown} reads no other files")
+        raise _without_effect("--package", f"{found.shown} does not include other files")
     return _reader(found.kind)(found.text, found.shown)
 
 
@@ -295,7 +295,7 @@ def _with_poses(reading: Reading, found: RobotText, srdf: str | None) -> Reading
 
 
 def _without_effect(option: str, reason: str) -> UsageError:
-    return UsageError(f"has no effect: {reason}", where=option, hint="leave it out")
+    return UsageError(f"has no effect: {reason}", where=option, hint="omit it")
 
 
 def _reader(kind: str) -> Callable[[bytes, str], Reading]:

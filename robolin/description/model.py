@@ -259,7 +259,7 @@ def limit_findings(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _rest(first: Finding, count: int) -> Finding:
-    message = f"and {count} more findings of this kind from here on"
+    message = f"and {count} more findings of this kind"
     return Finding(first.id, first.level, first.location, message, "correct these first")
 
 

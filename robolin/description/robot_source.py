@@ -105,16 +105,18 @@ def name_of(source: object) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
-    hint = "a path to a URDF, Xacro, MJCF or YAML file, or a bundled name such as 'panda'"
-    raise UsageError(f"{source!r} is no file and no name of an arm", hint=hint)
+    hint = "give the path of a URDF, Xacro, MJCF or YAML file, or a bundled name such as 'panda'"
+    raise UsageError(f"{source!r} is neither a path nor the name of a bundled robot", hint=hint)
 
 
 def _found(name: str) -> Path:
     """The file of a name: an existing path, or else a bundled arm."""
     if not name:
-        raise UsageError("no arm given", hint="a URDF, Xacro, MJCF or YAML file, or a bundled name")
+        raise UsageError(
+            "no robot given", hint="give a URDF, Xacro, MJCF or YAML file, or a bundled name"
+        )
     if "\0" in name:
-        raise UsageError(f"{name!r} is no file name", hint="it holds a zero byte")
+        raise UsageError(f"{name!r} is not a valid file name", hint="remove the null byte")
     path = Path(name)
     try:
         exists, folder = path.exists(), path.is_dir()
@@ -124,7 +126,7 @@ def _found(name: str) -> Path:
     if bare and (folder or not exists) and (bundled := bundled_path(name)):
         return bundled
     if folder:
-        hint = "give the robot file inside it"
+        hint = "give the path of a robot file in this folder"
         raise FileError("is a folder, not a robot file", where=name, hint=hint)
     if not exists:
         raise _missing(path, bare)
@@ -135,17 +137,19 @@ def _missing(path: Path, bare: bool) -> FileError:
     """The error for a missing file, with the closest existing name."""
     names = bundled_names()
     if bare:
-        meant = did_you_mean(path.name.lower(), names, f"bundled are {quote_list(names)}")
+        meant = did_you_mean(path.name.lower(), names, f"bundled robots: {quote_list(names)}")
         hint = f"{meant} (`robolin models` tells more)"
-        return FileError("no such file and no bundled arm of that name", where=str(path), hint=hint)
+        return FileError(
+            "file not found, and no bundled robot has this name", where=str(path), hint=hint
+        )
     stems = _stems_beside(path)
     if path.stem.lower() in names and path.name == str(path):
-        hint = f"the bundled arm goes by its bare name: '{path.stem.lower()}'"
+        hint = f"use the bundled robot by its bare name: '{path.stem.lower()}'"
     elif near := closest_match(path.stem, stems):
         hint = f"did you mean '{path.parent / stems[near]}'?"
     else:
-        hint = "check the path; `robolin models` lists the arms that need none"
-    return FileError("no such file", where=str(path), hint=hint)
+        hint = "check the path; `robolin models` lists the bundled robots"
+    return FileError("file not found", where=str(path), hint=hint)
 
 
 def _stems_beside(path: Path) -> dict[str, str]:
@@ -172,7 +176,9 @@ def robot_file_bytes(path: Path) -> bytes:
 def _standard_input() -> bytes:
     name = STANDARD_INPUT
     if sys.stdin is None:
-        raise FileError("is closed", where=name, hint="pipe a robot file into the command")
+        raise FileError(
+            "standard input is closed", where=name, hint="pipe a robot file into the command"
+        )
     try:
         return _take(sys.stdin.buffer, name)
     except OSError as error:
@@ -185,12 +191,14 @@ def _take(stream: BinaryIO, name: str) -> bytes:
 
 def _bounded(text: bytes, name: str) -> bytes:
     if len(text) > LARGEST_FILE:
-        raise FileError(f"larger than {LARGEST_FILE >> 20} MiB, so no robot file", where=name)
+        raise FileError(
+            f"is larger than {LARGEST_FILE >> 20} MiB, the limit of robot files", where=name
+        )
     return text
 
 
 def _unreadable(name: str, error: OSError) -> FileError:
-    return FileError(f"could not be read: {error.strerror or error}", where=name)
+    return FileError(f"cannot be read: {error.strerror or error}", where=name)
 
 
 def _format(path: Path, text: bytes) -> str:
@@ -203,7 +211,7 @@ def _format(path: Path, text: bytes) -> str:
     if not suffix:
         return _sniffed(text)
     hint = f"robot files end in {', '.join(ROBOT_FORMATS)}; '-' reads standard input"
-    raise RobolinError(f"'{suffix}' is no robot file's extension", where=str(path), hint=hint)
+    raise RobolinError(f"'{suffix}' is not an extension of robot files", where=str(path), hint=hint)
 
 
 def _sniffed(text: bytes) -> str:
@@ -285,19 +293,21 @@ def fetched_description(name: str) -> FoundDescription:
     """The robot file of `robot_descriptions:NAME`, downloaded on first use."""
     robot = name.removeprefix(PREFIX)
     if find_spec("robot_descriptions") is None:
-        hint = "pip install 'robolin[descriptions]'"
-        raise RobolinError("needs the package robot_descriptions", where=name, hint=hint)
+        hint = "pip install robot_descriptions"
+        raise RobolinError(
+            "needs the package robot_descriptions, which is not installed", where=name, hint=hint
+        )
     known = list(_known())
     module = next((each for each in (robot, robot + _ENDING) if each in known), None)
     if module is None:
         names = [each.removesuffix(_ENDING) for each in known]
-        hint = did_you_mean(robot, names, "its README lists what there is")
-        raise FileError("robot_descriptions has no robot of that name", where=name, hint=hint)
+        hint = did_you_mean(robot, names, "see its README for the list of robots")
+        raise FileError("robot_descriptions has no robot of this name", where=name, hint=hint)
     found = _fetched(name, module)
     for each in _PATHS:
         if path := getattr(found, each, None):
             return FoundDescription(Path(path), _origin(found))
-    raise RobolinError("has neither URDF, xacro nor MJCF", where=name)
+    raise RobolinError("robot_descriptions has neither URDF, xacro nor MJCF for it", where=name)
 
 
 def _known() -> Iterator[str]:
@@ -317,8 +327,8 @@ def _fetched(name: str, module: str) -> Any:
             return import_module(f"robot_descriptions.{module}")
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        hint = "it is fetched from the network the first time, with git"
-        raise FileError(f"could not be fetched: {reason}", where=name, hint=hint) from error
+        hint = "check the network and git: the first use downloads the robot"
+        raise FileError(f"cannot be downloaded: {reason}", where=name, hint=hint) from error
 
 
 def _origin(module: Any) -> str:

@@ -51,8 +51,8 @@ def _names_to_show(
     """Names with control characters, which would break tables or control the terminal."""
     for entry in entries:
         if not entry.name.isprintable():
-            message = f"{what} '{entry.name}': the name has characters that cannot be shown"
-            yield Finding("bad-text", "error", entry.location, message, "write it without them")
+            message = f"{what} '{entry.name}': the name has unprintable characters"
+            yield Finding("bad-text", "error", entry.location, message, "remove these characters")
 
 
 def _duplicates(
@@ -66,7 +66,7 @@ def _duplicates(
                 "error",
                 entry.location,
                 f"{what} '{entry.name}' is defined twice; the first is at {first[entry.name]}",
-                "give each its own name, or remove one",
+                "rename or remove one of them",
             )
         first.setdefault(entry.name, entry.location)
 
@@ -81,8 +81,8 @@ def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
                 "duplicate-joint",
                 "error",
                 joint.location,
-                f"joint '{joint.name}' is called what a freedom of joint '{owner}' is called",
-                "give each its own name",
+                f"joint '{joint.name}' has the name of a degree of freedom of joint '{owner}'",
+                "rename one of them",
             )
 
 
@@ -107,7 +107,7 @@ def _misplaced_joints(
                 "error",
                 joint.at("child"),
                 f"joint '{joint.name}' has link '{joint.child}' as parent and as child",
-                "a joint connects two different links",
+                "give two different links",
             )
 
 
@@ -116,7 +116,7 @@ def _root(
 ) -> tuple[str | None, list[Finding]]:
     names = dict.fromkeys(link.name for link in links if link.name)
     if not links:
-        hint = "a robot has at least one link and, to move, one joint"
+        hint = "add at least one link and one joint"
         return None, [Finding("no-links", "error", location, "the robot has no links", hint)]
     sound = [
         joint
@@ -181,7 +181,7 @@ def _cycle(closing: JointEntry, links: Sequence[str]) -> Finding:
         "error",
         closing.at("parent"),
         f"joint '{closing.name}' closes a loop of links: {' > '.join(loop)}",
-        "cut the loop: an arm is a tree, every link hangs on exactly one joint",
+        "remove one joint of the loop: each link has exactly one parent joint",
     )
 
 
@@ -190,9 +190,9 @@ def _two_parents(joint: JointEntry, first: JointEntry) -> Finding:
         "two-parents",
         "error",
         joint.at("child"),
-        f"link '{joint.child}' hangs on two joints, '{first.name}' ({first.location}) "
-        f"and '{joint.name}'",
-        "a link is the child of one joint only; is the child of one of them misspelt?",
+        f"link '{joint.child}' has two parent joints, '{first.name}' ({first.location}) and "
+        f"'{joint.name}'",
+        "check the child links of both joints for a misspelt name",
     )
 
 
@@ -202,8 +202,8 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
         "several-roots",
         "error",
         second.location,
-        f"{len(roots)} links are no joint's child: {quote_list(roots)}; a robot has one root",
-        f"add a joint (type fixed if nothing moves) with child '{roots[1]}', or remove the link",
+        f"{len(roots)} links have no parent joint: {quote_list(roots)}; a robot has one root link",
+        f"add a joint (type fixed if it does not move) with child '{roots[1]}', or remove the link",
     )
 
 
@@ -222,8 +222,8 @@ def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
                 "mimic-cycle",
                 "error",
                 by_name[loop[0]].at("mimic"),
-                f"joints mimic each other in a circle: {' > '.join([*loop, loop[0]])}",
-                "one joint of the circle must move on its own",
+                f"joints mimic each other in a cycle: {' > '.join([*loop, loop[0]])}",
+                "remove the mimic rule of one of these joints",
             )
 
 
@@ -234,25 +234,27 @@ def _leader_findings(
     location = joint.at("mimic")
     if joint.kind not in ONE_NUMBER and not JOINT_TYPES[joint.kind].parts:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader}'"
-        hint = "only a revolute, continuous or prismatic joint can follow another"
+        hint = "remove the mimic rule: only a revolute, continuous or prismatic joint can mimic"
         yield Finding("mimic-fixed", "error", location, message, hint)
     elif leader == joint.name:
         message = f"joint '{leader}' mimics itself"
-        yield Finding("mimic-self", "error", location, message, "name the joint it follows")
+        yield Finding("mimic-self", "error", location, message, "name the joint to mimic")
     elif owner := _body_with_freedom(leader, by_name):
         yield _nothing_to_follow(
-            joint, f"a freedom of '{owner.name}', a {owner.kind} joint, which moves as one body"
+            joint,
+            f"a degree of freedom of the {owner.kind} joint '{owner.name}', which cannot be "
+            "mimicked alone",
         )
     elif leader not in by_name:
         message = f"joint '{joint.name}' mimics an unknown joint '{leader}'"
         others = [name for name in by_name if name != joint.name]
-        hint = did_you_mean(leader, others) or "there is no other joint to follow"
+        hint = did_you_mean(leader, others) or "remove the mimic rule: the robot has no other joint"
         yield Finding("mimic-unknown", "error", location, message, hint)
     elif JOINT_TYPES[joint.kind].parts:
         yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
         parts = quote_list([f"{leader}:{part.coordinate}" for part in JOINT_TYPES[kind].parts])
-        why = f"a {kind} joint: there is no single position to follow"
+        why = f"a {kind} joint, which has no single position"
         yield _nothing_to_follow(joint, why, f"mimic one of {parts}" if parts else "")
 
 
@@ -276,11 +278,14 @@ def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
     location = joint.at("mimic")
     if leader.kind != joint.kind:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader.name}', which is not"
-        hint = f"a {joint.kind} joint can follow another one of its kind, freedom by freedom"
+        hint = f"mimic another {joint.kind} joint"
         yield Finding("mimic-fixed", "error", location, message, hint)
     elif JOINT_TYPES[joint.kind].two_units and joint.mimic and joint.mimic.offset:
-        message = f"joint '{joint.name}' slides and turns, and one offset cannot be in m and in rad"
-        yield Finding("mimic-fixed", "error", location, message, "leave the offset out")
+        message = (
+            f"joint '{joint.name}' translates and rotates; one mimic offset cannot be in m and "
+            "in rad"
+        )
+        yield Finding("mimic-fixed", "error", location, message, "omit the offset")
 
 
 # squared sine of the angle between two axes below which they count as parallel
@@ -295,10 +300,10 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
                 continue
             a, b = unit(joint.axis), unit(joint.axis2)
             if 1.0 - _dot(a, b) ** 2 <= PARALLEL:
-                message = f"joint '{joint.name}': axis2 is along axis"
-                hint = f"a {joint.kind} joint turns about two axes across each other"
+                message = f"joint '{joint.name}': axis2 is parallel to axis"
+                hint = f"give a {joint.kind} joint two perpendicular axes"
                 if "axis2" not in joint.locations:
-                    hint += "; give axis2, which is 0 1 0 where a file leaves it out"
+                    hint += "; axis2 is 0 1 0 by default"
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)
 
 

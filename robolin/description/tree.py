@@ -160,14 +160,16 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
     """
     if floating is not None and kind in GROUP_FREEDOMS and kind != "floating":
         message = f"{kind!r} cannot be used with {floating}"
-        raise UsageError(message, where=option, hint=f"leave out {floating}")
+        raise UsageError(message, where=option, hint=f"omit {floating}")
     for known in GROUP_FREEDOMS:
         if kind in (None, known):
             return known
-    message = f"{option}: a base cannot be {kind!r}"
+    message = f"{option}: unknown base joint {kind!r}"
     raise UsageError(
         message,
-        hint=did_you_mean(str(kind), [*GROUP_FREEDOMS], f"one of {', '.join(GROUP_FREEDOMS)}"),
+        hint=did_you_mean(
+            str(kind), [*GROUP_FREEDOMS], f"choose one of {', '.join(GROUP_FREEDOMS)}"
+        ),
     )
 
 
@@ -191,9 +193,9 @@ def floating_problems(description: Description) -> Iterator[RobolinError]:
     for joint in description.joints:
         if joint.name in taken:
             yield UsageError(
-                f"floating base: there is a joint '{joint.name}' already",
+                f"floating base: the robot file has a joint '{joint.name}'",
                 where=str(joint.location),
-                hint="rename it in the robot file; the joint to the world takes this name",
+                hint="rename it in the robot file: the base joint uses this name",
             )
 
 

@@ -22,11 +22,11 @@ LONGEST_TEXT = 1000
 _YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*|---[^\n]*)?\r?\n)*[A-Za-z_]+:(?:\s|$)")
 
 _HINTS = {
-    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep one of the two",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep one of them",
     expat.errors.XML_ERROR_INVALID_TOKEN: "write & as &amp; and < as &lt;, quote every attribute",
-    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "a file holds exactly one <robot>",
-    expat.errors.XML_ERROR_MISPLACED_XML_PI: "nothing may stand before <?xml …?>",
-    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "only &amp; &lt; &gt; &quot; &apos; are defined",
+    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "write exactly one <robot> per file",
+    expat.errors.XML_ERROR_MISPLACED_XML_PI: "remove everything before <?xml …?>",
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "use only &amp; &lt; &gt; &quot; &apos;",
 }
 
 
@@ -77,13 +77,16 @@ class _Builder:
         self.open.append(element)
         self.count += 1
         if len(self.open) > DEEPEST_ELEMENT:
-            message = f"elements are nested more than {DEEPEST_ELEMENT} deep"
-            self.refuse("xml-too-deep", message, "no robot file needs that; is a tag left open?")
+            message = f"elements are nested deeper than the limit of {DEEPEST_ELEMENT} levels"
+            self.refuse("xml-too-deep", message, "check for a tag that is not closed")
         if self.count > MOST_ELEMENTS:
-            self.refuse("file-too-large", f"the file has more than {MOST_ELEMENTS} elements")
+            self.refuse(
+                "file-too-large", f"the file has more than the limit of {MOST_ELEMENTS} elements"
+            )
         if len(attributes) > MOST_ATTRIBUTES:
             self.refuse(
-                "file-too-large", f"<{tag[:20]}> has more than {MOST_ATTRIBUTES} attributes"
+                "file-too-large",
+                f"<{tag[:20]}> has more than the limit of {MOST_ATTRIBUTES} attributes",
             )
 
     def end(self, _tag: str) -> None:
@@ -94,8 +97,8 @@ class _Builder:
             self.open[-1].text += text[:LONGEST_TEXT]
 
     def doctype(self, *_declaration: object) -> None:
-        hint = "remove the <!DOCTYPE …> declaration; a robot file needs none"
-        self.refuse("xml-doctype", "the file declares a DOCTYPE, which is not accepted", hint)
+        hint = "remove the <!DOCTYPE …> declaration"
+        self.refuse("xml-doctype", "the file declares a DOCTYPE, which is rejected", hint)
 
     def refuse(self, finding_id: str, message: str, hint: str = "") -> None:
         location = SourceLocation(self.source, self.line)
@@ -115,7 +118,7 @@ def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
     except expat.ExpatError as error:
         return None, [_malformed(error, builder, text)]
     except (LookupError, ValueError):  # from Python's side of expat: an encoding it cannot use
-        message = "the encoding named in <?xml …?> is not known"
+        message = "the encoding in <?xml …?> is unknown"
         return None, [_bad_encoding(SourceLocation(source, builder.line), message)]
     return builder.root, notes
 
@@ -126,28 +129,35 @@ def _from_declaration(data: bytes, source: str) -> tuple[bytes, list[Finding]]:
     text = body.lstrip(b" \t\r\n")
     if body == text or not text.startswith(b"<?xml"):
         return data, []
-    message, hint = "white space stands before <?xml …?>", "other programs may refuse it; remove it"
+    message, hint = (
+        "white space precedes <?xml …?>",
+        "remove it: other programs may reject the file",
+    )
     return text, [Finding("space-before-xml", "note", SourceLocation(source, 1), message, hint)]
 
 
 def _not_even_text(data: bytes, source: str) -> Finding | None:
     if len(data) > LARGEST_FILE:
-        message = f"the file has {len(data)} bytes, more than the {LARGEST_FILE} accepted"
-        hint = "a robot file holds text only, meshes stay in files of their own"
+        message = f"the file has {len(data)} bytes, more than the limit of {LARGEST_FILE}"
+        hint = "keep meshes in separate files"
         return Finding("file-too-large", "error", SourceLocation(source), message, hint)
     location = SourceLocation(source, 1)
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         return Finding(
-            "file-empty", "error", location, "the file is empty", "was it written at all?"
+            "file-empty",
+            "error",
+            location,
+            "the file is empty",
+            "check that the file was written completely",
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
         return None  # UTF-16, which expat reads
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         if _YAML.match(data):
-            hint = "an arm in YAML ends in .yaml or .yml"
+            hint = "name YAML files .yaml or .yml"
             return Finding("not-xml", "error", location, "this is YAML, not XML", hint)
         message = "the file does not start with '<', so it is not XML"
-        hint = 'a URDF file starts with <?xml version="1.0"?> or <robot name="…">'
+        hint = 'start a URDF file with <?xml version="1.0"?> or <robot name="…">'
         return Finding("not-xml", "error", location, message, hint)
     return None
 
@@ -156,18 +166,21 @@ def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Findi
     location = SourceLocation(builder.source, builder.lines_before + error.lineno, error.offset + 1)
     what = expat.ErrorString(error.code)
     if what == expat.errors.XML_ERROR_UNKNOWN_ENCODING:
-        return _bad_encoding(location, "the encoding named in <?xml …?> is not known")
+        return _bad_encoding(location, "the encoding in <?xml …?> is unknown")
     if what == expat.errors.XML_ERROR_INCORRECT_ENCODING:
-        return _bad_encoding(location, "the encoding named in <?xml …?> is not the file's")
+        return _bad_encoding(location, "the encoding in <?xml …?> does not match the file")
     if what == expat.errors.XML_ERROR_INVALID_TOKEN and (stray := _stray_byte(data, builder)):
         return _bad_encoding(location, f"byte 0x{stray:02x} is not UTF-8")
     hint = _HINTS.get(what, "")
     if data[builder.parser.ErrorByteIndex :][:1] == b"\0":
-        what, hint = "a zero byte", "cut the file off there, or write it again: it was padded"
+        what, hint = (
+            "null byte",
+            "remove the null bytes at the end of the file, or write the file again",
+        )
     if builder.open and not hint:
         inner = builder.open[-1]
         hint = f"<{inner.tag}> of line {inner.line} is still open: close it with </{inner.tag}>"
-    return Finding("xml-malformed", "error", location, f"broken XML: {what}", hint)
+    return Finding("xml-malformed", "error", location, f"malformed XML: {what}", hint)
 
 
 def _stray_byte(data: bytes, builder: _Builder) -> int | None:

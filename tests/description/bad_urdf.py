@@ -82,7 +82,7 @@ NOT_XML = [
         '<?xml version="1.0" encoding="utf-16"?>\n' + robot(A),
         "encoding",
         1,
-        "not the file's",
+        "the encoding in <?xml …?> does not match the file",
     ),
     BadFile("never closed", '<robot name="r">\n' + A, "xml-malformed", 2, "no element found"),
     BadFile("wrong closing tag", robot("<link>", "</lnk>"), "xml-malformed", 3, "mismatched tag"),
@@ -116,7 +116,13 @@ NOT_XML = [
 ]
 
 NOT_URDF = [
-    BadFile("an SDF file", '<sdf version="1.9">\n</sdf>', "not-a-robot", 1, "<sdf>"),
+    BadFile(
+        "convert this SDF file to URDF first",
+        '<sdf version="1.9">\n</sdf>',
+        "not-a-robot",
+        1,
+        "<sdf>",
+    ),
     BadFile("a MuJoCo file", '\n<mujoco model="m"/>', "not-a-robot", 2, "<mujoco>"),
     BadFile("a nameless robot", robot(A, head="<robot>"), "name-missing", 1, "robot has no name"),
     BadFile(
@@ -240,7 +246,7 @@ LINKS = [
         inertial(MASS + '\n<origin xyz="0 1"/>'),
         "wrong-count",
         5,
-        "has 2 numbers, not 3",
+        "must have 3 numbers, got 2 in",
     ),
 ]
 
@@ -286,7 +292,13 @@ JOINTS = [
     BadFile(
         "two origins", joint('<origin/>\n<origin xyz="1 0 0"/>'), "duplicate-element", 6, "<origin>"
     ),
-    BadFile("zero axis", joint('<axis xyz="0 0.0 -0"/>'), "zero-axis", 5, "no direction"),
+    BadFile(
+        "zero axis",
+        joint('<axis xyz="0 0.0 -0"/>'),
+        "zero-axis",
+        5,
+        "The axis of a movable joint is zero.",
+    ),
     BadFile("a short axis", joint('<axis xyz="0 5e-324 4e-324"/>'), "zero-axis", 5, "rounding"),
     BadFile("a long axis", joint('<axis xyz="1e308 1e308 1e308"/>'), "zero-axis", 5, "longer"),
     BadFile(
@@ -334,7 +346,7 @@ TREES = [
         robot(A, B, C, between("j", "a", "c"), between("k", "b", "c")),
         "two-parents",
         6,
-        "two joints, 'j'",
+        "has two parent joints, 'j' (",
     ),
     BadFile("a spare link", robot(A, B, C, between("j", "a", "b")), "several-roots", 4, "'a', 'c'"),
     BadFile(

@@ -78,7 +78,13 @@ NOT_AN_ARM = [
     BadFile("a word", "robolin\n", "wrong-kind", 1, "the arm is a single value"),
     BadFile("a URDF file", "<robot name='r'>\n</robot>\n", "yaml-malformed", 1, "this is XML"),
     BadFile("two documents", VALID + "---\n" + VALID, "yaml-documents", 24, "second document"),
-    BadFile("nested for ever", DEEP, "yaml-too-deep", 1, "more than 32 deep"),
+    BadFile(
+        "nested for ever",
+        DEEP,
+        "yaml-too-deep",
+        1,
+        "elements are nested deeper than the limit of 32 levels",
+    ),
     BadFile("XML with header", "\n<?xml version='1.0'?>", "yaml-malformed", 1, "not YAML"),
     BadFile("unclosed bracket", arm("-9.81]", "-9.81"), "yaml-malformed", 4, "flow sequence"),
     BadFile("a tab", arm("    type", "\ttype"), "yaml-malformed", 6, "cannot start any token"),
@@ -137,7 +143,13 @@ NUMBERS = [
     BadFile("too large", damping("1e999"), "number-not-finite", 16, "'1e999'"),
     BadFile("other digits", damping("١"), "number-malformed", 16, "'١'"),
     BadFile("yes", damping("yes"), "number-malformed", 16, "'yes'"),
-    BadFile("list as number", damping("[0.1]"), "wrong-kind", 16, "a list, not a number"),
+    BadFile(
+        "list as number",
+        damping("[0.1]"),
+        "wrong-kind",
+        16,
+        "must be a number, got a list",
+    ),
     BadFile("two numbers", arm("-9.81]", "]"), "wrong-count", 3, "2 values"),
     BadFile("number as vector", arm("[0, 0, -9.81]", "9.81"), "wrong-kind", 3, "gravity"),
     BadFile("word in a vector", arm("-9.81]", "g]"), "number-malformed", 3, "gravity[2] is 'g'"),
@@ -207,7 +219,11 @@ TABLES = [
     BadFile("row name twice", table("slide", "turn"), "duplicate-joint", 7, "'turn'"),
     BadFile("tool's turn", table("xyz", "xzy"), "unknown-key", 8, "'dh.tool.origin.xzy'"),
     BadFile(
-        "table as a list", table("dh:\n", "dh: []\nsource:\n"), "wrong-kind", 3, "not a mapping"
+        "table as a list",
+        table("dh:\n", "dh: []\nsource:\n"),
+        "wrong-kind",
+        3,
+        "must be a mapping, got a list",
     ),
 ]
 

@@ -41,7 +41,7 @@ def test_the_base_joint_is_stored() -> None:
 
 def test_a_base_that_does_not_exist_is_refused() -> None:
     """Only multi-DoF joint types are valid for a base; the hint lists them."""
-    with pytest.raises(robolin.UsageError, match="a base cannot be 'planer'") as caught:
+    with pytest.raises(robolin.UsageError, match="unknown base joint 'planer'") as caught:
         robolin.load("ur5", base_joint="planer")
     assert "planar" in caught.value.hint
 

@@ -333,7 +333,9 @@ def test_cancelling_masses_are_refused():
     """Masses of both signs that add up to zero have no centre, and the joint is named."""
     description = chain("revolute", "fixed")
     links = (*description.links[:2], replace(description.links[2], inertia=Inertia(-1.0)))
-    with pytest.raises(RobolinError, match="'j1' carries add up to zero") as caught:
+    with pytest.raises(
+        RobolinError, match="joint 'j1': the masses of its child links sum to zero"
+    ) as caught:
         build(replace(description, links=links))
     assert caught.value.where == "arm.urdf:101"
 
@@ -349,39 +351,94 @@ LIMITED = describe(
 )
 
 BAD_OPTIONS = [
-    ("lock unknown", {"lock": {"elbo": 0.0}}, "there is no joint 'elbo'", "mean 'elbow'?"),
-    ("lock a link", {"lock": {"upper": 0.0}}, "no joint 'upper'", "hangs on is 'shoulder'"),
+    ("lock unknown", {"lock": {"elbo": 0.0}}, "joint 'elbo' not found", "mean 'elbow'?"),
+    (
+        "lock a link",
+        {"lock": {"upper": 0.0}},
+        "joint 'upper' not found",
+        "moved by joint 'shoulder'",
+    ),
     ("lock fixed", {"lock": {"mount": 0.0}}, "'mount' is fixed", "remove 'mount'"),
     ("lock follower", {"lock": {"twin": 0.0}}, "'twin' follows 'side'", "lock 'side' instead"),
-    ("lock nan", {"lock": {"elbow": math.nan}}, "nan is no position", ""),
-    ("base unknown", {"base": "uper"}, "there is no link 'uper'", "did you mean 'upper'?"),
-    ("tip a joint", {"tip": "elbow"}, "no link 'elbow'", "the link it carries is 'lower'"),
-    ("tip inboard", {"base": "lower", "tip": "upper"}, "not outboard", "goes over 'base'"),
-    ("tip aside", {"base": "lower", "tip": "lens"}, "not outboard", "'camera', 'upper'"),
-    ("tip is base", {"base": "lower", "tip": "lower"}, "nothing moves", "another base or tip"),
+    ("lock nan", {"lock": {"elbow": math.nan}}, "lock: the position of joint", ""),
+    ("base unknown", {"base": "uper"}, "link 'uper' not found", "did you mean 'upper'?"),
+    (
+        "tip a joint",
+        {"tip": "elbow"},
+        "frame: link 'elbow' not found",
+        "is a joint; it moves link 'lower'",
+    ),
+    (
+        "tip inboard",
+        {"base": "lower", "tip": "upper"},
+        "is not on the child side of the base",
+        "choose a base between",
+    ),
+    (
+        "tip aside",
+        {"base": "lower", "tip": "lens"},
+        "is not on the child side of the base",
+        "'camera', 'upper'",
+    ),
+    (
+        "tip is base",
+        {"base": "lower", "tip": "lower"},
+        "the robot has no movable joint:",
+        "another base or tip",
+    ),
     (
         "leader inboard",
         {"base": "camera"},
-        "'side', which is off the chain",
-        "'side' moves as well",
+        "mimics 'side', which is not on the chain, so it is locked",
+        "omit base or tip, or choose them so that 'side' moves too",
     ),
-    ("all locked", {"lock": {"shoulder": 0, "elbow": 0, "side": 0}}, "nothing moves", "unlock"),
-    ("payload frame", {"payload": (Payload("tol", 1.0),)}, "no link 'tol'", "mean 'tool'?"),
-    ("payload mass", {"payload": (Payload("tool", -1.0),)}, "not a mass ≥ 0", "adds"),
-    ("payload nan", {"payload": (Payload("tool", math.nan),)}, "not a mass ≥ 0", ""),
+    (
+        "all locked",
+        {"lock": {"shoulder": 0, "elbow": 0, "side": 0}},
+        "the robot has no movable joint:",
+        "unlock",
+    ),
+    (
+        "payload frame",
+        {"payload": (Payload("tol", 1.0),)},
+        "frame: link 'tol' not found",
+        "mean 'tool'?",
+    ),
+    ("payload mass", {"payload": (Payload("tool", -1.0),)}, "payload: the mass on link", "adds"),
+    ("payload nan", {"payload": (Payload("tool", math.nan),)}, "payload: the mass on link", ""),
     ("payload place", {"payload": (Payload("tool", 1, (math.inf, 0, 0)),)}, "not finite", ""),
-    ("wrench frame", {"wrenches": (Wrench("toll", "dead", (0,) * 3, (0,) * 3),)}, "no link", ""),
+    ("wrench_frame:", {"wrenches": (Wrench("toll", "dead", (0,) * 3, (0,) * 3),)}, "no link", ""),
     ("wrench nan", {"wrenches": (Wrench("tool", "dead", (math.nan, 0, 0), (0,) * 3),)}, "nan", ""),
-    ("wrench model", {"wrenches": (Wrench("tool", "x", (0,) * 3, (0,) * 3),)}, "no 'x'", "dead"),
-    ("armature name", {"armature": {"elbows": 1.0}}, "no joint 'elbows'", "mean 'elbow'?"),
-    ("armature sign", {"armature": {"elbow": -1.0}}, "not a number ≥ 0", "rotor"),
-    ("friction speed", {"friction_velocity": 0.0}, "not above 0", "tanh"),
+    (
+        "wrench model",
+        {"wrenches": (Wrench("tool", "x", (0,) * 3, (0,) * 3),)},
+        "'x' not found",
+        "dead",
+    ),
+    (
+        "armature name",
+        {"armature": {"elbows": 1.0}},
+        "joint 'elbows' not found",
+        "mean 'elbow'?",
+    ),
+    ("armature sign", {"armature": {"elbow": -1.0}}, "must have a value ≥ 0, got", "rotor"),
+    ("friction speed", {"friction_velocity": 0.0}, "friction_velocity: must be > 0, got", "tanh"),
     ("gravity", {"gravity": (0.0, 0.0, math.inf)}, "not finite", ""),
-    ("its size", {"gravity": math.inf}, "not finite", ""),
+    (
+        "give the inertia from CAD, or of a box or cylinder of the link's size",
+        {"gravity": math.inf},
+        "not finite",
+        "",
+    ),
     ("order missing", {"joints": ("elbow", "side")}, "'shoulder' missing", "lock"),
     ("order twice", {"joints": ("elbow", "side", "shoulder", "side")}, "more than once", "once"),
     ("order follower", {"joints": ("shoulder", "elbow", "side", "twin")}, "follows 'side'", ""),
-    ("order unknown", {"joints": ("shoulder", "elbow", "sid")}, "no joint 'sid'", "mean 'side'"),
+    (
+        "order unknown",
+        {"joints": ("shoulder", "elbow", "sid")},
+        "joint 'sid' not found",
+        "mean 'side'",
+    ),
 ]
 
 
@@ -407,5 +464,5 @@ def test_all_bad_options_are_reported_together():
 
 
 def test_a_description_without_moving_joints_is_rejected():
-    with pytest.raises(RobolinError, match="every joint is fixed"):
+    with pytest.raises(RobolinError, match="all joints are fixed"):
         build(chain("fixed", "fixed"))

@@ -136,7 +136,7 @@ OPTIONS = [
     (
         "notes",
         {"tip": "right"},
-        ["joint 'f2' follows 'f1', which is off the chain, so it stands still"],
+        ["joint 'f2' mimics 'f1', which is not on the chain, so it is locked"],
     ),
     ("locked", {"tip": "right"}, "f2 0.5 m (follows f1), off the chain, at 0: f1"),
     (

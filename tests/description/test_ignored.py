@@ -42,7 +42,10 @@ def test_urdf() -> None:
 
 def test_xacro(tmp_path: Path) -> None:
     """The expansion of macros is counted as in a URDF file."""
-    pytest.importorskip("xacro", reason="xacro files need the package xacro")
+    pytest.importorskip(
+        "xacro",
+        reason="xacro files need the package xacro, which is not installed",
+    )
     path = tmp_path / "r.xacro"
     macro = '<xacro:macro name="m"><strange/><visual/></xacro:macro><xacro:m/></robot>'
     namespace = ' xmlns:xacro="http://www.ros.org/wiki/xacro"'
@@ -156,7 +159,10 @@ UNUSED_OF_MJCF = [
 
 @pytest.fixture
 def mjcf(tmp_path: Path) -> Path:
-    pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+    pytest.importorskip(
+        "mujoco",
+        reason="MJCF files need the package mujoco, which is not installed",
+    )
     head = '<size nuser_body="1" nuser_jnt="1"/><worldbody>'
     (tmp_path / "part.xml").write_text(PART)
     path = tmp_path / "m.xml"
@@ -235,7 +241,10 @@ def test_every_attribute_is_used_or_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str, attribute: str
 ) -> None:
     """An attribute changes the arm, or the contract lists it."""
-    pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+    pytest.importorskip(
+        "mujoco",
+        reason="MJCF files need the package mujoco, which is not installed",
+    )
     # one process for all
     monkeypatch.setattr(
         mjcf_reader,
@@ -271,7 +280,10 @@ def test_every_attribute_is_used_or_listed(
 
 def test_effects_disabled_by_mjcf_flags_are_listed(tmp_path: Path) -> None:
     """Damping, springs and friction that a flag disables are listed with their number."""
-    pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+    pytest.importorskip(
+        "mujoco",
+        reason="MJCF files need the package mujoco, which is not installed",
+    )
     path = tmp_path / "m.xml"
     path.write_text(
         '<mujoco><option><flag damper="disable" spring="disable" frictionloss="disable"/></option>'

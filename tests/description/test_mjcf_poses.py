@@ -10,7 +10,9 @@ import pytest
 import robolin
 from robolin.description.load import read
 
-mujoco = pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+mujoco = pytest.importorskip(
+    "mujoco", reason="MJCF files need the package mujoco, which is not installed"
+)
 
 HINGES = """<mujoco model="arm"><compiler angle="radian"/><worldbody>
   <body name="a" pos="0 0 .3" euler=".3 .1 -.2">

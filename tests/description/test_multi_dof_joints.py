@@ -98,10 +98,10 @@ def test_pinocchio_agrees(arm: Arm) -> None:
 
 
 WRONG = [
-    ("axis2: [0, 1, 1]", "axis2: [2, 0, 4]", "axis2 is along axis"),
+    ("axis2: [0, 1, 1]", "axis2: [2, 0, 4]", "': axis2 is parallel to axis"),
     ("axis2: [0, 1, 1]", "axis2: [0, 0, 0]", "axis2 has no direction"),
     (", axis2: [0, 1, 1]", "", "axis2"),
-    ("axis2: [0, 1, 1]", "axis2: [0, 1, 1], mimic: {joint: c}", "of its kind"),
+    ("axis2: [0, 1, 1]", "axis2: [0, 1, 1], mimic: {joint: c}", "mimic another"),
     (
         "type: cylindrical",
         "type: cylindrical, limits: {lower: -1, upper: 1}",
@@ -136,15 +136,15 @@ def test_a_second_axis_left_out_of_urdf_is_named() -> None:
     text = urdf().replace('<axis xyz="1 0 2"/><axis2 xyz="0 1 1"/>', '<axis xyz="0 1 0"/>')
     (finding,) = read_urdf(text.encode(), "pairs.urdf").findings
 
-    assert "axis2 is along axis" in finding.message
-    assert "0 1 0 where a file leaves it out" in finding.hint
+    assert "': axis2 is parallel to axis" in finding.message
+    assert "axis2 is 0 1 0 by default" in finding.hint
 
 
 def test_options_name_each_degree_of_freedom_of_a_pair() -> None:
     """A pair is locked as two joints; the error for its own name lists them."""
-    with pytest.raises(robolin.RobolinError, match="'u' has several freedoms") as caught:
+    with pytest.raises(robolin.RobolinError, match="'u' has several degrees of freedom") as caught:
         robolin.load(yaml().encode(), lock={"u": 0.1})
-    assert caught.value.hint == "name them one by one: 'u:axis', 'u:axis2'"
+    assert caught.value.hint == "name them separately: 'u:axis', 'u:axis2'"
 
 
 BODY = "mass: 2, com: [0.1, 0.05, 0.2], inertia: {ixx: 0.05, iyy: 0.06, izz: 0.04}"
@@ -197,7 +197,7 @@ PAIRS_TOLD = [
     ("type: spherical, mimic: {joint: u}", "is spherical and mimics 'u'"),
     (
         "type: cylindrical, axis: [1, 0, 0], mimic: {joint: c, offset: 0.1}",
-        "one offset cannot be in m and in rad",
+        "translates and rotates; one mimic offset cannot be in m and in rad",
     ),
 ]
 

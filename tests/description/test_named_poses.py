@@ -66,8 +66,8 @@ def test_positions_of_other_joints_are_ignored() -> None:
         ("  home: [0, 0, 0]\n", "3 values, not 2"),
         ("  home: {lift: 10deg}\n", "not a decimal number"),
         ("  home: [0, 10deg]\n", "not a decimal number"),
-        ("  home: 5\n", "is a single value, not a mapping"),
-        ("  - home\n", "poses is a list, not a mapping"),
+        ("  home: 5\n", "must be a mapping, got a single value"),
+        ("  - home\n", "poses must be a mapping, got a list"),
         ("  home: [0, 0]\n  home: [1, 1]\n", "twice"),
     ],
 )

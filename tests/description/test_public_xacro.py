@@ -14,7 +14,10 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 
-pytest.importorskip("xacro", reason="xacro files need the package xacro")
+pytest.importorskip(
+    "xacro",
+    reason="xacro files need the package xacro, which is not installed",
+)
 
 
 def folder_of(package: str) -> Path:

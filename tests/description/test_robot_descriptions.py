@@ -44,7 +44,11 @@ def test_a_robot_by_name_tells_where_it_is_from(package, capsys):
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("robot_descriptions:mien", "no robot of that name", "did you mean 'mine'?"),
+        (
+            "robot_descriptions:mien",
+            "robot_descriptions has no robot of this name",
+            "did you mean 'mine'?",
+        ),
         ("robot_descriptions:far", "no route to host", "network"),
     ],
 )

@@ -88,7 +88,7 @@ def test_an_option_names_the_file(here: Path) -> None:
         ('<group_state name="up"><joint name="elbow"/></group_state>', "value is missing"),
         ('<group_state name="up"><joint name="elbow" value="up"/></group_state>', "not a number"),
         ("<xacro:states/>", "unexpanded xacro"),
-        ("</group>", "broken XML"),
+        ("</group>", "malformed XML:"),
     ],
 )
 def test_a_robot_loads_next_to_a_wrong_srdf_file(here: Path, state: str, message: str) -> None:
@@ -103,7 +103,7 @@ def test_a_robot_loads_next_to_a_wrong_srdf_file(here: Path, state: str, message
 def test_a_wrong_srdf_file_that_is_named_is_an_error(here: Path) -> None:
     """An option that names a broken file is an error."""
     Path("moveit.srdf").write_text(SRDF[:-9])
-    with pytest.raises(RobolinError, match="broken XML"):
+    with pytest.raises(RobolinError, match="malformed XML:"):
         robolin.load("arm.urdf", srdf="moveit.srdf")
 
 

@@ -179,7 +179,7 @@ def test_a_single_degree_of_freedom_of_a_body_has_no_mimic_joint(kind: EntryKind
     _, (finding,) = check_structure(links, [leader, follower], HERE)
 
     assert finding.id == "mimic-fixed"
-    assert f"a freedom of 'i', a {kind} joint" in finding.message
+    assert f"a degree of freedom of the {kind} joint 'i'" in finding.message
     assert ids("abc", leader, joint("j", "b", "c", Mimic("i:rw"))) == ["mimic-unknown"]
 
 
@@ -244,6 +244,6 @@ def test_long_chains_take_work_in_proportion_to_their_length() -> None:
 def test_suggestions_are_the_closest_name_or_all_of_them() -> None:
     """A near miss is named, otherwise the list is shown, and a long list is cut."""
     assert did_you_mean("forarm", ["base", "forearm"]) == "did you mean 'forearm'?"
-    assert did_you_mean("x", ["base", "forearm"]) == "known here: 'base', 'forearm'"
+    assert did_you_mean("x", ["base", "forearm"]) == "choose one of 'base', 'forearm'"
     assert did_you_mean("x", [f"link{i}" for i in range(20)]).endswith("'link7' and 12 more")
     assert did_you_mean("x", []) == ""

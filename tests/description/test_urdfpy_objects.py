@@ -171,5 +171,5 @@ def test_unknown_joint_types_of_objects_are_rejected() -> None:
     """A joint type that urdfpy does not have is a RobolinError with the joint's name."""
     links = [SimpleNamespace(name=name, inertial=None) for name in "ab"]
     joint = SimpleNamespace(name="elbow", joint_type="weird", parent="a", child="b")
-    with pytest.raises(RobolinError, match="joint 'elbow' has the type 'weird'"):
+    with pytest.raises(RobolinError, match="joint 'elbow' has the unknown type 'weird'"):
         read_urdfpy(SimpleNamespace(name="r", links=links, joints=[joint]))

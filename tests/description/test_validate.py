@@ -99,7 +99,7 @@ def test_radius_of_gyration_of_a_ring():
 
 def test_a_slipped_decimal_point_is_found():
     """Moving the point of the one wrong entry back is proposed, and only shortest moves are."""
-    assert "ixx 0.12 is meant as 0.012" in decimal_point_repairs(rotary(0.12, 0.015, 0.02))
+    assert "ixx 0.12 should be 0.012" in decimal_point_repairs(rotary(0.12, 0.015, 0.02))
     assert decimal_point_repairs(rotary(0.0, 0.0, 0.3)) == []
     long = rotary(0.1234567890123456, 0.01234567890123456, 0.02345678901234567)
     assert decimal_point_repairs(long) == []
@@ -115,16 +115,16 @@ FINDINGS = [
         "triangle-inequality",
         one_link(replace(BOX, rotary=rotary(0.3, 0.1, 0.1)), pose=NEAR),
         11,
-        "'arm': the principal moments 0.1, 0.1, 0.3 kg·m² belong to no body: "
-        "0.1 + 0.1 misses 0.3 by 0.1 (33.3 %); radius of gyration 0.548 m",
-        "ixx 0.3 is meant as 0.03",
+        "'arm': the principal moments 0.1, 0.1, 0.3 kg·m² violate the triangle inequality: "
+        "0.1 + 0.1 < 0.3 by 0.1 (33.3 %); radius of gyration 0.548 m",
+        "ixx 0.3 should be 0.03",
     ),
     (
         "inertia-not-positive",
         one_link(replace(BOX, rotary=rotary(0.01, 0.01, 0.01, xy=0.05))),
         11,
         "principal moments -0.04, 0.01, 0.06",
-        "ixy 0.05 is meant as 0.005",
+        "ixy 0.05 should be 0.005",
     ),
     ("negative-mass", one_link(replace(BOX, mass=-2.0)), 11, "mass -2 kg", "did you mean 2?"),
     ("inertia-without-mass", one_link(replace(BOX, mass=0.0)), 11, "but no mass", "frame"),
@@ -134,14 +134,14 @@ FINDINGS = [
         "radius-of-gyration",
         one_link(replace(BOX, rotary=rotary(20.0, 20.0, 20.0))),
         11,
-        "4.47 m from 1 kg",
+        "': the radius of gyration is 4.47 m with 1 kg",
         "kg·mm²",
     ),
     (
         "radius-of-gyration",
         one_link(replace(BOX, rotary=rotary(0.36, 0.36, 0.36))),
         11,
-        "0.6 m from 1 kg, where joints, frames and centre of mass span 0.1 m",
+        "0.6 m from 1 kg, but joints, frames and centre of mass span 0.1 m",
         "units",
     ),
     ("axis-not-unit", one_link(axis=(0.0, 3.0, 4.0)), 101, "length 5", "0, 0.6, 0.8"),
@@ -153,69 +153,75 @@ FINDINGS = [
         "effort-limits-without-zero",
         one_link(limits=Limits(effort=8.0, effort_lower=2.0)),
         101,
-        "2 and 8 do not include 0",
+        "': the effort limits 2 and 8 must include 0",
         "signs",
     ),
     (
         "effort-limits-without-zero",
         one_link(limits=Limits(effort=-3.0, effort_lower=-5.0)),
         101,
-        "-5 and -3 do not include 0",
+        "': the effort limits -5 and -3 must include 0",
         "signs",
     ),
     (
         "effort-limits-without-zero",
         one_link(limits=Limits(effort=-5.0)),
         101,
-        "limit -5 is below zero",
+        "': the effort limit must be ≥ 0, got -5",
         "did you mean 5?",
     ),
     (
         "rest-outside-limits",
         one_link(limits=Limits(-2.0, 2.0), stiffness=5.0, rest=30.0),
         101,
-        "rests at 30 rad, far outside the limits of -2 to 2",
+        "rest 30 rad is far outside the limits of -2 to 2",
         "30deg would be 0.5236 rad",
     ),
     (
         "rest-outside-limits",
         one_link(kind="prismatic", limits=Limits(0.0, 0.2), stiffness=5.0, rest=-30.0),
         101,
-        "rests at -30 m, far outside the limits of 0 to 0.2",
+        "rest -30 m is far outside the limits of 0 to 0.2",
         "in m",
     ),
     ("negative-damping", one_link(damping=-0.5), 101, "damping -0.5", "did you mean 0.5?"),
     ("negative-friction", one_link(friction=-0.5), 101, "friction -0.5", "did you mean 0.5?"),
     ("negative-armature", one_link(armature=-0.5), 101, "armature -0.5", "did you mean 0.5?"),
-    ("negative-stiffness", one_link(stiffness=-5.0), 101, "stiffness -5", "did you mean 5?"),
+    (
+        "negative-stiffness",
+        one_link(stiffness=-5.0),
+        101,
+        "stiffness must be ≥ 0, got -5",
+        "did you mean 5?",
+    ),
     ("multi-dof-spring", one_link(kind="spherical", stiffness=5.0), 101, "spring", "--no-springs"),
-    ("no-inertia-at-joint", one_link(None), 101, "nothing it carries has mass", "--armature j1="),
+    ("no-inertia-at-joint", one_link(None), 101, "its child links have no mass", "--armature j1="),
     (
         "no-inertia-at-joint",
         one_link(Inertia(1.0, (0.0, 0.0, 0.7)), axis=(0.0, 0.0, 1.0)),
         101,
-        "its load has none about it",
+        "its child links have no inertia about its axis",
         "give link 'arm'",
     ),
     (
         "no-inertia-at-joint",
         one_link(Inertia(0.0, (0.0, 0.0, 0.0), BOX.rotary), kind="prismatic"),
         101,
-        "nothing it carries has mass",
+        "its child links have no mass",
         "lock it",
     ),
     (
         "massless-link",
         describe([joint("j1", "base", "a"), joint("j2", "a", "b")], {"b": BOX}),
         101,
-        "link 'a' moves but weighs nothing",
+        "link 'a' moves and has no mass, but its child links have mass",
         "different axes",
     ),
     (
         "massless-link",
         describe([joint("j1", "base", "a", armature=0.1), joint("j2", "a", "b")], {"b": BOX}),
         101,
-        "link 'a' moves but weighs nothing",
+        "link 'a' moves and has no mass, but its child links have mass",
         "joint 'j1' has armature or a rotor",
     ),
     (
@@ -229,7 +235,7 @@ FINDINGS = [
             {"rotor": BOX, "b": BOX},
         ),
         101,
-        "link 'a' moves but weighs nothing",
+        "link 'a' moves and has no mass, but its child links have mass",
         "joint 'j1' has armature or a rotor",
     ),
     (
@@ -239,10 +245,16 @@ FINDINGS = [
             {"b": BOX},
         ),
         101,
-        "link 'a' moves but weighs nothing",
+        "link 'a' moves and has no mass, but its child links have mass",
         "different axes",
     ),
-    ("nothing-moves", one_link(kind="fixed"), 0, "no joint of this robot moves", "floating-base"),
+    (
+        "nothing-moves",
+        one_link(kind="fixed"),
+        0,
+        "all joints of this robot are fixed",
+        "floating-base",
+    ),
     (
         "pose-outside-limits",
         replace(
@@ -260,7 +272,7 @@ FINDINGS = [
             {"a": BOX, "b": BOX},
         ),
         102,
-        "'j2' follows 'j1' with ratio 0",
+        "joint 'j2' mimics 'j1' with ratio 0",
         "multiplier",
     ),
     (
@@ -271,7 +283,7 @@ FINDINGS = [
         ),
         11,
         "3 links have the same inertial: 'a', 'b', 'c'",
-        "own figures",
+        "its own values",
     ),
 ]
 

@@ -121,7 +121,7 @@ def test_a_loop_without_moving_joints_is_dropped_with_a_note(tmp_path: Path) -> 
     arm = load(tmp_path, text, lock={"a": 0.0, "b": 0.0, "c": 0.0})
     assert arm.loops == ()
     assert "closed by joints that stand still" in arm.contract["loops"]
-    with pytest.raises(robolin.RobolinError, match=r"stands open by 0\.959"):
+    with pytest.raises(robolin.RobolinError, match=r"violation of 0\.959"):
         load(tmp_path, text, lock={"a": 0.0, "b": 1.0, "c": 0.0})
 
 

@@ -272,8 +272,8 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
     try:
         return merged_inertia(parts)
     except ZeroDivisionError as error:
-        message = f"the masses that joint '{joint.name}' carries add up to zero"
-        hint = "a mass below zero cancels the others; check the masses merged into this link"
+        message = f"joint '{joint.name}': the masses of its child links sum to zero"
+        hint = "check the masses merged into this link for a negative value"
         raise RobolinError(message, where=str(joint.location), hint=hint) from error
 
 
@@ -305,7 +305,7 @@ def _joints(
 # tolerated violation, in m or rad, of a closure whose joints are all locked
 CLOSED_WITHIN = 1e-6
 
-OPEN_LOOPS = "--open-loops (open_loops=True) leaves the closures out"
+OPEN_LOOPS = "add --open-loops (open_loops=True) to remove the loop closures"
 
 
 def loops_of(tree: Tree, frames: Mapping[str, Frame]) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
@@ -330,7 +330,10 @@ def loop_problems(
     """Loops cut by base or tip, and open loops whose joints are all locked."""
     for joint in selection.moving:
         if joint.kind not in ONE_NUMBER:
-            message = f"joint '{joint.name}' is {joint.kind}, and the arm has closed loops"
+            message = (
+                f"joint '{joint.name}' is {joint.kind}, which is not supported in a robot with "
+                "closed loops"
+            )
             yield RobolinError(message, where=str(joint.location), hint=OPEN_LOOPS)
     cut = {*selection.off_chain, *selection.stranded}
     rigid = loops_of(tree, frames)[1]
@@ -338,18 +341,18 @@ def loop_problems(
     for entry in tree.description.loops:
         if through := [name for name in _loop_frames_joints(tree, entry) if name in cut]:
             yield UsageError(
-                f"loop '{entry.name}' contains {quote_list(through)}, "
-                "which base or tip makes rigid",
+                f"loop '{entry.name}' contains {quote_list(through)}, which base or tip locks",
                 where=str(entry.location),
-                hint=f"{OPEN_LOOPS}; --lock holds a joint and keeps them",
+                hint=f"{OPEN_LOOPS}, or use --lock (lock=) to fix a joint and keep the loops",
             )
         elif entry.name in still and (gap := _gap(still[entry.name])) > CLOSED_WITHIN:
             unit = "m" if entry.kind == "point" else "m or rad"
-            message = f"loop '{entry.name}' stands open by {gap:.3g} {unit}"
+            message = f"loop '{entry.name}' has a constraint violation of {gap:.3g} {unit}"
             yield RobolinError(
-                f"{message} and no moving joint can close it",
+                f"{message}, and all of its joints are locked",
                 where=str(entry.location),
-                hint=f"lock joints at positions that close it, or unlock one; {OPEN_LOOPS}",
+                hint="lock the joints at positions that close the loop, or unlock one; "
+                f"{OPEN_LOOPS}",
             )
 
 

@@ -16,7 +16,7 @@ from robolin.errors import UsageError, raise_all
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 
 _PAYLOAD_HINT = "('tool0', 1.5) or ('tool0', 1.5, (0, 0, 0.1))"
-_NAME_HINT = "names are texts, written as in the robot file"
+_NAME_HINT = "give the name as a string, as in the robot file"
 
 
 class Keywords(TypedDict, total=False):
@@ -81,7 +81,7 @@ def argument_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    message = f"xacro_args: {value!r} is no text, number or truth value"
+    message = f"xacro_args: must be strings, numbers or booleans, got {value!r}"
     raise UsageError(message, hint="{'prefix': 'left_'}")
 
 
@@ -94,7 +94,7 @@ def require_known_keywords(names: Iterable[str]) -> None:
     known = list(Keywords.__annotations__)
     raise_all(
         [
-            UsageError(f"there is no option '{name}'", hint=did_you_mean(name, known))
+            UsageError(f"load has no option '{name}'", hint=did_you_mean(name, known))
             for name in names
             if name not in known
         ]
@@ -107,10 +107,12 @@ def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | float | None:
         return None
     if _is_row(gravity):
         return _vector("gravity", gravity)
-    down = _number("gravity", gravity, hint="three components, or one number downwards")
+    down = _number(
+        "gravity", gravity, hint="give three components, or one number ≥ 0 for gravity along -z"
+    )
     if down < 0.0:
-        hint = f"a single number points downwards already: {-down}, or (0, 0, {down})"
-        raise UsageError(f"gravity: {down} would pull upwards", hint=hint)
+        hint = f"write {-down}, or (0, 0, {down}): a single number points along -z"
+        raise UsageError(f"gravity: a single number must be ≥ 0, got {down}", hint=hint)
     return abs(down)
 
 
@@ -129,7 +131,7 @@ def _payload(item: Any) -> Payload:
         item = (item.frame, item.mass, item.position)
     parts = _row("payload", item, _PAYLOAD_HINT)
     if len(parts) not in (2, 3) or not isinstance(parts[0], str):
-        message = f"payload: {item!r} is not (link, mass[, position])"
+        message = f"payload: must be (link, mass[, position]), got {item!r}"
         raise UsageError(message, hint=_PAYLOAD_HINT)
     position = _vector("payload", parts[2]) if len(parts) == 3 else ORIGIN
     return Payload(parts[0], _number("payload", parts[1]), position)
@@ -139,14 +141,16 @@ def _wrenches(
     wrench: Mapping[str, Sequence[float]] | None, model: WrenchModel
 ) -> tuple[Wrench, ...]:
     if not isinstance(model, str) or model not in WRENCH_MODELS:
-        message = f"wrench_frame: {model!r} is not one of {quote_list(WRENCH_MODELS)}"
+        message = f"wrench_frame: must be one of {quote_list(WRENCH_MODELS)}, got {model!r}"
         raise UsageError(message, hint=did_you_mean(str(model), WRENCH_MODELS))
-    hint = "fx, fy, fz, tx, ty, tz"
+    hint = "give fx, fy, fz in N, then tx, ty, tz in N·m"
     wrenches = []
     for frame, load in _items("wrench", wrench):
         numbers = [_number("wrench", value) for value in _row("wrench", load, hint)]
         if len(numbers) != 6:
-            raise UsageError(f"wrench: '{frame}' has {len(numbers)} numbers, not 6", hint=hint)
+            raise UsageError(
+                f"wrench: link '{frame}' needs 6 numbers, got {len(numbers)}", hint=hint
+            )
         fx, fy, fz, tx, ty, tz = numbers
         wrenches.append(Wrench(frame, model, (fx, fy, fz), (tx, ty, tz)))
     return tuple(wrenches)
@@ -155,9 +159,9 @@ def _wrenches(
 def _joints(joints: Sequence[str] | None) -> tuple[str, ...] | None:
     if joints is None:
         return None
-    hint = "a list of joint names"
+    hint = "give a list of joint names"
     if isinstance(joints, str):
-        raise UsageError(f"joints: {joints!r} is one text", hint=hint)
+        raise UsageError(f"joints: must be a list of names, got the string {joints!r}", hint=hint)
     return tuple(_text("joints", name) for name in _row("joints", joints, hint))
 
 
@@ -173,7 +177,10 @@ def _items(option: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str,
     if values is None:
         return
     if not isinstance(values, Mapping):
-        raise UsageError(f"{option}: {values!r} is not a mapping", hint="{'name': value, …}")
+        raise UsageError(
+            f"{option}: must be a dictionary, got {values!r}",
+            hint="give a dictionary: {'name': value, …}",
+        )
     for name, value in values.items():
         yield _text(option, name), value
 
@@ -181,13 +188,13 @@ def _items(option: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str,
 def _text(option: str, value: Any) -> str:
     if isinstance(value, str):
         return str(value)
-    raise UsageError(f"{option}: {value!r} is not a name", hint=_NAME_HINT)
+    raise UsageError(f"{option}: names must be strings, got {value!r}", hint=_NAME_HINT)
 
 
 def _switch(option: str, value: Any) -> bool:
     if _is_truth(value):
         return bool(value)
-    raise UsageError(f"{option}: {value!r} is neither True nor False", hint="write True or False")
+    raise UsageError(f"{option}: must be True or False, got {value!r}", hint="write True or False")
 
 
 def _is_truth(value: Any) -> bool:
@@ -204,23 +211,25 @@ def _is_row(value: Any) -> bool:
 
 def _row(option: str, values: Any, hint: str) -> Sequence[Any]:
     if not _is_row(values):
-        raise UsageError(f"{option}: {values!r} is not a sequence", hint=hint)
+        raise UsageError(f"{option}: must be a sequence, got {values!r}", hint=hint)
     return list(values)
 
 
 def _vector(option: str, values: Any) -> Vector3:
-    hint = "three numbers: x, y, z"
+    hint = "give three numbers: x, y, z"
     numbers = [_number(option, value) for value in _row(option, values, hint)]
     if len(numbers) != 3:
-        raise UsageError(f"{option}: {values!r} has {len(numbers)} numbers, not 3", hint=hint)
+        raise UsageError(
+            f"{option}: must have 3 numbers, got {len(numbers)} in {values!r}", hint=hint
+        )
     x, y, z = numbers
     return x, y, z
 
 
-def _number(option: str, value: Any, hint: str = "a plain number, in SI units") -> float:
+def _number(option: str, value: Any, hint: str = "give a plain number in SI units") -> float:
     try:
         if not (isinstance(value, str | bytes) or _is_truth(value)):
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise UsageError(f"{option}: {value!r} is not a number", hint=hint)
+    raise UsageError(f"{option}: must be a number, got {value!r}", hint=hint)

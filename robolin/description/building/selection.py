@@ -56,7 +56,7 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
 def why_locked(tree: Tree, name: str) -> str:
     """Reason why a joint on the chain is locked without a lock option."""
     leader = tree.mimic[name].leader
-    return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
+    return f"joint '{name}' mimics '{leader}', which is not on the chain, so it is locked"
 
 
 def _chain(tree: Tree, options: ModelOptions) -> set[str]:
@@ -87,9 +87,9 @@ def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinErr
         ancestors = [joint.parent for joint in tree.inboard(options.tip)]
         if options.base not in ancestors:
             yield RobolinError(
-                f"tip: link '{options.tip}' is not outboard of the base '{options.base}'",
+                f"tip: link '{options.tip}' is not on the child side of the base '{options.base}'",
                 where=tree.description.source,
-                hint=f"from '{options.tip}' the way to the root goes over {quote_list(ancestors)}",
+                hint=f"choose a base between '{options.tip}' and the root: {quote_list(ancestors)}",
             )
 
 
@@ -97,22 +97,26 @@ def _lock_problems(
     tree: Tree, name: str, position: float, floating: bool
 ) -> Iterator[RobolinError]:
     joint = tree.by_name.get(name)
+    movable = [
+        each.name for each in tree.joints if each.kind in ONE_NUMBER and each.name not in tree.mimic
+    ]
     if joint is None:
-        yield unknown_joint(tree, "lock", name)
+        yield unknown_joint(tree, "lock", name, movable)
         return
     where = str(joint.location)
     if joint.kind == "fixed":
-        message = f"lock: joint '{name}' is fixed; there is nothing to lock"
-        yield RobolinError(message, where=where, hint=f"remove '{name}' from lock")
+        message = f"lock: joint '{name}' is fixed and does not move"
+        hint = f"remove '{name}' from lock; movable joints are {quote_list(movable)}"
+        yield RobolinError(message, where=where, hint=hint)
     elif joint.kind not in ONE_NUMBER:
-        message = f"lock: joint '{name}' is {joint.kind}: one number does not say where it stands"
+        message = f"lock: joint '{name}' is {joint.kind}; one number cannot set its position"
         ours = floating and name == FLOATING_BASE
         yield RobolinError(message, where=where, hint=_start_at(joint, ours))
     elif rule := tree.mimic.get(name):
-        message = f"lock: joint '{name}' follows '{rule.leader}' and has no position of its own"
+        message = f"lock: joint '{name}' mimics '{rule.leader}' and has no position of its own"
         yield RobolinError(message, where=where, hint=f"lock '{rule.leader}' instead")
     if not isfinite(position):
-        yield UsageError(f"lock: {position} is no position for joint '{name}'")
+        yield UsageError(f"lock: the position of joint '{name}' must be finite, got {position}")
 
 
 def movement_problems(
@@ -125,28 +129,30 @@ def movement_problems(
 
 def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> RobolinError:
     if all(joint.kind == "fixed" for joint in tree.joints):
-        why = "every joint is fixed"
-        hint = "an arm has at least one joint that moves, or floats: --floating-base"
+        why = "all joints are fixed"
+        hint = "add a movable joint to the robot file, or use --floating-base (floating_base=True)"
     elif selection.stranded:
         why = why_locked(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
-        hint = f"leave base or tip out, or choose them so that '{leader}' moves as well"
+        hint = f"omit base or tip, or choose them so that '{leader}' moves too"
     elif options.lock:
-        why = "every joint stands still"
+        why = "all joints are locked"
         hint = f"unlock one of {quote_list(list(options.lock))}"
         hint += ", or choose another base or tip" if options.base or options.tip else ""
     else:
-        why = "there is no moving joint between base and tip"
-        hint = "choose another base or tip, or leave one out"
-    return RobolinError(f"nothing moves: {why}", where=tree.description.source, hint=hint)
+        why = "all joints between base and tip are fixed or locked"
+        hint = "choose another base or tip, or omit one of them"
+    return RobolinError(
+        f"the robot has no movable joint: {why}", where=tree.description.source, hint=hint
+    )
 
 
 def _start_at(joint: JointEntry, floating: bool) -> str:
     if floating:
-        return "leave out --floating-base, or choose another link with --base"
+        return "omit --floating-base, or choose another link with --base"
     return (
-        f"--base {joint.child} starts the arm outboard of it and --tip {joint.parent} ends it "
-        "inboard; both hold the joint at zero"
+        f"use --base {joint.child} to start the robot after this joint, or --tip "
+        f"{joint.parent} to end it before; both fix the joint at zero"
     )
 
 
@@ -167,12 +173,12 @@ def public_order(
         if name not in independent
     ]
     if twice := [name for name in dict.fromkeys(order) if list(order).count(name) > 1]:
-        hint = "name every joint once"
-        message = f"joints: {quote_list(twice)} more than once"
+        hint = "name each joint once"
+        message = f"joints: {quote_list(twice)} named more than once"
         problems.append(UsageError(message, where=source, hint=hint))
     if missing := [name for name in independent if name not in order]:
         message = f"joints: {quote_list(missing)} missing"
-        hint = "name every moving joint; one that should stand still is for lock"
+        hint = "name every movable joint; use lock to fix a joint"
         problems.append(UsageError(message, where=source, hint=hint))
     return tuple(order), problems
 
@@ -182,8 +188,8 @@ def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> Robol
     if joint is None:
         return unknown_joint(tree, "joints", name, independent)
     rule = tree.mimic.get(name)
-    why = f"follows '{rule.leader}'" if rule else "does not move here"
-    hint = f"the joints to name are {quote_list(independent)}"
+    why = f"follows '{rule.leader}'" if rule else "is fixed or locked"
+    hint = f"name the movable joints {quote_list(independent)}"
     return UsageError(f"joints: joint '{name}' {why}", where=str(joint.location), hint=hint)
 
 
@@ -192,16 +198,16 @@ def unknown_joint(
 ) -> RobolinError:
     """The error for an option with an unknown joint."""
     owner = tree.by_name.get(name.rpartition(":")[0])
-    message, hint = f"{option}: there is no joint '{name}'", ""
+    message, hint = f"{option}: joint '{name}' not found", ""
     if parts := [each for each in tree.by_name if each.startswith(f"{name}:")]:
-        message = f"{option}: joint '{name}' has several freedoms"
-        hint = f"name them one by one: {quote_list(parts)}"
+        message = f"{option}: joint '{name}' has several degrees of freedom"
+        hint = f"name them separately: {quote_list(parts)}"
     elif owner and name in coordinate_names(owner):
-        hint = f"'{name}' is a freedom of joint '{owner.name}', which moves as a whole"
+        hint = f"'{name}' is one degree of freedom of joint '{owner.name}' and cannot be set alone"
     elif name in tree.links:
         joint = tree.above.get(name)
         hint = f"'{name}' is a link"
-        hint += f"; the joint it hangs on is '{joint.name}'" if joint else ", the root"
+        hint += f", moved by joint '{joint.name}'" if joint else ", the root link"
     else:
         hint = did_you_mean(name, tree.by_name if known is None else known)
     return UsageError(message, where=tree.description.source, hint=hint)
@@ -210,10 +216,10 @@ def unknown_joint(
 def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
     """The error for an option with an unknown link."""
     if joint := tree.by_name.get(name):
-        hint = f"'{name}' is a joint; the link it carries is '{joint.child}'"
+        hint = f"'{name}' is a joint; it moves link '{joint.child}'"
     else:
         hint = did_you_mean(name, tree.links)
-    message = f"{option}: there is no link '{name}'"
+    message = f"{option}: link '{name}' not found"
     return UsageError(message, where=tree.description.source, hint=hint)
 
 
@@ -222,12 +228,12 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     gravity = options.gravity
     components = gravity if isinstance(gravity, tuple) else (gravity or 0.0,)
     if not all(map(isfinite, components)):
-        yield UsageError(f"gravity: {_row(components)} is not finite")
+        yield UsageError(f"gravity: must be finite, got {_row(components)}")
     velocity = options.friction_velocity
     if velocity is not None and not (isfinite(velocity) and velocity > 0.0):
         yield UsageError(
-            f"friction velocity: {velocity} is not above 0",
-            hint="friction is μ tanh(q̇/v): at the speed v, 76 % of it acts",
+            f"friction_velocity: must be > 0, got {velocity}",
+            hint="give the velocity v of the smoothing μ tanh(q̇/v), for example 0.01",
         )
     for payload in options.payload:
         yield from _payload_problems(tree, payload)
@@ -238,8 +244,8 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
             yield unknown_joint(tree, "armature", name)
         if not (isfinite(value) and value >= 0.0):
             yield UsageError(
-                f"armature: {value} on joint '{name}' is not a number ≥ 0",
-                hint="it is the rotor's inertia seen from the joint, rotor_inertia · gear_ratio²",
+                f"armature: joint '{name}' must have a value ≥ 0, got {value}",
+                hint="give the reflected rotor inertia: rotor_inertia · gear_ratio²",
             )
 
 
@@ -254,8 +260,10 @@ def spring_problems(selection: Selection, options: ModelOptions) -> Iterator[Rob
 def spring_of_several(joint: JointEntry) -> tuple[str, str]:
     """Message and hint for a spring in a multi-DoF joint."""
     message = f"joint '{joint.name}' is {joint.kind} and has a spring of stiffness "
-    hint = "only revolute and prismatic joints have springs; --no-springs (springs=False) leaves "
-    return f"{message}{joint.stiffness:g}, which is not supported", f"{hint}all springs out"
+    hint = (
+        "springs are supported for revolute and prismatic joints; add --no-springs (springs=False) "
+    )
+    return f"{message}{joint.stiffness:g}, which is not supported", f"{hint}to remove all springs"
 
 
 def _payload_problems(tree: Tree, payload: Payload) -> Iterator[RobolinError]:
@@ -263,22 +271,24 @@ def _payload_problems(tree: Tree, payload: Payload) -> Iterator[RobolinError]:
         yield unknown_link(tree, "payload", payload.frame)
     if not (isfinite(payload.mass) and payload.mass >= 0.0):
         yield UsageError(
-            f"payload: {payload.mass} kg on '{payload.frame}' is not a mass ≥ 0",
-            hint="a payload adds to what is there; leave it out for none",
+            f"payload: the mass on link '{payload.frame}' must be ≥ 0, got {payload.mass} kg",
+            hint="a payload is added to the link; omit it for no payload",
         )
     if not all(map(isfinite, payload.position)):
-        yield UsageError(f"payload: position {_row(payload.position)} is not finite")
+        yield UsageError(f"payload: the position must be finite, got {_row(payload.position)}")
 
 
 def _wrench_problems(tree: Tree, wrench: Wrench) -> Iterator[RobolinError]:
     if wrench.frame not in tree.links:
         yield unknown_link(tree, "wrench", wrench.frame)
     if wrench.model not in WRENCH_MODELS:
-        hint = f"one of {', '.join(WRENCH_MODELS)}"
-        yield UsageError(f"wrench frame: there is no '{wrench.model}'", hint=hint)
+        hint = f"choose one of {', '.join(WRENCH_MODELS)}"
+        yield UsageError(f"wrench_frame: '{wrench.model}' not found", hint=hint)
     load = (*wrench.force, *wrench.moment)
     if not all(map(isfinite, load)):
-        yield UsageError(f"wrench: {_row(load)} on '{wrench.frame}' is not finite")
+        yield UsageError(
+            f"wrench: the wrench on link '{wrench.frame}' must be finite, got {_row(load)}"
+        )
 
 
 def _row(values: tuple[float, ...]) -> str:

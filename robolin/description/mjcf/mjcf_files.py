@@ -104,16 +104,16 @@ def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth
     if root is None:
         return
     if root.tag.lower() != "mujoco":
-        message = f"the outermost element is <{root.tag}>, not <mujoco>"
-        hint = "a URDF file ends in .urdf; MJCF attaches other MJCF files only"
+        message = f"the root element is <{root.tag}>, not <mujoco>"
+        hint = "name URDF files .urdf; MJCF can attach only MJCF files"
         location = SourceLocation(origin.shown, root.line)
         files.findings.append(Finding("not-a-robot", "error", location, message, hint))
         return
     model = _Model(origin.folder, depth)
     _collect(files, model, root, origin, 0)
     if _parts(root) > _MOST_PARTS:
-        hint = "an arm has a few hundred; is this a whole scene?"
-        message = f"it stands for more than {_MOST_PARTS} bodies and geoms"
+        hint = "use a file with one robot instead of a whole scene"
+        message = f"the model expands to more than {_MOST_PARTS} bodies and geoms"
         raise RobolinError(message, where=origin.shown, hint=hint)
     files.trees.append(root)
     directories, strip = _settings(part for part, _ in model.parts)
@@ -138,7 +138,7 @@ def _collect(
 ) -> None:
     """List all elements of a model in order, those of included files inside their <include>."""
     if depth > _DEEPEST_ELEMENT:
-        message = f"elements are nested more than {_DEEPEST_ELEMENT} deep"
+        message = f"elements are nested deeper than the limit of {_DEEPEST_ELEMENT} levels"
         raise RobolinError(message, where=f"{origin.shown}:{element.line}")
     model.parts.append((element, origin))
     if element.tag.lower() == "include":
@@ -224,14 +224,16 @@ def _existing(
     where, tried = f"{origin.shown}:{part.line}", []
     for folder, path in paths:
         if _SCHEME.match(os.path.splitdrive(path)[1]):
-            raise RobolinError(f"'{path}' is not a path", where=where, hint="name a file")
+            raise RobolinError(
+                f"'{path}' is not a valid path", where=where, hint="give the path of a file"
+            )
         # MuJoCo accepts backslashes as separators, and resolves .. textually
         plain = os.path.join(folder, path.replace("\\", "/"))
         tried += [os.path.normpath(plain), plain]
     found = {os.path.realpath(path): path for path in reversed(tried) if os.path.exists(path)}
     if not all(_inside(files, real) for real in found or [os.path.realpath(tried[0])]):
-        hint = "--package NAME=FOLDER says what else may be read"
-        raise RobolinError(f"'{name}' lies outside the model's package", where=where, hint=hint)
+        hint = "add the folder to the readable ones: --package NAME=FOLDER"
+        raise RobolinError(f"'{name}' is outside the model's package", where=where, hint=hint)
     if not found:
         message = f"'{name}' could not be read: No such file or directory"
         files.missing[name] = FileError(message, where=where)
@@ -252,7 +254,7 @@ def _take(
             files.digests[key] = _digest(files, path, name, part, origin)
         return
     if depth >= _DEEPEST_MODEL:
-        message = f"models are attached more than {_DEEPEST_MODEL} deep"
+        message = f"models are attached deeper than the limit of {_DEEPEST_MODEL} levels"
         raise RobolinError(message, where=f"{origin.shown}:{part.line}")
     text = _bytes(files, path, name, part, origin)
     _read_model(files, text, _Origin(os.path.dirname(path), key), key, depth + 1)
@@ -283,7 +285,9 @@ def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Orig
     """Reject too many files, and files that are not regular and may be endless."""
     files.opened += 1
     if files.opened > _MOST_FILES:
-        raise RobolinError(f"more than {_MOST_FILES} files", where=f"{origin.shown}:{part.line}")
+        raise RobolinError(
+            f"more than the limit of {_MOST_FILES} files", where=f"{origin.shown}:{part.line}"
+        )
     if not os.path.isfile(path):
         raise _unreadable(name, "not a regular file", part, origin)
 
@@ -310,8 +314,16 @@ def followers(
         name = model["joint"][first]["name"]
         offset, ratio, *bends = equality["data"][:5]
         if second < 0 or any(bends) or name in rules:
-            what = "stands still" if second < 0 else "follows another on a curve, or follows two"
-            hint = "--lock holds a joint still" if second < 0 else "only straight lines are known"
+            what = (
+                "is fixed by an equality constraint"
+                if second < 0
+                else "mimics another joint by a nonlinear polynomial, or mimics two joints"
+            )
+            hint = (
+                "remove the equality and use --lock to fix the joint"
+                if second < 0
+                else "use a linear polynomial of one joint"
+            )
             found.append(_refused(files, equality, f"joint '{name}' {what}", hint))
             continue
         # MuJoCo measures both positions from the initial pose of the model
@@ -336,9 +348,16 @@ def equality_closures(
                 )
             yield LoopEntry(equality["name"], "point", location, *ends)
         elif kind != _JOINT:
-            what = _NAMES.get(kind, "constraint of another kind")
-            message = f"equality '{equality['name']}' is a {what}, which an arm has no place for"
-            found.append(_refused(files, equality, message, "remove it, or connect two bodies"))
+            what = _NAMES.get(kind, "constraint of an unsupported type")
+            message = f"equality '{equality['name']}' is a {what}, which is not supported"
+            found.append(
+                _refused(
+                    files,
+                    equality,
+                    message,
+                    "remove it, or replace it by a connect constraint between two bodies",
+                )
+            )
 
 
 def _active(model: Mapping[str, Any], kind: int | None) -> Iterator[Mapping[str, Any]]:
@@ -361,12 +380,12 @@ _OF_FREEDOM = ("damping", "frictionloss", "armature")
 
 def not_finite(model: Row, files: ModelFiles) -> Iterator[Finding]:
     """A finding for every value that is NaN or infinite."""
-    hint = "every figure has to be a finite number"
+    hint = "use finite numbers"
     for tag, name, figure, value in _figures(model):
         wrong = [x for x in (value if isinstance(value, list) else [value]) if not isfinite(x)]
         if wrong:
             whose = f"{tag} '{name}': " if name else ""
-            message = f"{whose}{figure} is {wrong[0]} as MuJoCo computes it"
+            message = f"{whose}{figure} is {wrong[0]} in the model compiled by MuJoCo"
             yield Finding("number-not-finite", "error", files.at(tag, name), message, hint)
 
 

@@ -83,8 +83,8 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     folders: further readable folders, in addition to the package of the file
     """
     if found.path is None:
-        hint = "give the file itself: it may include others"
-        raise UsageError("MJCF is not read from standard input", where="-", hint=hint)
+        hint = "give the path of the file: it may include other files"
+        raise UsageError("MJCF cannot be read from standard input", where="-", hint=hint)
     files = model_files(found.path, found.text, found.shown, folders)
     if any(finding.level == "error" for finding in files.findings):
         return Reading(None, files.findings)
@@ -100,8 +100,12 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
 
 def _compiled(found: RobotText, files: ModelFiles) -> Row:
     if find_spec("mujoco") is None:
-        hint = "pip install 'robolin[mjcf]'"
-        raise RobolinError("MJCF files need the package mujoco", where=found.shown, hint=hint)
+        hint = "pip install mujoco"
+        raise RobolinError(
+            "MJCF files need the package mujoco, which is not installed",
+            where=found.shown,
+            hint=hint,
+        )
     assert found.path is not None, "a file on disk"
     request = {"file": str(found.path.absolute())}
     try:
@@ -109,7 +113,7 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
             compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS
         )
     except OutOfBoundsError:
-        message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
+        message = "MuJoCo crashed on this file, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=found.shown) from None
     if "error" in model:
         reason = " ".join(str(model["error"]).split())
@@ -117,7 +121,7 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
         for name, error in files.missing.items():
             if os.path.basename(name) in reason:
                 raise error
-        raise RobolinError(f"MuJoCo refuses it: {reason}", where=found.shown)
+        raise RobolinError(f"MuJoCo rejects the file: {reason}", where=found.shown)
     return _switched_off(with_actuators(_named(model)))
 
 
@@ -177,32 +181,43 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     for text in dict.fromkeys(model["warned"]):
         yield Finding("mjcf-warning", "warning", files.at("mujoco", ""), " ".join(text.split()))
     for what in model["left_out"]:
-        yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: left out")
+        yield Finding(
+            "mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: not supported, ignored"
+        )
     for what in model["from_outside"]:
-        message = f"{what}: no part of an arm, whose torques and forces are given from outside"
+        message = f"{what}: ignored; pass torques and external forces as input"
         yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
     yield from actuator_findings(model, files)
     for joint in model["joint"]:
         yield from _of_several_freedoms(model, joint, files.at("joint", joint["name"]))
         if joint["type"] in (_SLIDE, _HINGE) and not any(joint["axis"]):
             location = files.at("joint", joint["name"])
-            message = f"joint '{joint['name']}': axis has no direction as MuJoCo computes it"
-            yield Finding("zero-axis", "error", location, message, "figures may be too large")
+            message = f"joint '{joint['name']}': the axis is zero in the model compiled by MuJoCo"
+            yield Finding(
+                "zero-axis",
+                "error",
+                location,
+                message,
+                "check the axis for too large or too small numbers",
+            )
     for body in model["body"]:
         if body["gravcomp"]:
             location = files.at("body", body["name"])
-            message = f"body '{body['name']}' has gravcomp, which is left out: it weighs its weight"
+            message = (
+                f"body '{body['name']}': gravcomp is not supported, ignored; gravity acts on the "
+                "body"
+            )
             yield Finding("mjcf-left-out", "warning", location, message)
 
 
 def _of_several_freedoms(model: Row, joint: Row, location: SourceLocation) -> Iterator[Finding]:
     """Findings for properties that multi-DoF joints do not support."""
     if joint["type"] == _BALL and joint["limited"]:
-        what = "turns no further than its range, which is left out"
+        what = "has a range, which is not supported for ball joints and ignored"
         yield Finding("mjcf-left-out", "warning", location, f"joint '{joint['name']}' {what}")
     if joint["type"] == _FREE and model["dof"][joint["dofadr"]]["frictionloss"]:
         # MuJoCo applies it in world axes, an arm in body axes
-        message = f"joint '{joint['name']}' is free: its frictionloss is left out"
+        message = f"joint '{joint['name']}' is free: its frictionloss is not supported, ignored"
         yield Finding("mjcf-left-out", "warning", location, message)
 
 
@@ -394,7 +409,7 @@ def actuator_findings(model: Mapping[str, Any], files: ModelFiles) -> Iterator[F
     for actuator in _acting(model):
         if actuator["trntype"] not in _ON_JOINTS:
             message = f"actuator '{actuator['name']}' drives no joint: "
-            message += "its armature and damping are left out"
+            message += "its armature and damping are ignored"
             yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), message)
 
 

@@ -105,8 +105,8 @@ def _read_rotor(
             _left_out(part, "it is not the first one in the first actuator", notes)
     name = motor.joint.name
     if name in rotors.armature:
-        message = f"joint {shown(name)} has several rotors; their inertia is added"
-        hint = "Drake keeps the last one; write their sum into one transmission"
+        message = f"joint {shown(name)} has several rotors; their inertias are added"
+        hint = "write their sum into one transmission (Drake uses only the last one)"
         notes.add("several-rotors", "warning", motor.inertia, message, hint)
     reflected = _reflected(motor, notes)
     rotors.armature[name] = rotors.armature.get(name, 0.0) + reflected
@@ -137,7 +137,7 @@ def _motor(transmission: Element, joints: dict[str, JointEntry]) -> _Motor | str
     kind, end, actuator = (_first(transmission, tag) for tag in ("type", "joint", "actuator"))
     text = kind.text if kind else transmission.attributes.get("type", "SimpleTransmission")
     if "SimpleTransmission" not in text:
-        return f"only a SimpleTransmission is read, not {shown(' '.join(text.split()))}"
+        return f"only SimpleTransmission is supported, not {shown(' '.join(text.split()))}"
     inertia, ratio = _first(actuator, _ROTOR), _first(actuator, _RATIO)
     if inertia is None:
         return "it is not in the first actuator"
@@ -166,7 +166,7 @@ def _reflected(motor: _Motor, notes: Notes) -> float:
         _left_out(motor.inertia, f"{_RATIO} is 0", notes)
     if not isfinite(reflected := ratio * ratio * inertia):
         message = f"{owner}: gear_ratio² · rotor_inertia is too large"
-        notes.error("number-not-finite", motor.inertia, message, "are both in SI units?")
+        notes.error("number-not-finite", motor.inertia, message, "check that both are in SI units")
         return 0.0
     return reflected
 

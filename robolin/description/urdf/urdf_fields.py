@@ -53,9 +53,9 @@ _CHANGES_DYNAMICS = {
     "quat_xyzw": "it is a rotation",
     **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it is a spring"),
 }
-_LEFT_OUT_HINT = "write it in YAML or MJCF, or add its effect where you use the result"
+_LEFT_OUT_HINT = "model it in YAML or MJCF, or add its effect to the result"
 MOST_NUMBERS_IN_FIELD = 100
-XACRO_HINT = "expand it first: xacro file.xacro > file.urdf"
+XACRO_HINT = "expand the file first: xacro file.xacro > file.urdf"
 
 
 class Notes:
@@ -88,13 +88,13 @@ def children(
         if child.tag not in known:
             note_unknown(child, child.tag, f"<{child.tag}> in {owner}", known, notes)
         elif child.tag in found and _same_element(child, found[child.tag]):
-            message = f"{owner} has its <{child.tag}> twice; the first is on line "
+            message = f"{owner} has two equal <{child.tag}>; the first is on line "
             message += str(found[child.tag].line)
-            notes.add("repeated-element", "note", child, message, "they agree; keep one of them")
+            notes.add("repeated-element", "note", child, message, "keep one of them")
         elif child.tag in found:
-            message = f"{owner} has a second <{child.tag}>; the first is on line "
+            message = f"{owner} has a second, different <{child.tag}>; the first is on line "
             message += str(found[child.tag].line)
-            notes.error("duplicate-element", child, message, "keep one of the two")
+            notes.error("duplicate-element", child, message, "keep one of them")
         else:
             found[child.tag] = child
     return found
@@ -134,7 +134,7 @@ def note_unknown(
     if meant := resembled(name, known):
         notes.add("misspelt", "warning", element, f"{what} is ignored", f"did you mean '{meant}'?")
     elif name == element.tag and name in _BELONGS:
-        hint = f"it belongs directly in <{_BELONGS[name]}>"
+        hint = f"move it directly into <{_BELONGS[name]}>"
         notes.add("misplaced-element", "warning", element, f"{what} is ignored", hint)
     elif effect := _CHANGES_DYNAMICS.get(name):
         message = f"{what} is ignored, and it changes the dynamics: {effect}"
@@ -228,8 +228,8 @@ def vector(
             else f"{len(values)}"
         )
         count = f"{more} number{'' if len(values) == 1 else 's'}"
-        hint = f'three are needed, as in {attribute}="0 0 0.5"'
-        notes.error("wrong-count", element, f"{what} has {count}, not 3", hint)
+        hint = f'write three numbers, as in {attribute}="0 0 0.5"'
+        notes.error("wrong-count", element, f"{what} must have 3 numbers, got {count}", hint)
         return default
     return values[0], values[1], values[2]
 
@@ -261,16 +261,16 @@ def _finite(text: str, what: str, element: Element, notes: Notes) -> float | Non
         value = float(text)
         if math.isfinite(value):
             return value
-        notes.error("number-not-finite", element, f"{what} is too large", "is the exponent right?")
+        notes.error("number-not-finite", element, f"{what} is too large", "check the exponent")
     elif _NOT_FINITE.fullmatch(text):
-        hint = "write a finite number; a limit that is not known is left out"
+        hint = "write a finite number; omit a limit that is unknown"
         notes.error("number-not-finite", element, f"{what} is not finite", hint)
     elif _XACRO.search(text):
         _unexpanded(element, what, notes)
     else:
-        hint = "write a plain decimal such as 0.25 or 2.5e-1, in SI units"
+        hint = "write a decimal number such as 0.25 or 2.5e-1, in SI units"
         if "," in text:
-            hint = "numbers are separated by spaces and have a decimal point, no commas"
+            hint = "separate numbers by spaces and use a decimal point, no commas"
         notes.error("number-malformed", element, f"{what} is not a number", hint)
     return None
 

@@ -121,8 +121,11 @@ def _implicit_world(
         return
     for joint in joints:
         if joint.parent == WORLD:
-            message = f"joint {shown(joint.name)} hangs on 'world', which is no link of the file"
-            hint = "it is taken as the ground that everything stands on"
+            message = (
+                f"joint {shown(joint.name)} has the parent link 'world', which the file does not "
+                "define"
+            )
+            hint = "'world' is used as the fixed base; add <link name=\"world\"/> to define it"
             notes.findings.append(
                 Finding("implicit-world", "note", joint.at("parent"), message, hint)
             )
@@ -132,11 +135,11 @@ def _implicit_world(
 
 def _complain_about_root(root: Element, notes: Notes) -> None:
     hints = {
-        "sdf": "this is an SDF file; convert it to URDF first",
-        "mujoco": "this is a MuJoCo (MJCF) file; name it .mjcf or .xml",
+        "sdf": "convert this SDF file to URDF first",
+        "mujoco": "name this MuJoCo (MJCF) file .mjcf or .xml",
     }
-    hint = hints.get(root.tag, 'a URDF file has <robot name="…"> outermost')
-    notes.error("not-a-robot", root, f"the outermost element is <{root.tag}>, not <robot>", hint)
+    hint = hints.get(root.tag, 'use <robot name="…"> as the root element')
+    notes.error("not-a-robot", root, f"the root element is <{root.tag}>, not <robot>", hint)
 
 
 def _read_parts(robot: Element) -> Iterator[Element]:
@@ -172,7 +175,7 @@ def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:
         mass = number_attribute(parts["mass"], "value", owner, notes, required=True)
         check_attributes(parts["mass"], owner, ("value",), notes)
     else:
-        hint = 'write <mass value="…"/>, or remove <inertial> if the link weighs nothing'
+        hint = 'write <mass value="…"/>, or remove <inertial> if the link has no mass'
         notes.error("missing-element", inertial, f"{owner} has an <inertial> without <mass>", hint)
     pose = _pose(parts.get("origin"), owner, notes)
     rotary = _rotary(parts["inertia"], owner, notes) if "inertia" in parts else (0.0,) * 6
@@ -184,7 +187,7 @@ def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
     missing = [name for name in PRODUCTS if name not in element.attributes]
     if missing:
         message = f"{owner}: inertia has no {', '.join(missing)}"
-        hint = "all six are needed; write 0 for a product of inertia that vanishes"
+        hint = "give all six; write 0 for a product of inertia that is zero"
         notes.error("missing-attribute", element, message, hint)
     xx, xy, xz, yy, yz, zz = (
         number_attribute(element, name, owner, notes) or 0.0 for name in PRODUCTS
@@ -212,7 +215,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
         del parts[tag]
     if element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
         message = f"{owner} is {kind} and has no <limit>"
-        notes.add("limit-missing", "note", element, message, "its range is taken as unknown")
+        notes.add("limit-missing", "note", element, message, "its range is unknown")
     damping, friction = _dynamics(parts.get("dynamics"), owner, notes)
     return JointEntry(
         name=name,
@@ -236,7 +239,7 @@ def _kind(element: Element, owner: str, notes: Notes) -> EntryKind:
     text = element.attributes.get("type")
     kinds: dict[str, EntryKind] = {**{kind: kind for kind in JOINT_TYPES}, "ball": "spherical"}
     if text is None:
-        hint = "one of " + ", ".join(kinds)
+        hint = "use one of " + ", ".join(kinds)
         notes.error("missing-attribute", element, f"{owner} has no type", hint)
     elif text not in kinds:
         message = f"{owner} has an unknown type {shown(text)}"
@@ -275,7 +278,7 @@ def _axis(
     axis = vector(element, "xyz", owner, notes, UNREAD)
     if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{owner}: {element.tag} xyz {shown(element.attributes['xyz'])} {why}"
-        notes.error("zero-axis", element, message, "a joint moves along or about a non-zero axis")
+        notes.error("zero-axis", element, message, "give a non-zero axis")
     return axis
 
 

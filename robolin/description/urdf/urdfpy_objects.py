@@ -42,8 +42,9 @@ def read_urdfpy(urdf: Any) -> Reading:
         joints = [_joint(joint, location) for joint in urdf.joints]
     except (AttributeError, TypeError, ValueError) as error:
         raise RobolinError(
-            f"the {type(urdf).__name__} is not a robot as urdfpy or urchin load it: {error}",
-            hint="pass what urdfpy.URDF.load or urchin.URDF.load returned, or load the file",
+            f"the {type(urdf).__name__} object is not a robot of urdfpy or urchin: {error}",
+            hint="pass the object that urdfpy.URDF.load or urchin.URDF.load returned, or load the "
+            "file",
         ) from error
     root, findings = check_structure(links, joints, location)
     findings += _unusable_numbers(links, joints, location)
@@ -96,7 +97,7 @@ def _joint(joint: Any, location: SourceLocation) -> JointEntry:
         pose = _pose(joint.origin)
         return JointEntry(joint.name, kind, joint.parent, joint.child, location, pose)
     if kind not in MOVING:
-        raise ValueError(f"joint '{joint.name}' has the type {kind!r}")
+        raise ValueError(f"joint '{joint.name}' has the unknown type {kind!r}")
     limit, dynamics, mimic = joint.limit, joint.dynamics, joint.mimic
     return JointEntry(
         name=joint.name,
@@ -140,8 +141,8 @@ def _invented(links: Sequence[LinkEntry], location: SourceLocation) -> list[Find
     names = [link.name for link in links if link.inertia == INVENTED]
     if not names:
         return []
-    message = f"the library that loaded this robot may have invented 1 kg for {quote_list(names)}"
-    hint = "load the URDF file itself: a link without <inertial> then has no mass"
+    message = f"the mass of 1 kg of {quote_list(names)} may be the default of urdfpy or urchin"
+    hint = "load the URDF file itself: there a link without <inertial> has no mass"
     return [Finding("invented-inertia", "warning", location, message, hint)]
 
 
@@ -153,7 +154,7 @@ def _unusable_numbers(
     for link in links:
         body = link.inertia or Inertia()
         if not _all_finite(body.mass, *body.com, *body.rotary):
-            message = f"link '{link.name}': the inertial holds a number that is not finite"
+            message = f"link '{link.name}': the inertial has a number that is not finite"
             findings.append(Finding("number-not-finite", "error", location, message))
     for joint in joints:
         limits = (
@@ -166,7 +167,7 @@ def _unusable_numbers(
         follows = (joint.mimic.ratio, joint.mimic.offset) if joint.mimic else ()
         numbers = (*joint.pose.rotation, *joint.pose.translation, *joint.axis, *known, *follows)
         if not _all_finite(*numbers, joint.damping, joint.friction):
-            message = f"joint '{joint.name}' holds a number that is not finite"
+            message = f"joint '{joint.name}' has a number that is not finite"
             findings.append(Finding("number-not-finite", "error", location, message))
         if why := without_direction(joint.axis):
             message = f"joint '{joint.name}': the axis {why}"

@@ -58,8 +58,8 @@ def physical_findings(description: Description, arm: Arm | None) -> Iterator[Fin
         yield from motion_findings(description, arm)
     elif all(joint.kind == "fixed" for joint in description.joints):
         location = description.locations.get("robot", SourceLocation(description.source))
-        hint = "an arm has at least one joint that moves, or floats: --floating-base"
-        yield finding("nothing-moves", location, "no joint of this robot moves", hint)
+        hint = "add a movable joint, or load with --floating-base (floating_base=True)"
+        yield finding("nothing-moves", location, "all joints of this robot are fixed", hint)
 
 
 def plain_arm(
@@ -81,7 +81,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
     length = hypot(*joint.axis)
     if JOINT_TYPES[joint.kind].axes and abs(length - 1.0) > AXIS_TOLERANCE:
         message = f"joint '{joint.name}': the axis has length {length:.6g}"
-        hint = f"it is used as {', '.join(f'{x / length:.6g}' for x in joint.axis)}; write it so"
+        hint = f"write the unit vector {', '.join(f'{x / length:.6g}' for x in joint.axis)}"
         yield finding("axis-not-unit", joint.at("axis"), message, hint)
     yield from _limit_findings(joint)
     yield from _loss_findings(joint)
@@ -90,8 +90,8 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
         message, hint = spring_of_several(joint)
         yield finding("multi-dof-spring", joint.at("dynamics"), message, hint)
     if joint.mimic and joint.mimic.ratio == 0.0:
-        message = f"joint '{joint.name}' follows '{joint.mimic.leader}' with ratio 0"
-        hint = "make it a fixed joint, or correct the multiplier"
+        message = f"joint '{joint.name}' mimics '{joint.mimic.leader}' with ratio 0"
+        hint = "change its type to fixed, or correct the multiplier"
         yield finding("mimic-ratio-zero", joint.at("mimic"), message, hint)
 
 
@@ -103,18 +103,18 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
             message = (
                 f"joint '{joint.name}': the lower limit {repr_number(lower)} is above the upper "
             )
-            hint = f"swap them, or check the sign of {repr_number(lower)}"
+            hint = f"swap the limits, or check the sign of {repr_number(lower)}"
             yield finding("limits-inverted", location, message + repr_number(upper), hint)
         elif lower == upper:
             message = f"joint '{joint.name}': both limits are {repr_number(lower)}"
-            hint = "give its range, or make it a fixed joint; no verb applies the limits"
+            hint = "give its range, or change its type to fixed; the dynamics do not use limits"
             yield finding("limits-zero-range", location, message, hint)
     yield from _effort_findings(joint)
     no_effort = joint.limits.effort_range == (0.0, 0.0)
     for part, zero in (("effort", no_effort), ("velocity", joint.limits.velocity == 0.0)):
         if zero:
             message = f"joint '{joint.name}': the {part} limit is 0"
-            hint = "0 often stands for unknown; leave it out or give the motor's figure"
+            hint = "omit an unknown limit, or give the motor's value"
             yield finding(f"limits-zero-{part}", location, message, hint)
 
 
@@ -123,12 +123,12 @@ def _effort_findings(joint: JointEntry) -> Iterator[Finding]:
     if least <= 0.0 <= largest:
         return
     if joint.limits.effort_lower is None:
-        message = f"joint '{joint.name}': the effort limit {repr_number(largest)} is below zero"
+        message = f"joint '{joint.name}': the effort limit must be ≥ 0, got {repr_number(largest)}"
         hint = f"did you mean {repr_number(-largest)}?"
     else:
         ends = f"{repr_number(least)} and {repr_number(largest)}"
-        message = f"joint '{joint.name}': the effort limits {ends} do not include 0"
-        hint = "a motor that can do nothing has 0 between its limits; check their signs"
+        message = f"joint '{joint.name}': the effort limits {ends} must include 0"
+        hint = "check the signs of both limits"
     yield finding("effort-limits-without-zero", joint.at("limit"), message, hint)
 
 
@@ -141,8 +141,9 @@ def _rest_findings(joint: JointEntry) -> Iterator[Finding]:
         return
     unit = joint_unit("position", turns)
     limits = f"{joint.limits.lower:.6g} to {joint.limits.upper:.6g}"
-    message = f"joint '{joint.name}': the spring rests at {rest:.6g} {unit}, far outside the limits"
-    hint = f"{rest:.6g}deg would be {radians(rest):.4g} rad" if turns else "positions are in m"
+    message = f"joint '{joint.name}': the spring's rest {rest:.6g} {unit} is far outside the limits"
+    degrees = f"write {radians(rest):.4g} if {rest:.6g} is in degrees"
+    hint = degrees if turns else "check the unit: positions are in m"
     yield finding("rest-outside-limits", joint.at("rest"), f"{message} of {limits}", hint)
 
 
@@ -152,7 +153,7 @@ def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
     for part, value in (*((part, getattr(joint, part)) for part in parts), *sides):
         if value < 0.0:
             location = joint.locations.get(part, joint.at("dynamics"))
-            message = f"joint '{joint.name}': {part} {repr_number(value)} is below zero"
+            message = f"joint '{joint.name}': {part} must be ≥ 0, got {repr_number(value)}"
             hint = f"did you mean {repr_number(-value)}?"
             yield finding(f"negative-{part}", location, message, hint)
 
@@ -194,10 +195,8 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
             yield _no_inertia(joint, carried[k - 1])
         elif link.inertia == Inertia() and carried[k - 1].mass:
             location = joint.location
-            message = (
-                f"link '{link.name}' moves but weighs nothing, though it carries links that do"
-            )
-            hint = "fine between joints with different axes; otherwise the forward verbs fail"
+            message = f"link '{link.name}' moves and has no mass, but its child links have mass"
+            hint = "fine between joints with different axes; otherwise add mass"
             if _has_rotor(arm, k):
                 hint = f"fine for a gear or a frame: joint '{joint.name}' has armature or a rotor"
             yield finding("massless-link", location, message, hint)
@@ -220,12 +219,12 @@ def _inward(arm: Arm, k: int) -> Iterator[int]:
 
 
 def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
-    why = "nothing it carries has mass" if body == Inertia() else "its load has none about it"
+    why = f"its child links have no {'mass' if body == Inertia() else 'inertia about its axis'}"
     if joint.kind == "prismatic":
-        why = "nothing it carries has mass"
-    message = f"joint '{joint.name}' meets no inertia: {why}; forward verbs will fail there"
-    hint = f"give link '{joint.child}' its mass and inertia, or --armature {joint.name}=VALUE, "
-    return finding("no-inertia-at-joint", joint.location, message, hint + "or lock it")
+        why = "its child links have no mass"
+    message = f"joint '{joint.name}' moves no inertia: {why}; forward commands fail"
+    hint = f"give link '{joint.child}' a mass and inertia, add --armature {joint.name}=VALUE, "
+    return finding("no-inertia-at-joint", joint.location, message, hint + "or lock the joint")
 
 
 def _carried(arm: Arm) -> list[Inertia]:
@@ -282,8 +281,8 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
     body, location = link.inertia, link.inertia_location or link.location
     yield from _mass_findings(link.name, body, location)
     if body.rotary == PLACEHOLDER:
-        message = f"link '{link.name}': the inertia is 1, 1, 1 kg·m², which no one measured"
-        hint = "give the link's own figures, from CAD or from a box or cylinder of its size"
+        message = f"link '{link.name}': the inertia 1, 1, 1 kg·m² is a placeholder"
+        hint = "give the inertia from CAD, or of a box or cylinder of the link's size"
         yield finding("placeholder-inertia", location, message, hint)
     yield from _inertia_findings(link.name, body, location)
     yield from _radius_findings(link.name, body, location, size)
@@ -291,12 +290,12 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
 
 def _mass_findings(name: str, body: Inertia, location: SourceLocation) -> Iterator[Finding]:
     if body.mass < 0.0:
-        message = f"link '{name}': the mass {repr_number(body.mass)} kg is below zero"
+        message = f"link '{name}': the mass must be ≥ 0, got {repr_number(body.mass)} kg"
         hint = f"did you mean {repr_number(-body.mass)}?"
         yield finding("negative-mass", location, message, hint)
     elif body.mass == 0.0 and any(body.rotary):
         message = f"link '{name}' has a moment of inertia but no mass"
-        hint = "give its mass, or set the inertia to zero if it is only a frame"
+        hint = "give its mass, or set the inertia to zero if the link is only a frame"
         yield finding("inertia-without-mass", location, message, hint)
     elif body.mass and not any(body.rotary):
         message = f"link '{name}': {repr_number(body.mass)} kg without a moment of inertia"
@@ -309,24 +308,25 @@ def _inertia_findings(name: str, body: Inertia, location: SourceLocation) -> Ite
     principal = principal_inertias(body.rotary)
     shown = ", ".join(f"{value:.4g}" for value in principal)
     if not positive(principal):
-        message = f"link '{name}': the inertia is not positive; principal moments {shown} kg·m²"
-        hint = _repair(body, "no moment of inertia is below zero; check signs and decimal points")
+        message = f"link '{name}': the inertia must be ≥ 0; principal moments {shown} kg·m²"
+        hint = _repair(body, "check signs and decimal points: no moment of inertia is negative")
         yield finding("inertia-not-positive", location, message, hint)
     elif short := triangle_shortfall(principal):
         a, b, c = principal
         message = (
-            f"link '{name}': the principal moments {shown} kg·m² belong to no body: "
-            f"{a:.4g} + {b:.4g} misses {c:.4g} by {short:.3g} ({100.0 * short / c:.3g} %)"
+            f"link '{name}': the principal moments {shown} kg·m² violate the triangle "
+            f"inequality: {a:.4g} + {b:.4g} < {c:.4g} by {short:.3g} "
+            f"({100.0 * short / c:.3g} %)"
         )
         if body.mass > 0.0:
             message += f"; radius of gyration {radius_of_gyration(body):.3g} m"
-        hint = _repair(body, "two moments always add up to the third or more; check the figures")
+        hint = _repair(body, "check the values: two principal moments sum to at least the third")
         yield finding("triangle-inequality", location, message, hint)
 
 
 def _repair(body: Inertia, otherwise: str) -> str:
     repairs = decimal_point_repairs(body.rotary)
-    return f"possible if {', or '.join(repairs[:3])}" if repairs else otherwise
+    return f"possible corrections: {', or '.join(repairs[:3])}" if repairs else otherwise
 
 
 def _radius_findings(
@@ -342,9 +342,9 @@ def _radius_findings(
     radius = radius_of_gyration(body)
     odd = size is not None and radius > max(SMALLEST_ODD_RADIUS, ODD_RATIO * size)
     if radius > LARGEST_RADIUS or odd:
-        message = f"link '{name}': a radius of gyration of {radius:.3g} m from {body.mass:.4g} kg"
+        message = f"link '{name}': the radius of gyration is {radius:.3g} m with {body.mass:.4g} kg"
         if size is not None:
-            message += f", where joints, frames and centre of mass span {size:.3g} m"
+            message += f", but joints, frames and centre of mass span {size:.3g} m"
         hint = "check the units (kg·m², not kg·mm² or kg·cm²) and the mass"
         yield finding("radius-of-gyration", location, message, hint)
 
@@ -361,7 +361,7 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
             message = f"{len(group)} links have the same inertial: " + quote_list(
                 [link.name for link in group]
             )
-            hint = "fine for parts that are the same; otherwise give each link its own figures"
+            hint = "fine for equal parts; otherwise give each link its own values"
             yield finding("repeated-inertial", location, message, hint)
 
 
@@ -447,4 +447,4 @@ def _shifts(rotary: Rotary, digits: int) -> Iterator[str]:
         shifted = float(decimal.scaleb(digits))
         xx, xy, xz, yy, yz, zz = (shifted if j == i else rotary[j] for j in range(6))
         if possible_inertia((xx, xy, xz, yy, yz, zz)):
-            yield f"{ENTRIES[i]} {entry:g} is meant as {shifted:g}"
+            yield f"{ENTRIES[i]} {entry:g} should be {shifted:g}"

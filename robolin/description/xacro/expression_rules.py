@@ -130,11 +130,11 @@ class BoundMethod:
 
 
 def forbidden(what: str) -> ForbiddenError:
-    return ForbiddenError(f"an expression may not use {what}")
+    return ForbiddenError(f"an expression must not use {what}")
 
 
 def too_large() -> ForbiddenError:
-    return ForbiddenError(f"a value grows beyond {MAX_ITEMS} items or {MAX_BITS} bits")
+    return ForbiddenError(f"a value exceeds {MAX_ITEMS} items or {MAX_BITS} bits")
 
 
 def require_plain_name(name: str) -> None:

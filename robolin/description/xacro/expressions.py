@@ -130,8 +130,8 @@ class Evaluator:
                 continue
             if not isinstance(value, _CONTAINERS):
                 raise ForbiddenError(
-                    f"the result is of type '{type(value).__name__}', which has no text; "
-                    "list(...) turns an iterator into a list"
+                    f"the result has type '{type(value).__name__}', which is not text; use "
+                    "list(...) for an iterator"
                 )
             parts: list[Any] = list(cast("Iterable[Any]", value))
             if isinstance(value, dict):
@@ -373,6 +373,6 @@ def _bind(target: ast.expr, item: Any) -> dict[str, Any]:
         raise forbidden(f"'{ast.unparse(target)}' as a variable")
     items = list(_iterable(item))
     if len(items) != len(target.elts):
-        raise ValueError(f"{len(target.elts)} values expected, not {len(items)}")
+        raise ValueError(f"{len(target.elts)} values expected, got {len(items)}")
     pairs = zip(target.elts, items, strict=True)
     return {name: value for inner, part in pairs for name, value in _bind(inner, part).items()}

@@ -17,7 +17,7 @@ from robolin.description.worker_process import OutOfBoundsError, run_in_separate
 from robolin.description.xacro import xacro_worker as expand_in_own_process
 from robolin.errors import RobolinError, UsageError
 
-_PACKAGE_HINT = "--package NAME=FOLDER says where a package is, and what else may be read"
+_PACKAGE_HINT = "add --package NAME=FOLDER for the folder of a package and other readable files"
 
 
 class Expansion(NamedTuple):
@@ -36,11 +36,13 @@ def expanded_xacro(
     packages:  folders of packages for `$(find NAME)`, by name
     """
     if find_spec("xacro") is None:
-        hint = "pip install 'robolin[xacro]', or expand it first: xacro FILE > arm.urdf"
-        raise RobolinError("xacro files need the package xacro", where=str(path), hint=hint)
+        hint = "pip install xacro, or expand it first: xacro FILE > arm.urdf"
+        raise RobolinError(
+            "xacro files need the package xacro, which is not installed", where=str(path), hint=hint
+        )
     for name, folder in packages.items():
         if not os.path.isdir(folder):
-            raise UsageError(f"'{folder}' is no folder", where=f"--package={name}={folder}")
+            raise UsageError(f"'{folder}' is not a folder", where=f"--package={name}={folder}")
     answer = _answer(path, arguments, packages)
     if "error" in answer:
         raise _error(path, answer)
@@ -48,8 +50,8 @@ def expanded_xacro(
         raise _unused(path, answer)
     text: str = answer["text"]
     if "<joint" not in text:
-        hint = "a file that only defines macros is included by another one: give that"
-        raise RobolinError("its expansion has no joints", where=str(path), hint=hint)
+        hint = "give the file that includes this one, if it only defines macros"
+        raise RobolinError("the expanded file has no joints", where=str(path), hint=hint)
     return Expansion(text.encode(), tuple(map(printable, answer["warnings"])))
 
 
@@ -66,8 +68,8 @@ def _answer(
             expand_in_own_process.__name__, request, expand_in_own_process.BOUNDS
         )
     except OutOfBoundsError:
-        message = f"it is not expanded after {expand_in_own_process.BOUNDS.seconds} s of work"
-        hint = "a macro that calls itself, or a number that grows without bound"
+        message = f"the expansion took more than {expand_in_own_process.BOUNDS.seconds} s"
+        hint = "check for a macro that calls itself, or a number that grows without bound"
         raise RobolinError(message, where=str(path), hint=hint) from None
 
 
@@ -95,10 +97,10 @@ def _shown(file: str, path: Path) -> str:
 def _unused(path: Path, answer: Mapping[str, Any]) -> UsageError:
     unused: list[str] = answer["unused"]
     known = [name for name in answer["known"] if name not in unused]
-    message = (
-        f"{pluralize(len(unused), 'argument')} that the file never asks for: {quote_list(unused)}"
+    message = f"{pluralize(len(unused), 'argument')} not used by the file: {quote_list(unused)}"
+    otherwise = (
+        f"arguments of the file: {quote_list(known)}" if known else "the file has no arguments"
     )
-    otherwise = f"it has {quote_list(known)}" if known else "it has no arguments"
     hint = did_you_mean(unused[0], known, otherwise)
     return UsageError(message, where=str(path), hint=hint)
 
@@ -108,8 +110,8 @@ def read_xacro(
 ) -> Reading:
     """The description of a xacro file; its findings name the lines of the expansion."""
     if found.path is None:
-        hint = "give the file itself: it includes others by their place"
-        raise UsageError("xacro is not read from standard input", where="-", hint=hint)
+        hint = "give the path of the file: it includes other files"
+        raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
     expansion = expanded_xacro(found.path, arguments, packages)
     reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
     location, description = SourceLocation(found.shown), reading.description

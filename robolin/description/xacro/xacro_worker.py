@@ -61,14 +61,14 @@ class Roots:
         from robolin.description.xacro.ros_packages import find_package, is_package_name
 
         if not is_package_name(name):
-            raise ForbiddenError(f"package '{name}' is not found: this is no name of a package")
+            raise ForbiddenError(f"package '{name}' not found: invalid package name")
         self._searching = True
         try:
             folder = find_package(name, self._file, self._packages)
         finally:
             self._searching = False
         if folder is None or not folder.is_dir():
-            raise ForbiddenError(f"package '{name}' is not found")
+            raise ForbiddenError(f"package '{name}' not found")
         self._roots.add(os.path.realpath(folder))
         self._found[str(folder)] = f"package://{name}"
         return str(folder)
@@ -87,14 +87,14 @@ class Roots:
         if event == "open" or event in _LISTING:
             self._require_inside(arguments[0])
         elif event.startswith(_FORBIDDEN):
-            raise ForbiddenError(f"the file wants to use {event}")
+            raise ForbiddenError(f"the file tries to use {event}")
 
     def _require_inside(self, path: Any) -> None:
         if isinstance(path, int):
             return
         real = os.path.realpath(os.fsdecode("." if path is None else path))
         if not any(os.path.commonpath((root, real)) == root for root in self._roots):
-            raise ForbiddenError(f"'{os.fsdecode(path)}' lies outside the robot's packages")
+            raise ForbiddenError(f"'{os.fsdecode(path)}' is outside the robot's packages")
 
 
 class Arguments(dict[str, str]):
@@ -185,7 +185,7 @@ def _no_eval(*_: object, **__: object) -> Never:
 def _eval(substitution: Any, expression: str, context: dict[str, Any]) -> str:
     """The text of `$(eval EXPRESSION)`: functions come before arguments, as in roslaunch."""
     if "__" in expression:
-        raise ForbiddenError("$(eval ...) may not contain double underscores")
+        raise ForbiddenError("$(eval ...) must not contain double underscores")
     arguments = context.setdefault("arg", {})
 
     def arg(name: str) -> Any:
@@ -223,7 +223,7 @@ def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
     macros = [macro.body.getAttribute("name") for macro in xacro.macrostack or ()]
     line = getattr(error, "lineno", None)
     if isinstance(cause, MemoryError):
-        message = "it grows beyond all bounds"
+        message = "a value exceeds the size limits"
     if isinstance(cause, RecursionError):
-        message = "its macros or includes go round in a circle"
+        message = "macros or includes are recursive without end"
     return {"error": message, "files": files, "macros": macros, "line": line}

@@ -73,7 +73,7 @@ class DhParameters:
 
 def read_table(table: Fields, listed: Collection[str], written: YamlJoints) -> None:
     """Add the joints of a table, from the base to the tool; `listed` are the links with mass."""
-    table.need("convention", hint="'standard' (distal) or 'modified' (Craig): they differ")
+    table.need("convention", hint="use 'standard' (distal) or 'modified' (Craig)")
     table.need("rows")
     standard = table.choice("convention", CONVENTIONS, "unknown-convention") == "standard"
     link = table.text("base") or "base"
@@ -91,7 +91,7 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
     row.need("name", "type", "a", "alpha", *OTHER_PARAMETERS.get(kind, ()))
     child = row.text("link") or default
     if listed and kind != "fixed" and child not in listed:
-        message = f"{row.what} moves an unknown link {shown(child)}"
+        message = f"{row.what} names an unknown link {shown(child)}"
         row.error("unknown-link", row.location("link"), message, did_you_mean(child, listed))
         child = ""
     locations = {"child": row.location("link")}

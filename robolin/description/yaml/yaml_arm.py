@@ -103,15 +103,15 @@ def _check_version(arm: Fields) -> None:
     arm.need("robolin", hint="write 'robolin: 1' on the first line")
     version = arm.text("robolin")
     if version and version != FORMAT_VERSION:
-        message = f"the arm is written in format {shown(version)}; this robolin reads 1"
+        message = f"format version {shown(version)} is not supported; this robolin reads version 1"
         arm.error("format-version", arm.location("robolin"), message, "write 'robolin: 1'")
 
 
 def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
     written = YamlJoints()
     if arm.has("dh") and arm.has("joints"):
-        message = "the arm has both 'joints' and 'dh'"
-        arm.error("joints-and-dh", arm.location("dh"), message, "give one of them")
+        message = "the robot has both 'joints' and 'dh'"
+        arm.error("joints-and-dh", arm.location("dh"), message, "keep one of them")
     elif not arm.has("dh"):
         arm.need("joints", hint="list the joints from base to tip, or give a 'dh' table")
     for number, node in enumerate(arm.items("joints"), start=1):
@@ -147,7 +147,7 @@ def _joint(fields: Fields) -> JointEntry:
 def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     """An axis, which the joint type requires."""
     if kind:
-        fields.need(key, hint=f"the direction it turns about or slides along: {key}: [0, 0, 1]")
+        fields.need(key, hint=f"give the axis of rotation or translation: {key}: [0, 0, 1]")
     axis = fields.vector(key, default=UNREAD)
     if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{fields.what}: {key} {why}"
@@ -174,12 +174,14 @@ def _link(fields: Fields) -> LinkEntry:
     if fields.has("shape"):
         return LinkEntry(name, location, shaped_inertia(fields), fields.location("shape"))
     if fields.has("density"):
-        hint = "shape: {box: [0.1, 0.1, 0.4]}, for example"
+        hint = "write for example shape: {box: [0.1, 0.1, 0.4]}"
         fields.need("shape", hint=hint)
-    fields.need("mass", hint=f"'{given[0]}' is only for links with mass")
+    fields.need("mass", hint=f"'{given[0]}' requires a mass")
     rotary = fields.fields("inertia", MOMENT_KEYS)
     if rotary:
-        rotary.need("ixx", "iyy", "izz", hint="about the centre of mass, in link axes")
+        rotary.need(
+            "ixx", "iyy", "izz", hint="give the inertia about the centre of mass, in link axes"
+        )
     xx, xy, xz, yy, yz, zz = (rotary.number(key) if rotary else 0.0 for key in MOMENT_KEYS)
     inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))
     locations = {key: fields.location(key) for key in given}

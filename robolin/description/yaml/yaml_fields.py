@@ -72,7 +72,7 @@ class Fields:
             return default
         name = self.prefix + key
         if len(value.children) != 3:
-            message = f"{self.what}: {name} has {len(value.children)} values, not three"
+            message = f"{self.what}: {name} must have 3 values, got {len(value.children)}"
             self.error("wrong-count", value.location, message, f"write {key}: [x, y, z]")
             return default
         x, y, z = (
@@ -92,7 +92,7 @@ class Fields:
             return None
         name = self.prefix + key
         if len(value.children) != 2:
-            message = f"{self.what}: {name} has {len(value.children)} values, not two"
+            message = f"{self.what}: {name} must have 2 values, got {len(value.children)}"
             self.error("wrong-count", value.location, message, hint)
             return None
         first, second = (
@@ -124,7 +124,7 @@ class Fields:
         text = " ".join(value.text.split())
         if text and text.isprintable():
             return text
-        problem = "has characters that cannot be shown" if text else "is blank"
+        problem = "has unprintable characters" if text else "is blank"
         message = f"{self.what}: {self.prefix}{key} {shown(value.text)} {problem}"
         self.error("bad-text", value.location, message, "use letters, digits, '_' and '-'")
         return ""
@@ -136,7 +136,9 @@ class Fields:
             return default
         word = value.text.strip()
         if value.quoted or word not in ("true", "false"):
-            message = f"{self.what}: {self.prefix}{key} is {shown(value.text)}, not true or false"
+            message = (
+                f"{self.what}: {self.prefix}{key} must be true or false, got {shown(value.text)}"
+            )
             self.error("wrong-kind", value.location, message, f"write {key}: true or {key}: false")
             return default
         return word == "true"
@@ -147,7 +149,8 @@ class Fields:
         if not word or word in choices:
             return word
         message = (
-            f"{self.what}: {self.prefix}{key} is {shown(word)}, not one of {quote_list(choices)}"
+            f"{self.what}: {self.prefix}{key} must be one of {quote_list(choices)}, got "
+            f"{shown(word)}"
         )
         self.error(rule, self.location(key), message, did_you_mean(word, choices))
         return ""
@@ -173,11 +176,11 @@ class Fields:
 
     def _fits(self, value: Node, name: str, kind: str, expected: str) -> bool:
         if value.empty:
-            message = f"{self.what}: {name} has no value, expected {expected}"
+            message = f"{self.what}: {name} has no value; expected {expected}"
             self.error("missing-value", value.location, message, "give a value or remove the key")
         elif value.kind not in (kind, "refused"):
             got = shown(value.text) if value.kind == "scalar" else _KINDS[value.kind]
-            message = f"{self.what}: {name} is {got}, not {expected}"
+            message = f"{self.what}: {name} must be {expected}, got {got}"
             self.error("wrong-kind", value.location, message, _kind_hint(kind))
         return value.kind == kind and not value.empty
 
@@ -192,11 +195,16 @@ class Fields:
             return number
         message = f"{self.what}: {name} is {shown(value.text)}"
         if is_decimal or _NOT_FINITE.fullmatch(value.text):
-            hint = "every number of an arm is finite; leave the key out where nothing is known"
-            self.error("number-not-finite", value.location, f"{message}, not a finite number", hint)
+            hint = "write a finite number; omit the key if the value is unknown"
+            self.error("number-not-finite", value.location, f"{message}, which is not finite", hint)
         else:
             hint = _number_hint(value)
-            self.error("number-malformed", value.location, f"{message}, not a decimal number", hint)
+            self.error(
+                "number-malformed",
+                value.location,
+                f"{message}, which is not a decimal number",
+                hint,
+            )
         return None
 
     def _note(
@@ -212,7 +220,7 @@ def fields_of(
     fields = Fields(node, what, findings, prefix)
     if node.kind != "mapping":
         if node.kind != "refused":
-            message = f"{what} is {_KINDS[node.kind]}, not a mapping"
+            message = f"{what} must be a mapping, got {_KINDS[node.kind]}"
             fields.error("wrong-kind", node.location, message, _kind_hint("mapping"))
         return None
     for key, _ in node.pairs:
@@ -256,12 +264,14 @@ def _number_hint(value: Node) -> str:
     if value.quoted and (_NUMBER.fullmatch(text) or _angle(text) is not None):
         return f"remove the quotes: {text}"
     if (angle := _angle(text)) is not None:
-        return f"this is no angle; if it were one, it would be {angle!r}"
+        return (
+            f"write a plain number: this value is not an angle (as an angle it would be {angle!r})"
+        )
     if "_" in text and _NUMBER.fullmatch(text.replace("_", "")):
         return f"write it without underscores: {text.replace('_', '')}"
     if re.fullmatch(r"[-+]?0[0-9]+(\.[0-9]*)?", text):
         return f"leading zeros can mean octal: write {text[0].strip('0')}{text.lstrip('-+0') or 0}"
-    return "write it like 0.5, -2 or 1e-3, in SI units"
+    return "write a number like 0.5, -2 or 1e-3, in SI units"
 
 
 BODY_SHAPES = ("box", "cylinder", "rod", "sphere")
@@ -285,12 +295,17 @@ def shaped_inertia(link: Fields) -> Inertia | None:
         return None
     if link.has("inertia"):
         message = f"{link.what} has both 'shape' and 'inertia'"
-        link.error("shape-twice", link.location("inertia"), message, "the shape gives the inertia")
+        link.error(
+            "shape-twice",
+            link.location("inertia"),
+            message,
+            "remove one: the shape determines the inertia",
+        )
     given = [name for name in BODY_SHAPES if shape.has(name)]
     if len(given) != 1:
-        message = f"{link.what}: shape names {len(given)} shapes, not one"
+        message = f"{link.what}: shape must have 1 shape, got {len(given)}"
         link.error(
-            "shape-twice", link.location("shape"), message, f"one of {', '.join(BODY_SHAPES)}"
+            "shape-twice", link.location("shape"), message, f"use one of {', '.join(BODY_SHAPES)}"
         )
         return None
     solid = _SOLIDS[given[0]](shape)
@@ -307,10 +322,10 @@ def _mass(link: Fields, solid: Solid, shape: str) -> float:
         message = f"{link.what} has both 'mass' and 'density'"
         link.error("shape-twice", link.location("density"), message, "keep one of them")
     if not link.has("density"):
-        link.need("mass", hint="a shape needs a mass, or a density in kg/m³")
+        link.need("mass", hint="add a mass in kg, or a density in kg/m³")
         return link.number("mass")
     if not solid.volume and shape == "rod":
-        message = f"{link.what}: a thin rod has no volume for its density"
+        message = f"{link.what}: a thin rod has no volume, so density has no meaning"
         link.error("shape-size", link.location("density"), message, "give its mass")
     return link.number("density") * solid.volume
 
@@ -352,6 +367,6 @@ _SOLIDS: dict[str, Callable[[Fields], Solid]] = {
 
 def _size(fields: Fields, key: str, size: float) -> float:
     if size <= 0.0:
-        message = f"{fields.what}: {fields.prefix}{key} has a size of {size:g} m"
-        fields.error("shape-size", fields.location(key), message, "sizes are positive, in m")
+        message = f"{fields.what}: {fields.prefix}{key} must be > 0, got {size:g} m"
+        fields.error("shape-size", fields.location(key), message, "give sizes in m")
     return size

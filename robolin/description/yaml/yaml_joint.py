@@ -64,7 +64,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         why = f"only a {' or '.join(kinds)} joint has a second axis"
         _ignore_keys(fields, ("axis2",), why, written)
     if joint_type.two_units:
-        why = "one number cannot limit both metres and radians"
+        why = "one number cannot limit both m and rad"
         _ignore_keys(fields, ("limits",), why, written)
     if fields.has("mimic"):
         why = "a joint that mimics another has no motor of its own"
@@ -91,7 +91,7 @@ def _limits(fields: Fields, kind: EntryKind, written: YamlJoints) -> Limits:
     lower, upper, velocity = (limits.maybe_number(key, angle=turns) for key in LIMIT_KEYS[:3])
     effort, effort_lower = _effort(limits)
     if kind == "continuous":
-        why = "a continuous joint turns without end; type revolute has limits"
+        why = "a continuous joint has no position limits; use type revolute"
         _ignore_keys(limits, ("lower", "upper"), why, written)
         lower = upper = None
     return Limits(lower, upper, velocity, effort, effort_lower)
@@ -101,12 +101,15 @@ def _effort(limits: Fields) -> tuple[float | None, float | None]:
     """`effort: 4` for both directions, or `effort: [-3, 4]`."""
     if not limits.is_kind("effort", "list"):
         return limits.maybe_number("effort"), None
-    ends = limits.pair("effort", "write effort: [-3, 4], the least and the largest")
+    ends = limits.pair("effort", "write effort: [-3, 4], the lower and the upper limit")
     if ends is None:
         return None, None
     lower, upper = ends
     if lower > upper:
-        message = f"{limits.what}: limits.effort begins with {lower:g}, above its end {upper:g}"
+        message = (
+            f"{limits.what}: limits.effort has the lower limit {lower:g} above the upper limit "
+            f"{upper:g}"
+        )
         hint = f"write effort: [{upper:g}, {lower:g}]"
         limits.error("effort-limits-inverted", limits.location("effort"), message, hint)
         return None, None
@@ -120,7 +123,7 @@ def _friction(fields: Fields) -> dict[str, Any]:
     sides = fields.fields("friction", FRICTION_KEYS)
     if sides is None:
         return {}
-    sides.need(*FRICTION_KEYS, hint="give both, as sizes: {positive: 2, negative: 3}")
+    sides.need(*FRICTION_KEYS, hint="give both as positive numbers: {positive: 2, negative: 3}")
     positive, negative = (sides.number(key) for key in FRICTION_KEYS)
     same = positive == negative
     return {"friction": positive, "friction_negative": None if same else negative}
@@ -134,17 +137,17 @@ def _armature(fields: Fields) -> float:
         return armature or 0.0
     if fields.has("armature"):
         message = f"{fields.what} has both 'armature' and '{given[0]}'"
-        hint = "armature is gear_ratio² · rotor_inertia: give it, or the two, not both"
+        hint = "remove one: armature is gear_ratio² · rotor_inertia"
         fields.error("armature-twice", fields.location("armature"), message, hint)
-    fields.need("rotor_inertia", "gear_ratio", hint="gear_ratio is 1 for a direct drive")
+    fields.need("rotor_inertia", "gear_ratio", hint="write gear_ratio: 1 for a direct drive")
     if ratio == 0:
         message = f"{fields.what}: gear_ratio is 0"
-        hint = "it is the turns of the rotor per turn of the joint"
+        hint = "give the revolutions of the rotor per revolution of the joint"
         fields.error("zero-gear-ratio", fields.location("gear_ratio"), message, hint)
     felt = (ratio or 0.0) * (ratio or 0.0) * (inertia or 0.0)
     if not isfinite(felt):
         message = f"{fields.what}: gear_ratio² · rotor_inertia is too large"
-        hint = "are both in SI units, and the ratio that of the joint's gear?"
+        hint = "check that both are in SI units"
         fields.error("number-not-finite", fields.location("gear_ratio"), message, hint)
         return 0.0
     return felt
@@ -157,8 +160,10 @@ def _rest(fields: Fields, kind: EntryKind, written: YamlJoints) -> float:
         _ignore_keys(fields, ("rest",), "a joint without stiffness has no spring", written)
         return 0.0
     if rest and JOINT_TYPES[kind].two_units:
-        message = f"{fields.what} slides and turns, and one rest position cannot be in m and in rad"
-        hint = "leave out rest, or write the joint as a prismatic and a revolute one"
+        message = (
+            f"{fields.what} translates and rotates; one rest position cannot be in m and in rad"
+        )
+        hint = "omit rest, or split the joint into a prismatic and a revolute one"
         fields.error("rest-of-two-units", fields.location("rest"), message, hint)
     return rest
 
@@ -167,7 +172,7 @@ def _mimic(fields: Fields, turns: bool) -> Mimic | None:
     rule = fields.fields("mimic", MIMIC_KEYS)
     if rule is None:
         return None
-    rule.need("joint", hint="name the joint it follows")
+    rule.need("joint", hint="name the joint to mimic")
     return Mimic(rule.text("joint"), rule.number("ratio", 1.0), rule.number("offset", angle=turns))
 
 
@@ -204,8 +209,8 @@ def read_loops(arm: Fields) -> tuple[LoopEntry, ...]:
 
 def _loop(fields: Fields) -> LoopEntry:
     fields.need("name")
-    fields.need("kind", hint="kind: point, or kind: rigid")
-    fields.need("first", "second", hint="a link, or {link: …, xyz: […], rpy: […]}")
+    fields.need("kind", hint="write kind: point, or kind: rigid")
+    fields.need("first", "second", hint="write a link name, or {link: …, xyz: […], rpy: […]}")
     kind = fields.choice("kind", LOOP_KINDS, "unknown-loop-kind")
     return LoopEntry(
         name=fields.text("name"),
@@ -238,7 +243,7 @@ def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Itera
         if loop.name and loop.name in seen:
             message = f"loop '{loop.name}' is defined twice; the first is at "
             message += str(seen[loop.name].location)
-            hint = "give each its own name, or remove one"
+            hint = "rename or remove one of them"
             yield Finding("duplicate-loop", "error", loop.location, message, hint)
         seen.setdefault(loop.name, loop)
         for end in (loop.first, loop.second):
@@ -248,5 +253,5 @@ def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Itera
                 yield Finding("unknown-link", "error", end.location, message, hint)
         if loop.first.link and loop.first.link == loop.second.link:
             message = f"loop '{loop.name}' has both ends on link '{loop.first.link}'"
-            hint = "a closure holds two links together that joints connect the other way round"
+            hint = "connect two different links"
             yield Finding("loop-to-itself", "error", loop.second.location, message, hint)

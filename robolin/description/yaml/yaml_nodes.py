@@ -66,19 +66,21 @@ def shown(text: str, at_most: int = 40) -> str:
 def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
     """The document in a file, or None if it is not readable, and all findings."""
     if len(data) > MAX_BYTES:
-        message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
+        message = f"the file has {len(data)} bytes, more than the limit of {MAX_BYTES}"
         return None, [
-            _finding("file-too-large", SourceLocation(source), message, "is this an arm?")
+            _finding(
+                "file-too-large", SourceLocation(source), message, "check that this is a robot file"
+            )
         ]
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
         hint = "save the file as UTF-8"
         return None, [_finding("encoding", SourceLocation(source, line), message, hint)]
     if _XML.match(text):
-        hint = "a URDF file ends in .urdf or .xml"
+        hint = "name URDF files .urdf or .xml"
         return None, [
             _finding("yaml-malformed", SourceLocation(source, 1), "this is XML, not YAML", hint)
         ]
@@ -101,10 +103,10 @@ def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]
         return None, (*tree.findings, _syntax_finding(error, text, source))
     except (ValueError, OverflowError) as error:
         # an escape or a directive with an invalid number
-        message, hint = f"not YAML after this: {error}", "check the escapes in quoted text"
+        message, hint = f"malformed YAML after this: {error}", "check the escapes in quoted text"
         return None, (*tree.findings, _finding("yaml-malformed", tree.reached, message, hint))
     if tree.root is None and not tree.findings:
-        hint = "an arm starts with 'robolin: 1'"
+        hint = "start the file with 'robolin: 1'"
         return None, (_finding("file-empty", SourceLocation(source, 1), "the file is empty", hint),)
     return tree.root, tuple(tree.findings)
 
@@ -144,7 +146,7 @@ class _Tree:
             case events.DocumentStartEvent():
                 self._begin_document(location)
             case events.AliasEvent():
-                self._refuse_alias(location, f"alias '*{event.anchor}' is refused")
+                self._refuse_alias(location, f"alias '*{event.anchor}' is not supported")
                 self._add(Node("refused", location))
             case events.ScalarEvent():
                 self._refuse_extras(event, location)
@@ -162,15 +164,22 @@ class _Tree:
     def _begin_document(self, location: SourceLocation) -> None:
         self.documents += 1
         if self.documents > 1:
-            self._stop("yaml-documents", location, "a second document begins", "one arm per file")
+            self._stop(
+                "yaml-documents",
+                location,
+                "a second document starts here",
+                "write one robot per file",
+            )
 
     def _begin(
         self, event: events.CollectionStartEvent, kind: NodeKind, location: SourceLocation
     ) -> None:
         self._refuse_extras(event, location)
         if len(self.open) == MAX_DEPTH:
-            message = f"values are nested more than {MAX_DEPTH} deep"
-            self._stop("yaml-too-deep", location, message, "an arm needs five levels")
+            message = f"values are nested deeper than the limit of {MAX_DEPTH} levels"
+            self._stop(
+                "yaml-too-deep", location, message, "reduce the nesting: a robot needs five levels"
+            )
         else:
             self.open.append(_Open(kind, location))
 
@@ -181,8 +190,8 @@ class _Tree:
     def _add(self, node: Node) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            message = f"the file has more than {MAX_NODES} values"
-            self._stop("file-too-large", node.location, message, "is this an arm?")
+            message = f"the file has more than the limit of {MAX_NODES} values"
+            self._stop("file-too-large", node.location, message, "check that this is a robot file")
             return
         if not self.open:
             self.root = node
@@ -199,9 +208,9 @@ class _Tree:
                 self._complain("yaml-key", key.location, "a key must be a word", "write key: value")
         elif key.text == "<<" and not key.quoted:
             hint = "write the keys out"
-            self._complain("yaml-merge", key.location, "merge key '<<' is refused", hint)
+            self._complain("yaml-merge", key.location, "merge key '<<' is not supported", hint)
         elif first := around.keys.get(key.text):
-            message = f"key {shown(key.text)} stands twice; the first is at {first}"
+            message = f"key {shown(key.text)} occurs twice; the first is at {first}"
             self._complain("duplicate-key", key.location, message, "remove one of them")
         else:
             around.keys[key.text] = key.location
@@ -212,13 +221,13 @@ class _Tree:
         self, event: events.ScalarEvent | events.CollectionStartEvent, location: SourceLocation
     ) -> None:
         if event.anchor:
-            self._refuse_alias(location, f"anchor '&{event.anchor}' is refused")
+            self._refuse_alias(location, f"anchor '&{event.anchor}' is not supported")
         if event.tag:
-            message = f"tag {shown(event.tag)} is refused"
-            self._complain("yaml-tag", location, message, "remove it: every key knows its type")
+            message = f"tag {shown(event.tag)} is not supported"
+            self._complain("yaml-tag", location, message, "remove it: every key has a fixed type")
 
     def _refuse_alias(self, location: SourceLocation, message: str) -> None:
-        self._complain("yaml-alias", location, message, "write the values out where they belong")
+        self._complain("yaml-alias", location, message, "write the values out where they are used")
 
     def _stop(self, rule: str, location: SourceLocation, message: str, hint: str) -> None:
         self._complain(rule, location, message, hint)
@@ -245,14 +254,14 @@ def _syntax_finding(error: YAMLError, text: str, source: str) -> Finding:
     from yaml import MarkedYAMLError
     from yaml.reader import ReaderError
 
-    location, problem = SourceLocation(source), "the text cannot be read"
+    location, problem = SourceLocation(source), "the text is malformed"
     if isinstance(error, ReaderError):
         location = SourceLocation(source, text.count("\n", 0, error.position) + 1)
         problem = f"character {text[error.position]!a} is not allowed"
     elif isinstance(error, MarkedYAMLError):
         location = _location(error.problem_mark or error.context_mark, source)
         problem = " ".join(filter(None, [error.context, error.problem]))
-    return _finding("yaml-malformed", location, f"not YAML: {problem}", _syntax_hint(problem))
+    return _finding("yaml-malformed", location, f"malformed YAML: {problem}", _syntax_hint(problem))
 
 
 def _syntax_hint(problem: str) -> str:

@@ -48,7 +48,7 @@ _VALUES: Mapping[str, Schema] = {
     **dict.fromkeys(FRICTION_KEYS, _NUMBER),
     "effort": {
         "anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}],
-        "description": "N·m or N: one number for both directions, or [least, largest]",
+        "description": "N·m or N: one number for both directions, or [lower, upper]",
     },
     **dict.fromkeys(("stiffness", "gear_ratio", "ratio", "a", "d", *MOMENT_KEYS), _NUMBER),
     **dict.fromkeys(("rod", "sphere", "radius", "length"), _LENGTH),
