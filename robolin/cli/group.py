@@ -107,6 +107,9 @@ def invoke(args: Sequence[str]) -> int:
         ):
             # not `group.main`, which handles closed pipes and Ctrl-C differently
             group.invoke(ctx)
+    except RobolinError as error:
+        _name_flags(error, args)
+        raise
     except Exit as stop:
         return stop.exit_code
     except NoArgsIsHelpError as error:
@@ -126,6 +129,18 @@ def _progress(args: Sequence[str]) -> AbstractContextManager[object]:
     stack = ExitStack()
     stack.enter_context(listening(stack.enter_context(TaskLine())))
     return stack
+
+
+def _name_flags(error: RobolinError, args: Sequence[str]) -> None:
+    """Replace names of Python arguments at the start of an error by the flags as typed."""
+    flags = [word.partition("=")[0] for word in args if word.startswith("--")]
+    typed = {flag[2:].replace("-", "_"): flag for flag in flags}
+    for part in error.parts:
+        name, colon, rest = part.message.partition(": ")
+        if part.where in typed:
+            part.where = typed[part.where]
+        elif colon and name in typed:
+            part.message = f"{typed[name]}: {rest}"
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def test_recursions_are_rejected_with_an_alternative(verb: str, method: str) -> 
     """No method is called by a name that is not its own."""
     ran = robolin(verb, ARM, *STATE, "--method", method)
     assert ran.code == 3
-    assert "'panda_finger_joint2' follows 'panda_finger_joint1'" in ran.err
+    assert "'panda_finger_joint2' mimics 'panda_finger_joint1'" in ran.err
     assert "use the method 'auto' or 'conventional'" in ran.err
     assert "--lock panda_finger_joint1=0" in ran.err
 

@@ -336,17 +336,17 @@ def test_incomplete_files_are_rejected(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base stands still"),
+    (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base is fixed"),
     (("forward", *PRESCRIBED_BASE, "--qdd", "elbow=1"), "joint 'elbow' is free"),
     (
         ("forward", "panda-fingers", "--prescribe", "panda_finger_joint2"),
-        "joint 'panda_finger_joint2' follows 'panda_finger_joint1'\nhint: name 'panda_finger_",
+        "joint 'panda_finger_joint2' mimics 'panda_finger_joint1'\nhint: name 'panda_finger_",
     ),
-    (("forward", *PRESCRIBED_BASE, "--tau", "base:x=1"), "joint 'base:x' moves as prescribed"),
+    (("forward", *PRESCRIBED_BASE, "--tau", "base:x=1"), "joint 'base:x' is prescribed"),
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),
     (
         ("forward", "four-bar", "--prescribe", "drive"),
-        "closed loops ('pin') can contradict",
+        "prescribed joints are not supported with closed loops ('pin')",
     ),
 ]
 

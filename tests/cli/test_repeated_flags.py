@@ -58,8 +58,8 @@ def test_names_of_joints_are_combined() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ("elbow=1", "elbow=2", "'elbow' is there twice"),
-        ("elbow=1,shoulder=2", "elbow=1", "'elbow' is there twice"),
+        ("elbow=1", "elbow=2", "'elbow' is given twice"),
+        ("elbow=1,shoulder=2", "elbow=1", "'elbow' is given twice"),
         ("1,2", "3,4", "set 2 times"),
         ("1,2", "elbow=3", "set 2 times"),
         ("elbow=1", "0,0", "set 2 times"),

@@ -171,7 +171,7 @@ def spoiled(rows: int, bad: dict[int, float]) -> dict[str, np.ndarray]:
     [
         (np.nan, "in column 'elbow/position' is not a finite number"),
         (np.inf, "in column 'elbow/position' is not a finite number"),
-        (1e9, "q is 1e+09 rad at joint 'elbow'"),
+        (1e9, "rad, got 1e+09 rad at joint 'elbow'"),
     ],
 )
 @pytest.mark.parametrize("source", FORMATS)
