@@ -116,7 +116,7 @@ def limits(
     rows = [array.reshape(-1, arm.n) for array in arrays]
     times = None if time is None else np.asarray(time).reshape(-1)
     if times is not None and len(times) != len(rows[0]):
-        raise RobolinError(f"time has {len(times)} values for {len(rows[0])} rows")
+        raise RobolinError(f"time: must have one value per row ({len(rows[0])}), got {len(times)}")
     approach = ClosestApproach(arm)
     positions, velocities, efforts = rows
     approach.add(positions, velocities, efforts, times)

@@ -189,20 +189,22 @@ def _steiner(a: AnyArray, b: AnyArray) -> AnyArray:
 def sound_change(name: str, change: object) -> float:
     """Convert a change to a finite number, or raise."""
     if isinstance(change, bool) or not isinstance(change, (int, float, np.floating, np.integer)):
-        raise UsageError(f"the change is {change!r}, not a number", where=name)
+        raise UsageError(f"the change must be a number, got {change!r}", where=name)
     if not np.isfinite(change):
-        raise UsageError(f"the change is {change}, not a finite number", where=name)
+        raise UsageError(f"the change must be finite, got {change}", where=name)
     return float(change)
 
 
 def _mass_and_position(payload: PayloadChange) -> tuple[str, float, Vector3]:
-    hint = "a payload is (link, mass) or (link, mass, (x, y, z))"
+    hint = "give (link, mass) or (link, mass, (x, y, z))"
     if not isinstance(payload, (tuple, list)) or len(payload) not in (2, 3):
-        raise UsageError(f"payload: {payload!r} is none", hint=hint)
+        raise UsageError(f"payload: invalid value {payload!r}", hint=hint)
     link, mass, *position_given = payload
     position = position_given[0] if position_given else ORIGIN
     if len(position) != 3:
-        raise UsageError(f"payload: {position!r} is no place", hint=hint)
+        raise UsageError(
+            f"payload: the position must be three numbers, got {position!r}", hint=hint
+        )
     x, y, z = (sound_change(f"payload on '{link}'", value) for value in position)
     return str(link), sound_change(f"payload on '{link}'", mass), (x, y, z)
 
@@ -210,11 +212,13 @@ def _mass_and_position(payload: PayloadChange) -> tuple[str, float, Vector3]:
 def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, AnyArray]:
     """Index of the first parameter of the link that carries the frame, and the increments."""
     if frame not in arm.frames:
-        hint = did_you_mean(frame, arm.frames, f"links are {', '.join(arm.frames)}")
-        raise UsageError(f"payload: there is no link '{frame}'", hint=hint)
+        hint = did_you_mean(frame, arm.frames, f"links: {', '.join(arm.frames)}")
+        raise UsageError(f"payload: link '{frame}' not found", hint=hint)
     attachment = arm.frames[frame]
     if attachment.link == arm.base:
-        raise UsageError(f"payload: link '{frame}' does not move", hint="choose one that does")
+        raise UsageError(
+            f"payload: link '{frame}' is fixed to the base", hint="choose a moving link"
+        )
     point = Inertia(mass, apply(attachment.pose, position))
     listed = [(p.owner, p.name) for p in parameters(arm)]
     return listed.index((arm.link(attachment.link).name, "mass")), np.array(linear_values(point))
@@ -226,12 +230,14 @@ def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
     carriers = {part: link.name for link in arm.links_tip_to_base for part in link.merged}
     if owner in carriers:
         hint = (
-            f"it is one body with '{carriers[owner]}': change that one, or add a point mass, "
+            f"change link '{carriers[owner]}', into which it is merged, or add a point mass: "
             f"--payload-change {owner}:MASS"
         )
-        return UsageError(f"link '{owner}' has no joint of its own", where=name, hint=hint)
+        return UsageError(
+            f"link '{owner}' is merged and has no parameters of its own", where=name, hint=hint
+        )
     if quantity.partition("_")[0] == "friction" and arm.friction_velocity is None:
-        hint = "--friction-velocity says over which velocity to smooth it"
-        return UsageError("Coulomb friction is left out", where=name, hint=hint)
-    hint = did_you_mean(name, names, f"they are named like '{names[0]}'")
-    return UsageError("there is no such parameter", where=name, hint=hint)
+        hint = "add --friction-velocity to include Coulomb friction"
+        return UsageError("Coulomb friction is not in the model", where=name, hint=hint)
+    hint = did_you_mean(name, names, f"parameters have names like '{names[0]}'")
+    return UsageError("parameter not found", where=name, hint=hint)

@@ -81,7 +81,7 @@ def nominal_motion(
         tau0 = evaluate(arm, "inverse", {"q": q0, "qd": v0, "qdd": a0}, **options)["tau"]
         tau1 = evaluate(arm, "inverse", {"q": q1, "qd": v1, "qdd": a1}, **options)["tau"]
     else:
-        raise UsageError("the motion needs its torques tau or its accelerations qdd")
+        raise UsageError("the trajectory requires torques tau or accelerations qdd")
 
     step = np.diff(times)
     h = step[:, None]
@@ -114,8 +114,10 @@ def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> AnyArray:
     array = _finite(arm, name, value)
     if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
         shape = "x".join(str(size) for size in array.shape)
-        hint = f"one row of {arm.n} values for each, or one for all"
-        raise RobolinError(f"{name} is {shape}, the motion has {rows} rows", hint=hint)
+        hint = f"give one row of {arm.n} values per row of the trajectory, or one row for all"
+        raise RobolinError(
+            f"{name}: has shape {shape}, but the trajectory has {rows} rows", hint=hint
+        )
     return np.broadcast_to(array, (rows, arm.n))
 
 
@@ -123,8 +125,8 @@ def first_row(arm: Arm, name: str, value: JointValues) -> AnyArray:
     """Values of shape (n,), for the initial state of a motion."""
     array = _finite(arm, name, value)
     if array.ndim > 1:
-        hint = "it changes the first row only"
-        raise RobolinError(f"{name} has {array.ndim} axes, not one", hint=hint)
+        hint = "give values for the first row only"
+        raise RobolinError(f"{name}: must have one axis, got {array.ndim}", hint=hint)
     return array
 
 
@@ -135,7 +137,7 @@ def _finite(arm: Arm, name: str, value: JointValues) -> AnyArray:
         index = np.argwhere(~finite)[0]
         row = f" in row {index[0] + 1}" if len(index) > 1 else ""
         joint = arm.joint_names[int(index[-1])]
-        raise RobolinError(f"{name} is not finite at joint '{joint}'{row}")
+        raise RobolinError(f"{name}: must be finite, got another value at joint '{joint}'{row}")
     return array
 
 
@@ -147,29 +149,30 @@ def checked_times(time: ArrayLike, where: str = "") -> AnyArray:
     """Check times of two or more increasing rows; `where` names their source."""
     times = seconds_of(time, where)
     if times.ndim != 1 or len(times) < 2:
-        hint = "one row is a state: linearize-forward answers for it"
-        raise RobolinError("a motion has at least two rows", where=where, hint=hint)
+        hint = "use linearize-forward for a single state"
+        raise RobolinError("the trajectory must have at least two rows", where=where, hint=hint)
     later = np.diff(times) > 0.0
     if not later.all():
         row = int(np.argmin(later))
         raise RobolinError(
-            f"time does not go on from row {row + 1} ({times[row]:g} s) to row {row + 2} "
-            f"({times[row + 1]:g} s)",
+            f"time: must increase, but row {row + 1} has {times[row]:g} s and row {row + 2} "
+            f"has {times[row + 1]:g} s",
             where=where,
-            hint="rows must be in the order of time",
+            hint="sort the rows by time",
         )
     return times
 
 
 def _require_known(arm: Arm, torques: str) -> None:
     if torques not in TORQUES:
-        hint = f"they are {' or '.join(TORQUES)}"
-        raise UsageError(f"torques cannot be '{torques}'", hint=hint)
+        hint = f"use {' or '.join(TORQUES)}"
+        raise UsageError(f"torques: unknown value '{torques}'", hint=hint)
     if arm.loops:
         raise RobolinError(
-            f"the linearized model along a motion does not cover loop '{arm.loops[0].name}'",
+            "linearization along a trajectory does not support closed loops such as "
+            f"'{arm.loops[0].name}'",
             where=arm.source,
-            hint="--open-loops leaves out the closures",
+            hint="add --open-loops (open_loops=True) to remove the closures",
         )
 
 
@@ -179,15 +182,18 @@ def torque_history(
     """Interpolate torques of another file, (rows, n), linearly at the times of a motion."""
     if tau_time is None:
         if len(tau) != len(time):
-            message = f"{len(tau)} rows of torques without time, but the motion has {len(time)}"
-            hint = "add a column 'time', or one row for each"
+            message = (
+                f"the torques have {len(tau)} rows and no time, but the trajectory has "
+                f"{len(time)} rows"
+            )
+            hint = "add a column 'time', or give one row per row of the trajectory"
             raise RobolinError(message, where=where, hint=hint)
         return tau
     times = checked_times(tau_time, where)
     if time[0] < times[0] or time[-1] > times[-1]:
         raise RobolinError(
-            f"the torques do not last as long as the motion: they have {times[0]:g} s to "
-            f"{times[-1]:g} s, the motion {time[0]:g} s to {time[-1]:g} s",
+            f"the torques cover {times[0]:g} s to {times[-1]:g} s, but the trajectory covers "
+            f"{time[0]:g} s to {time[-1]:g} s",
             where=where,
             hint="add rows of zeros before and after",
         )

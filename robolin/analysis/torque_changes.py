@@ -75,7 +75,7 @@ def _require_same_joints(old: Arm, new: Arm) -> None:
     if odd:
         owner = old.name if odd[0] in old.joint_names else new.name
         raise RobolinError(
-            f"the arms have different joints: '{odd[0]}' is only in '{owner}'",
+            f"the robots have different joints: '{odd[0]}' is only in '{owner}'",
             where="--torques",
-            hint="torques are compared joint by joint, by name",
+            hint="compare robots with the same joint names",
         )

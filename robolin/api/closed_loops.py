@@ -65,10 +65,14 @@ def close(
     batch, flat = _flatten(arm, q=q, qd=qd)
     if arm.loops:
         closed = assemble(arm, flat["q"], flat["qd"], held)
-        _require_closed(arm, closed.open_by, "cannot be closed from here: {} is left", "m")
+        _require_closed(
+            arm, closed.open_by, "cannot be closed from this position: the violation is {}", "m"
+        )
         speed = np.maximum(1.0, np.abs(closed.qd).max(axis=-1, initial=0.0))
         left = closed.opening / speed[:, None]
-        _require_closed(arm, left, "cannot stay closed at these velocities: {} is left", "m/s")
+        _require_closed(
+            arm, left, "cannot stay closed at these velocities: the violation is {}", "m/s"
+        )
         flat = {"q": closed.q, "qd": closed.qd}
     return Closed(flat["q"].reshape(*batch, arm.n), flat["qd"].reshape(*batch, arm.n))
 
@@ -247,8 +251,8 @@ def _flatten(arm: Arm, **values: JointValues) -> tuple[tuple[int, ...], dict[str
 def _joint_indices(arm: Arm, names: Sequence[str]) -> list[int]:
     for name in names:
         if name not in arm.joint_names:
-            hint = f"the joints are {', '.join(arm.joint_names)}"
-            raise UsageError(f"hold: there is no joint '{name}'", hint=hint)
+            hint = f"joints: {', '.join(arm.joint_names)}"
+            raise UsageError(f"hold: joint '{name}' not found", hint=hint)
     return [arm.joint_names.index(name) for name in names]
 
 
@@ -262,5 +266,5 @@ def _require_closed(arm: Arm, left: Floats, problem: str, unit: str) -> None:
     loop = next(name for name, rows in closure_rows(arm) if rows.start <= at < rows.stop)
     description = problem.format(f"{abs(left[state, at]):.3g} {unit}")
     prefix = f"state {state}: " if len(left) > 1 else ""
-    hint = "hold other joints, or start nearer to a state that is closed"
+    hint = "hold other joints, or start closer to a closed position"
     raise RobolinError(f"{prefix}loop '{loop}' {description}", hint=hint)

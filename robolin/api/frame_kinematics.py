@@ -305,8 +305,8 @@ def _name(placed: Arm) -> str:
 
 def _in_axes(reference: str, result: Mapping[str, Floats]) -> dict[str, Floats]:
     if reference not in REFERENCES:
-        hint = "'world' or 'frame'"
-        raise UsageError(f"there is no reference '{reference}'", hint=hint)
+        hint = "use 'world' or 'frame'"
+        raise UsageError(f"reference: must be 'world' or 'frame', got '{reference}'", hint=hint)
     return in_frame_axes(result) if reference == "frame" else dict(result)
 
 
@@ -391,7 +391,7 @@ def require_mass(arm: Arm) -> None:
     """Raise if the moving links have no mass."""
     if float_sum(link.inertia.mass for link in arm.links) <= 0.0:
         raise RobolinError(
-            "nothing that moves has a mass, so there is no centre of mass",
+            "the centre of mass is undefined: no moving link has mass",
             where=arm.source,
-            hint="give the links their <inertial> (URDF) or mass (YAML)",
+            hint="give the links an <inertial> (URDF) or a mass (YAML)",
         )

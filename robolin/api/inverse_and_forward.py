@@ -140,7 +140,7 @@ def prescribed_values(
     """
     require_arm(arm)
     if prescribe is None:
-        hint = "prescribe= says which joints move as it tells"
+        hint = "name the prescribed joints with prescribe="
         raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
     if options.get("method", "auto") != "auto" or options.get("loop_method") is not None:
         raise UsageError(
@@ -173,7 +173,10 @@ def resolve_torque(
         return tau
     require_arm(arm)
     if tau != HOLD:
-        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
+        raise UsageError(
+            f"tau: must be torques or 'hold', got {tau!r}",
+            hint="give torques, or 'hold' for the torques of q̈ = 0",
+        )
     run: RunOptions = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
     verb = "hold" if arm.loops else "inverse"
     return evaluate_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

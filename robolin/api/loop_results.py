@@ -199,7 +199,7 @@ def loop_joint_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]
     for name, wrench in wrenches.items():
         if name not in loops:
             hint = did_you_mean(name, list(loops), f"loops: {', '.join(loops)}")
-            raise UsageError(f"there is no loop '{name}'", hint=hint)
+            raise UsageError(f"loop '{name}' not found", hint=hint)
         J = _relative_jacobian(arm, positions, loops[name])
         torques = torques + np.einsum("...ij,...i->...j", J, _wrench(name, wrench))
     return torques
@@ -219,9 +219,9 @@ def _wrench(name: str, wrench: ArrayLike) -> Floats:
     values = np.asarray(wrench, dtype=float)
     if values.shape[-1:] != (WRENCH,):
         raise RobolinError(
-            f"loop '{name}': a wrench of shape {values.shape} is not a moment and a force",
-            hint="six numbers: mx, my, mz in N·m, then fx, fy, fz in N",
+            f"loop '{name}': the wrench must have 6 numbers, got shape {values.shape}",
+            hint="give mx, my, mz in N·m, then fx, fy, fz in N",
         )
     if not np.isfinite(values).all():
-        raise RobolinError(f"loop '{name}': the wrench has a value that is not finite")
+        raise RobolinError(f"loop '{name}': the wrench must be finite")
     return values

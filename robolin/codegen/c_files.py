@@ -243,8 +243,8 @@ def prefix_for(arm_name: str, prefix: str | None) -> str:
     """Common prefix of function names: the given one, or the arm's name."""
     if prefix is not None:
         if not isinstance(prefix, str) or not _IDENTIFIER.fullmatch(prefix):
-            hint = "letters, digits and _, 64 at the most and no digit first"
-            raise UsageError(f"'{prefix}' cannot begin the name of a function", hint=hint)
+            hint = "use letters, digits and _, at most 64, not starting with a digit"
+            raise UsageError(f"'{prefix}' is not a valid prefix of C functions", hint=hint)
         return prefix
     name = re.sub(r"[^A-Za-z0-9]+", "_", arm_name).strip("_").lower()[:64] or "arm"
     return f"arm_{name}"[:64] if name[0].isdigit() else name

@@ -38,7 +38,9 @@ def literal(number: float, precision: Precision) -> str:
     with np.errstate(over="ignore"):
         rounded = np.float32(number)
     if not isfinite(rounded):
-        raise RobolinError(f"{number:g} is too large for a float", hint="--real double holds it")
+        raise RobolinError(
+            f"{number:g} is too large for single precision", hint="use --real double"
+        )
     return f"{rounded!s}f"
 
 

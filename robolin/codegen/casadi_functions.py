@@ -83,7 +83,7 @@ def _casadi() -> Any:
         import casadi
     except ImportError as error:
         message = "casadi_function needs CasADi, which is not installed"
-        raise RobolinError(message, hint="pip install 'robolin[casadi]'") from error
+        raise RobolinError(message, hint="pip install casadi") from error
     return casadi
 
 

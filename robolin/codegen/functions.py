@@ -118,16 +118,22 @@ def chosen_question(
     verb = _known_verb(verb)
     if not independent_of_loops(verb):
         if arm.loops and f"{verb}-closed" in ALGORITHMS:
-            hint = f"ask for {verb}-closed, or --open-loops (open_loops=True) leaves them out"
-            raise RobolinError(f"{verb} knows no closed loops here", where=arm.source, hint=hint)
+            hint = (
+                f"use {verb}-closed, or add --open-loops (open_loops=True) to remove the closures"
+            )
+            raise RobolinError(
+                f"{verb} does not support closed loops in generated code",
+                where=arm.source,
+                hint=hint,
+            )
         require_tree(arm, verb)
     if ALGORITHMS.get(verb) is not None and ALGORITHMS[verb].kind == "closed":
         require_loops(arm)
     if verb == "link-accelerations" and arm.groups:
         raise RobolinError(
-            f"{verb}: joints with several freedoms have links that are none",
+            f"{verb}: multi-DoF joints have virtual links, which this verb does not support",
             where=arm.source,
-            hint="ask for frame-motion, frame by frame",
+            hint="use frame-motion for each frame",
         )
     if verb == "regressor":
         require_regressor_kernel(arm)

@@ -151,10 +151,13 @@ def _unrolled(question: ChosenQuestion, precision: Precision, prefix: str) -> CF
 
 def _verbs(verbs: Sequence[str]) -> list[str]:
     if isinstance(verbs, str):
-        raise UsageError(f"verbs is {verbs!r}, one text", hint=f"a list of verbs: [{verbs!r}]")
+        raise UsageError(
+            f"verbs: must be a list, got the string {verbs!r}",
+            hint=f"give a list of verbs: [{verbs!r}]",
+        )
     names = [str(verb).replace("_", "-") for verb in verbs]
     if not names:
-        raise UsageError("there is no verb to make a program of", hint="for example: inverse")
+        raise UsageError("no verb given", hint="name at least one, for example inverse")
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:
         raise UsageError(f"named more than once: {quote_list(twice)}", hint="name each verb once")
@@ -163,13 +166,18 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
 
 def _require_choices(real: str, layout: str, extras: Sequence[str], states: int) -> None:
     if real not in REALS:
-        raise UsageError(f"there is no real '{real}'", hint=f"choose {join_and(REALS)}")
+        raise UsageError(f"real: unknown value '{real}'", hint=f"choose {join_and(REALS)}")
     if layout not in LAYOUTS:
-        raise UsageError(f"there is no layout '{layout}'", hint=f"choose {join_and(LAYOUTS)}")
+        raise UsageError(f"layout: unknown value '{layout}'", hint=f"choose {join_and(LAYOUTS)}")
     if isinstance(extras, str) or any(each not in EXTRAS for each in extras):
-        raise UsageError(f"extras are {extras!r}", hint=f"a list of {join_and(EXTRAS)}")
+        raise UsageError(
+            f"extras: unknown value {extras!r}", hint=f"give a list of {join_and(EXTRAS)}"
+        )
     if not isinstance(states, int) or not 1 <= states <= 100_000:
-        raise UsageError(f"states is {states!r}", hint="a whole number from 1 to 100000")
+        raise UsageError(
+            f"states: must be a whole number from 1 to 100000, got {states!r}",
+            hint="a whole number from 1 to 100000",
+        )
 
 
 _MARK = "made by robolin generate, SHA-256 of the rest"
@@ -193,7 +201,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         else:
             _make(folder, files)
     except OSError as error:
-        message = f"could not write: {error.strerror or error}"
+        message = f"cannot be written: {error.strerror or error}"
         raise FileError(message, where=str(folder), hint="choose another folder with -o") from error
 
 
@@ -204,17 +212,17 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
         there = folder / name
         if (there.exists() or there.is_symlink()) and not _is_ours(there):
             raise FileError(
-                "robolin did not write this file, or it was changed since",
+                "the file was not written by robolin, or was changed since",
                 where=str(there),
-                hint="move it away, or choose another folder with -o",
+                hint="move it, or choose another folder with -o",
             )
     # build files have the same name in every program
     for test in sorted(folder.glob("*_test.c")):
         if test.name not in files and _is_ours(test):
             raise FileError(
-                f"another program is built here, '{test.name.removesuffix('_test.c')}'",
+                f"the folder already has another program, '{test.name.removesuffix('_test.c')}'",
                 where=str(folder),
-                hint="choose another folder with -o: a folder has one program and its Makefile",
+                hint="choose another folder with -o: each program needs its own folder",
             )
 
 
@@ -234,9 +242,9 @@ def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
 def _make(folder: Path, files: Mapping[str, bytes]) -> None:
     if not folder.parent.is_dir():
         raise FileError(
-            f"there is no folder '{folder.parent}' to write to",
+            f"folder '{folder.parent}' not found",
             where=str(folder),
-            hint="create it first, or check its spelling",
+            hint="create it first, or check the spelling",
         )
     with temporary_folder(folder.parent) as made:
         _replace(made, files)

@@ -69,5 +69,5 @@ def _known(results: Mapping[str, Floats]) -> Mask:
 
 
 def _too_few_in_floats(question: ChosenQuestion) -> RobolinError:
-    message = f"{question.verb}: in single precision too few states have an answer"
-    return RobolinError(message, where=question.arm.source, hint="--real double has them")
+    message = f"{question.verb}: too few states have a result in single precision"
+    return RobolinError(message, where=question.arm.source, hint="use --real double")

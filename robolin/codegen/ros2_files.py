@@ -109,10 +109,10 @@ def require_ros2(program: CProgram) -> None:
     """Reject programs that the plugin does not support."""
     verbs = [function.verb for function in program.functions]
     if any(verb not in verbs for verb in NEEDED):
-        hint = f"ask for {' and '.join(NEEDED)}"
-        raise UsageError("a plugin for ROS 2 needs two verbs", hint=hint)
+        hint = f"request {' and '.join(NEEDED)}"
+        raise UsageError("a ROS 2 plugin needs two verbs", hint=hint)
     if program.precision.real != "double":
-        raise UsageError("a plugin for ROS 2 computes in double", hint="leave out --real float")
+        raise UsageError("a ROS 2 plugin requires double precision", hint="omit --real float")
 
 
 def plugin_source(program: CProgram) -> Iterator[str]:

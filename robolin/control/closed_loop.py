@@ -32,10 +32,13 @@ def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackContr
     """Convert a regulator to a control law for `simulate`: τ = τ₀ - K x at actuated joints."""
     model = regulator.model
     if model.batch:
-        raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
+        raise UsageError(
+            f"the regulator is a batch of {model.batch}",
+            hint="select one operating point, or use tvlqr",
+        )
     if model.method not in OWN_STATES:
-        message = f"the states of a model by {model.method} are not those of the arm alone"
-        raise UsageError(message, where="method", hint="zoh and euler keep them")
+        message = f"a model discretized by {model.method} has other states than the robot"
+        raise UsageError(message, where="method", hint="use zoh or euler")
     return FeedbackControl(
         K=regulator.K,
         q=model.q,
@@ -72,10 +75,13 @@ def feedback_along(
     """Convert a time-varying regulator to a control law, interpolated between its rows."""
     model = regulator.model
     if model.basis is not None:
-        raise UsageError("a motion with closed loops changes its coordinates from row to row")
+        raise UsageError(
+            "trajectories with closed loops are not supported: their coordinates change from row "
+            "to row"
+        )
     if not (is_real_number(start) and isfinite(start)):
-        raise UsageError(f"start is {start!r}", hint="a moment in seconds is needed")
-    assert model.dt is not None, "models along a motion are sampled"
+        raise UsageError(f"start: must be a time in s, got {start!r}", hint="give a time in s")
+    assert model.dt is not None, "models along a trajectory are sampled"
     return FeedbackControl(
         K=regulator.K,
         q=model.q,
@@ -114,12 +120,15 @@ def feedback_cost_along(
 def _require_motion(model: StateSpace, motion: object) -> None:
     """Require a motion with the joints of the model's arm and the same number of integrals."""
     if not isinstance(motion, Simulation):
-        hint = "robolin.simulate(arm, q, control=regulator.feedback(), …) makes one"
-        raise UsageError(f"{motion!r} is no motion", hint=hint)
+        hint = "give the result of robolin.simulate(arm, q, control=regulator.feedback(), …)"
+        raise UsageError(f"{motion!r} is not a simulated trajectory", hint=hint)
     joints, own = motion.q.shape[-1], 0 if motion.integrals is None else motion.integrals.shape[-1]
     if joints != model.arm.n or own != len(model.states) - 2 * model.freedoms:
-        hint = "take a motion of the same arm under this regulator"
-        raise UsageError(f"the motion has {joints} joints and {own} integrals", hint=hint)
+        hint = "use a trajectory of the same robot under this regulator"
+        raise UsageError(
+            f"the trajectory has {joints} joints and {own} integrals, unlike the regulator",
+            hint=hint,
+        )
 
 
 def law_cost(arm: Arm, law: FeedbackControl, motion: Simulation) -> FeedbackCost:
@@ -165,8 +174,8 @@ def _cost_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> In
     samples = begin + dt * np.arange(int((end - begin) / dt + ON_TIME) + 1)
     rows = np.searchsorted(time, samples - ON_TIME * dt)
     if (np.abs(time[rows] - samples) > ON_TIME * dt).any():
-        hint = "keep a row at every sample"
-        raise UsageError("a cost by samples needs the motion at all of them", hint=hint)
+        hint = "store a row at every sample"
+        raise UsageError("a sampled cost requires the trajectory at all samples", hint=hint)
     return rows
 
 
@@ -194,8 +203,8 @@ def _integral(time: Floats, rate: Floats) -> Floats:
     coarse = integrate.simpson(rate[..., half], x=time[half], axis=-1)
     if len(time) < _FEWEST_ROWS or (np.abs(total - coarse) > _RESOLVED * np.abs(total)).any():
         raise UsageError(
-            f"the {len(time)} rows of the motion are too far apart for its cost",
-            hint="simulate it under this regulator, or keep more rows (every=1)",
+            f"the {len(time)} rows of the trajectory are too far apart to integrate its cost",
+            hint="simulate it under this regulator, or store more rows (every=1)",
         )
     return total
 

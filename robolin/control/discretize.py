@@ -39,12 +39,12 @@ def discretize(model: StateSpace, dt: float, method: Discretization = "zoh") -> 
     euler:  x + dt ẋ
     """
     if model.dt is not None:
-        raise UsageError(f"the model is sampled already, every {model.dt:g} s", where="dt")
+        raise UsageError(f"the model is already discrete, with dt = {model.dt:g} s", where="dt")
     if not (isinstance(dt, int | float) and isfinite(dt) and dt > 0.0):
-        raise UsageError(f"dt is {dt!r}", hint="a positive number of seconds is needed")
+        raise UsageError(f"dt: must be > 0, got {dt!r}", hint="give a time in s")
     if method not in DISCRETIZERS:
-        hint = f"methods are {', '.join(DISCRETIZERS)}"
-        raise UsageError(f"there is no discretization '{method}'", where="method", hint=hint)
+        hint = f"discretizations: {', '.join(DISCRETIZERS)}"
+        raise UsageError(f"unknown discretization '{method}'", where="method", hint=hint)
     sampled = DISCRETIZERS[method](model, float(dt))
     return replace(model, **sampled._asdict(), dt=float(dt), method=method)
 
@@ -157,11 +157,11 @@ def sampled_motion(
     """
     law = feedback(regulator)
     if law.dt is None:
-        hint = "simulate(..., control=regulator.feedback()) is for continuous gains"
-        raise UsageError("the gains are not for torques held between samples", hint=hint)
+        hint = "use simulate(..., control=regulator.feedback()) for continuous gains"
+        raise UsageError("the gains are for continuous time, not for a zero-order hold", hint=hint)
     for name, count in (("samples", samples), ("steps", steps)):
         if not isinstance(count, int) or count < 1:
-            raise UsageError(f"{name} is {count!r}, not a whole number from 1")
+            raise UsageError(f"{name}: must be a whole number ≥ 1, got {count!r}")
     return simulate(
         regulator.model.arm,
         q,

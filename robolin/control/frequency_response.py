@@ -23,7 +23,10 @@ def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
     """Frequency response (..., len(omega), p, m); with a dt, exp(jω dt) replaces jω."""
     w = as_numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
-        raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
+        raise UsageError(
+            "omega: must be a row of finite frequencies",
+            hint="give one or more frequencies in rad/s",
+        )
     rates = 1j * w
     at = np.asarray(rates if model.dt is None else np.exp(rates * model.dt), dtype=np.complex128)
     return stack_models([_response(each, at, w) for each in iter_models(model)], model.batch)
@@ -40,7 +43,7 @@ def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
         pivot = at - T[i, i]
         if (pivot == 0.0).any():
             where = omega[int(np.argmax(pivot == 0.0))]
-            hint = "leave this frequency out, or look beside it"
+            hint = "omit this frequency"
             raise RobolinError(f"the model has a pole at {where:g} rad/s", hint=hint)
         x[:, i] = (pushed[i] + T[i, i + 1 :] @ x[:, i + 1 :]) / pivot[:, None]
     return np.asarray(seen @ x + model.D)
@@ -49,8 +52,8 @@ def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
 def gramian(model: StateSpace, kind: Literal["controllability", "observability"]) -> Floats:
     """W (..., N, N) with A W + W Aᵀ + B Bᵀ = 0, or Aᵀ W + W A + Cᵀ C = 0."""
     if kind not in ("controllability", "observability"):
-        hint = "'controllability' or 'observability'"
-        raise UsageError(f"there is no Gramian of '{kind}'", hint=hint)
+        hint = "use 'controllability' or 'observability'"
+        raise UsageError(f"unknown Gramian '{kind}'", hint=hint)
     _require_stable(model)
     solve = continuous_lyapunov if model.dt is None else discrete_lyapunov
     gramians = []
@@ -68,9 +71,9 @@ def _require_stable(model: StateSpace) -> None:
         worst = np.unravel_index(int(np.argmax(poles.stability != "stable")), poles.values.shape)
         state = f"model {worst[:-1]}: " if model.batch else ""
         raise RobolinError(
-            f"{state}the Gramian exists for stable models, and the pole "
-            f"{poles.values[worst]:.4g} is not",
-            hint="distances of controllability() and observability() hold for every model",
+            f"{state}the Gramian requires a stable model, but the pole "
+            f"{poles.values[worst]:.4g} is not stable",
+            hint="use the distances of controllability() and observability() for unstable models",
         )
 
 
@@ -121,9 +124,9 @@ def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> Tim
 def _discretize_rows(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
     """Discretize from row to row, exact for constant inputs; a discrete model is unchanged."""
     if not (is_real_number(duration) and isfinite(duration) and duration > 0.0):
-        raise UsageError(f"duration is {duration!r}", hint="a positive number of seconds is needed")
+        raise UsageError(f"duration: must be > 0, got {duration!r}", hint="give a time in s")
     if not isinstance(rows, int) or rows < 2:
-        raise UsageError(f"rows is {rows!r}, not a whole number from 2")
+        raise UsageError(f"rows: must be a whole number ≥ 2, got {rows!r}")
     if model.dt is not None:
         rows = int(duration / model.dt + 1e-9) + 1
         return model, model.dt * np.arange(rows, dtype=float)

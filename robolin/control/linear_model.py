@@ -89,8 +89,8 @@ def state_space(
     """
     require_arm(arm)
     if dt is None and method != "zoh":
-        hint = "dt is the sample time of a model that is made discrete"
-        raise UsageError("it has no effect without dt", where="method", hint=hint)
+        hint = "give the sample time dt"
+        raise UsageError("has no effect without dt", where="method", hint=hint)
     driven = actuated_indices(arm, actuated, passive)
     running: EngineOptions = {"engine": engine, "jobs": jobs}
     point = operating_point(arm, q, qd, qdd, tau, driven, running)
@@ -259,13 +259,18 @@ def output_rows(
     """Rows of all requested outputs, in the requested order."""
     requested = [outputs] if isinstance(outputs, str) else list(outputs)
     if not requested:
-        raise UsageError("no output is asked for", where="outputs", hint="q, qd, or a frame")
+        raise UsageError(
+            "must name at least one output", where="outputs", hint="give q, qd, or a frame"
+        )
     if reference not in REFERENCES:
-        raise UsageError(f"there is no reference '{reference}'", hint="'world' or 'frame'")
+        raise UsageError(
+            f"reference: must be 'world' or 'frame', got '{reference}'",
+            hint="use 'world' or 'frame'",
+        )
     parts = [_rows(arm, point, each, reference) for each in requested]
     names = [name for part in parts for name in part.names]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise UsageError(f"the output '{twice}' is asked for twice", where="outputs")
+        raise UsageError(f"'{twice}' is given twice", where="outputs")
     matrices = {key: _stack([getattr(part, key) for part in parts]) for key in OUTPUT_MATRICES}
     y = np.concatenate([part.y for part in parts], axis=-1)
     return OutputRows(
@@ -306,11 +311,11 @@ def _parse_output(arm: Arm, output: str) -> tuple[str, str, str]:
     if name in arm.joint_names or name in arm.frames:
         words = [*COLUMN_WORDS.values()] if name in arm.joint_names else list(frame_words[1:])
         raise UsageError(
-            f"outputs: '{name}' has no '{word}'" if word else f"outputs: what of '{name}'?",
-            hint=f"it has {', '.join(words)}",
+            f"outputs: '{name}' has no '{word}'" if word else f"outputs: '{name}' needs a quantity",
+            hint=f"choose one of {', '.join(words)}",
         )
     known = (*COLUMN_WORDS, *arm.joint_names, *arm.frames)
-    raise UsageError(f"outputs: there is no '{name}'", hint=did_you_mean(name, known))
+    raise UsageError(f"outputs: joint or frame '{name}' not found", hint=did_you_mean(name, known))
 
 
 def _joint_rows(

@@ -95,5 +95,5 @@ def to_scipy(model: StateSpace) -> Any:
 
 def _require_one(model: StateSpace) -> None:
     if model.batch:
-        hint = "choose one of them by its place: model[0]"
-        raise UsageError(f"there are {model.batch} models", hint=hint)
+        hint = "select one by its index: model[0]"
+        raise UsageError(f"the model is a batch of {model.batch}", hint=hint)

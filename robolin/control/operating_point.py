@@ -63,11 +63,14 @@ def operating_point(
     held = isinstance(tau, str)
     if not held:
         if qdd is not None:
-            hint = "leave out qdd, or let tau='hold' find the torque for it"
-            raise UsageError("tau and qdd both say how the arm accelerates", hint=hint)
+            hint = "omit qdd, or use tau='hold' to compute the torque for it"
+            raise UsageError("tau and qdd must not be given together", hint=hint)
         inputs["tau"] = tau
     elif tau != HOLD_AT_POINT:
-        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep qdd")
+        raise UsageError(
+            f"tau: must be torques or 'hold', got {tau!r}",
+            hint="give torques, or 'hold' for the torques of qdd",
+        )
     arrays = joint_arrays(arm, inputs)
     batch = batch_of(arrays)
     state = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
@@ -162,13 +165,13 @@ def independent_motions(arm: Arm, q: Floats) -> Floats:
     if (ranks != rank).any():
         row = int(np.argmax(ranks.ravel() != rank))
         raise RobolinError(
-            f"state {row}: the closures leave {arm.n - int(ranks.flat[row])} motions free, "
-            f"{arm.n - rank} in state 0",
+            f"state {row}: the constraints leave {arm.n - int(ranks.flat[row])} degrees of "
+            f"freedom, but {arm.n - rank} in state 0",
             where=arm.source,
-            hint="ask about the states one by one",
+            hint="linearize the states separately",
         )
     if rank == arm.n:
-        raise RobolinError("the closures leave nothing free to move", where=arm.source)
+        raise RobolinError("the constraints leave no degree of freedom", where=arm.source)
     basis = np.moveaxis(Vt[..., rank:, :], -1, -2)
     largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=-2)[..., None, :], axis=-2)
     signed: Floats = basis * np.sign(largest)
@@ -211,7 +214,7 @@ def actuated_indices(arm: Arm, actuated: JointNames, passive: JointNames) -> tup
     The default is the set in the robot file, which is every joint unless the file differs.
     """
     if actuated is not None and passive is not None:
-        raise UsageError("actuated and passive both say which joints have a motor", where="passive")
+        raise UsageError("actuated and passive must not be given together", where="passive")
     if actuated is not None and not _means_all(arm, actuated):
         indices = joint_indices(arm, "actuated", actuated)
     else:
@@ -219,8 +222,8 @@ def actuated_indices(arm: Arm, actuated: JointNames, passive: JointNames) -> tup
         without = joint_indices(arm, "passive", described if passive is None else passive)
         indices = tuple(i for i in range(arm.n) if i not in without)
     if not indices:
-        hint = "name one that has: --actuated JOINT, or --actuated all"
-        raise UsageError("no joint has a motor", where="actuated", hint=hint)
+        hint = "name an actuated joint: --actuated JOINT, or --actuated all"
+        raise UsageError("no joint is actuated", where="actuated", hint=hint)
     return indices
 
 
@@ -242,7 +245,7 @@ def joint_indices(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[i
             indices.append(arm.joint_names.index(name))
         else:
             hint = did_you_mean(str(name), (*arm.joint_names, *groups))
-            raise UsageError(f"{keyword}: '{arm.name}' has no joint '{name}'", hint=hint)
+            raise UsageError(f"{keyword}: joint '{name}' not found", hint=hint)
     return tuple(sorted(set(indices)))
 
 
@@ -279,7 +282,7 @@ def passive_torque_error(arm: Arm, tau: Floats, without: Sequence[int]) -> Robol
     size = f"{rows[row, at]:.4g} {unit_of('tau', [joint.kind])}"
     state = f"state {row}: " if len(rows) > 1 else ""
     return RobolinError(
-        f"{state}joint '{joint.name}' is passive and would have to give {size} here",
+        f"{state}joint '{joint.name}' is passive, but equilibrium requires {size} here",
         where=arm.source,
-        hint="trim (--trim) finds an equilibrium nearby; --actuated all gives all joints a motor",
+        hint="use trim (--trim) to find an equilibrium nearby, or --actuated all",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from robolin.errors import RobolinError
 
-INSTALL = "pip install 'robolin[control]'"
+INSTALL = "pip install scipy"
 
 
 def require_scipy(name: str, purpose: str) -> Any:

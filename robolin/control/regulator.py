@@ -107,7 +107,9 @@ class Regulator(DisplayMixin):
         state = as_numbers("x", x)
         if state.shape[-1:] != self.P.shape[-1:]:
             names = ", ".join(self.model.states)
-            raise UsageError(f"x has shape {state.shape}", hint=f"the states are {names}")
+            raise UsageError(
+                f"x: has shape {state.shape}", hint=f"give one value per state: {names}"
+            )
         cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
         return cost
 
@@ -293,10 +295,10 @@ def lqr_failure(model: StateSpace, weights: Weights, index: int) -> RobolinError
     if mode is not None:
         value, direction = mode
         return RobolinError(
-            f"{prefix}no gains stabilize this model: {_mode_text(model, value, direction)} "
-            "is out of reach of its motors",
+            f"{prefix}the model is not stabilizable: {_mode_text(model, value, direction)} "
+            "is uncontrollable",
             where=model.arm.source,
-            hint="actuate more joints, or linearize about another point",
+            hint="actuate more joints, or linearize at another operating point",
         )
     size, vectors = np.linalg.eigh(weights.Q)
     seen = vectors * np.sqrt(np.maximum(size, 0.0))
@@ -304,15 +306,15 @@ def lqr_failure(model: StateSpace, weights: Weights, index: int) -> RobolinError
     if mode is not None:
         value, direction = mode
         return RobolinError(
-            f"{prefix}these weights have no regulator: {_mode_text(model, value, direction)} "
-            "is on the edge of stability and no weight of a state sees it",
+            f"{prefix}the weights have no stabilizing solution: "
+            f"{_mode_text(model, value, direction)} is marginally stable and has no weight",
             where=model.arm.source,
-            hint="give the positions of these joints a weight above 0",
+            hint="give the positions of these joints a weight > 0",
         )
     return RobolinError(
-        f"{prefix}the Riccati equation could not be solved",
+        f"{prefix}the Riccati equation has no numerical solution",
         where=model.arm.source,
-        hint="weights many powers of ten apart, or units that are, may be the reason",
+        hint="use weights closer in magnitude",
     )
 
 
@@ -395,7 +397,7 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
     desired = as_complexes("poles", poles)
     N = len(model.states)
     if desired.shape != (N,) or not np.isfinite(desired).all():
-        raise UsageError(f"poles are {N} finite numbers, not {desired.shape}", where="poles")
+        raise UsageError(f"must be {N} finite numbers, got shape {desired.shape}", where="poles")
     placed = [_place(each, desired) for each in iter_models(model)]
     K, missed = (stack_models(parts, model.batch) for parts in zip(*placed, strict=True))
     return PlacedPoles(K, missed, model)
@@ -413,9 +415,9 @@ def _place(model: StateSpace, desired: Complexes) -> tuple[Floats, float]:
     missed = _max_distance(np.linalg.eigvals(model.A - model.B @ K), desired)
     if not missed <= MISSED * np.abs(desired).max(initial=1.0):
         raise RobolinError(
-            f"the poles cannot be placed: the nearest gains miss one by {missed:.3g}",
+            f"the poles cannot be placed: the best gains miss one by {missed:.3g}",
             where=model.arm.source,
-            hint="controllability() says which mode is out of reach",
+            hint="use controllability() to find the uncontrollable mode",
         )
     return K, missed
 

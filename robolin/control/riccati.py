@@ -66,7 +66,7 @@ def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
     size, d = len(model.states), model.freedoms
     if Q is not None and not isinstance(Q, Mapping):
         if bryson:
-            raise UsageError("bryson gives the weights, and Q does too", where="Q")
+            raise UsageError("Q and bryson must not be given together", where="Q")
         return weight_matrix("Q", Q, size)
     joints = _joint_weights(model, Q or {}, bryson)
     matrix = np.zeros((size, size))
@@ -97,7 +97,9 @@ def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) 
         ]
         values_per_quantity.append(np.array(values))
     if unknown := next((name for name in named if name not in known), None):
-        raise UsageError(f"Q: there is no '{unknown}'", hint=did_you_mean(unknown, sorted(known)))
+        raise UsageError(
+            f"Q: state '{unknown}' not found", hint=did_you_mean(unknown, sorted(known))
+        )
     return values_per_quantity
 
 
@@ -110,7 +112,7 @@ def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Floats:
         joint = name.removesuffix("/effort")
         if joint not in names:
             hint = did_you_mean(joint, names)
-            raise UsageError(f"R: there is no motor '{joint}'", hint=hint)
+            raise UsageError(f"R: actuated joint '{joint}' not found", hint=hint)
         weights[names.index(joint)] = _number(name, value)
     return np.diag(weights)
 
@@ -119,7 +121,7 @@ def _cross_weight(model: StateSpace, N: ArrayLike | None) -> Floats:
     shape = (len(model.states), len(model.inputs))
     matrix = np.zeros(shape) if N is None else as_numbers("N", N)
     if matrix.shape != shape or not np.isfinite(matrix).all():
-        raise UsageError(f"N is finite and of shape {shape}, not {matrix.shape}")
+        raise UsageError(f"N: must be finite and of shape {shape}, got {matrix.shape}")
     return matrix
 
 
@@ -140,9 +142,10 @@ def _bryson(model: StateSpace, word: str) -> Floats:
             most = 1.0
         if most is None or not most > 0.0:
             raise RobolinError(
-                f"Bryson's rule needs the {word} limit of joint '{joint.name}', and there is none",
+                f"Bryson's rule requires the {word} limit of joint '{joint.name}', which is "
+                "not set",
                 where=model.arm.source,
-                hint="give it in the description, or give the weights",
+                hint="add the limit to the robot file, or give the weights",
             )
         weights.append(1.0 / most**2)
     return np.array(weights)
@@ -159,14 +162,14 @@ def weight_matrix(name: str, value: ArrayLike, size: int) -> Floats:
     """Expand a weight to a matrix: from one number, a diagonal, or a matrix."""
     array = as_numbers(name, value)
     if not np.isfinite(array).all():
-        raise UsageError(f"{name} is not finite")
+        raise UsageError(f"{name}: must be finite")
     if array.ndim == 0:
         return float(array) * np.eye(size)
     if array.shape == (size,):
         return np.diag(array)
     if array.shape != (size, size):
         shapes = f"one number, ({size},) or ({size}, {size})"
-        raise UsageError(f"{name} has the shape {array.shape}", hint=f"it takes {shapes}")
+        raise UsageError(f"{name}: has shape {array.shape}", hint=f"give {shapes}")
     return array.copy()
 
 
@@ -174,22 +177,29 @@ def require_weights(name: str, matrix: Floats, positive: bool) -> None:
     """Require a symmetric matrix that is positive semidefinite, or definite if `positive`."""
     size = np.abs(matrix).max(initial=0.0)
     if np.abs(matrix - matrix.T).max(initial=0.0) > WEIGHT_ROUNDING * size:
-        raise UsageError(f"{name} is not symmetric")
+        raise UsageError(f"{name}: must be symmetric")
     least = np.linalg.eigvalsh(matrix).min()
     if positive and not least > WEIGHT_ROUNDING * size:
-        hint = "every torque needs a weight above 0"
-        raise UsageError(f"{name} is not positive: its least eigenvalue is {least:.3g}", hint=hint)
+        hint = "give every torque a weight > 0"
+        raise UsageError(
+            f"{name}: must be positive definite; its smallest eigenvalue is {least:.3g}", hint=hint
+        )
     if not least >= -WEIGHT_ROUNDING * size:
-        hint = "weights are 0 or more"
-        raise UsageError(f"{name} is negative: its least eigenvalue is {least:.3g}", hint=hint)
+        hint = "use weights ≥ 0"
+        raise UsageError(
+            f"{name}: must be positive semidefinite; its smallest eigenvalue is {least:.3g}",
+            hint=hint,
+        )
 
 
 def _number(name: str, value: object) -> float:
     if not isinstance(value, Real) or not np.isfinite(float(value)):
-        raise UsageError(f"the weight of '{name}' is {value!r}", hint="a finite number is needed")
+        raise UsageError(
+            f"the weight of '{name}' must be finite, got {value!r}", hint="give a finite number"
+        )
     if value < 0.0:
-        hint = "weights are 0 or more"
-        raise UsageError(f"the weight of '{name}' is negative: {value:g}", hint=hint)
+        hint = "use weights ≥ 0"
+        raise UsageError(f"the weight of '{name}' must be ≥ 0, got {value:g}", hint=hint)
     return float(value)
 
 
@@ -253,9 +263,7 @@ def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
         try:
             X = linalg.solve_continuous_lyapunov(A.T, -W)
         except RuntimeWarning as warning:
-            raise RobolinError(
-                "two poles of the closed loop add up to 0: no stable one"
-            ) from warning
+            raise RobolinError("the closed loop is not stable: two poles sum to 0") from warning
     return 0.5 * (X + X.T)
 
 
@@ -269,7 +277,7 @@ def discrete_lyapunov(A: Floats, W: Floats) -> Floats:
             if np.abs(more).max() <= 1e-17 * np.abs(X).max():
                 return 0.5 * (X + X.T)
             power = power @ power
-    raise RobolinError("a sum over all samples does not end: the closed loop is not stable")
+    raise RobolinError("the closed loop is not stable: the sum over all samples does not converge")
 
 
 @contextmanager
@@ -292,7 +300,7 @@ def with_integrals(model: StateSpace, outputs: Sequence[str] | str) -> StateSpac
     for name in names:
         if name not in model.outputs:
             hint = did_you_mean(name, model.outputs)
-            raise UsageError(f"integral: there is no output '{name}'", hint=hint)
+            raise UsageError(f"integral: output '{name}' not found", hint=hint)
     rows = [model.outputs.index(name) for name in names]
     step = 1.0 if model.dt is None else model.dt
     *batch, N, m = model.B.shape

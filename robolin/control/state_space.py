@@ -311,7 +311,7 @@ NAMED_FROM = 0.1
 def select_models(model: StateSpace, index: Any) -> StateSpace:
     """Select models of a batch by index."""
     if not model.batch:
-        raise UsageError("the model is a single one, there is nothing to choose from")
+        raise UsageError("the model is not a batch, so it has no index")
     own = {"A": 2, "B": 2, "C": 2, "D": 2, "basis": 2}
     full_index = index if isinstance(index, tuple) else (index,)
     if not any(each is Ellipsis for each in full_index):
@@ -344,8 +344,8 @@ def require_model(model: object) -> None:
     """Require a linear model; an arm is rejected with a hint."""
     if not isinstance(model, StateSpace):
         kind = type(model).__name__
-        hint = "robolin.state_space(arm, q) makes one"
-        raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
+        hint = "give a model of robolin.state_space(arm, q)"
+        raise UsageError(f"model: must be a StateSpace, got {kind}", hint=hint)
 
 
 def require_mode(model: StateSpace, mode_index: tuple[int, ...]) -> None:
@@ -356,8 +356,8 @@ def require_mode(model: StateSpace, mode_index: tuple[int, ...]) -> None:
         for index, size in zip(mode_index, shape, strict=True)
     )
     if not inside:
-        hint = f"{len(shape)} whole numbers, each below its own of {shape}, tell which mode"
-        raise UsageError(f"there is no mode at {mode_index}", hint=hint)
+        hint = f"give {len(shape)} whole numbers, each below its own of {shape}"
+        raise UsageError(f"mode {mode_index} not found", hint=hint)
 
 
 def as_numbers(name: str, value: object) -> Floats:
@@ -374,7 +374,7 @@ def _as_array(name: str, value: object, kind: type) -> Numbers:
     try:
         return np.asarray(value, dtype=kind)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{name} is not an array of numbers: {error}") from error
+        raise UsageError(f"{name}: must be an array of numbers: {error}") from error
 
 
 def iter_models(model: StateSpace) -> list[StateSpace]:
@@ -382,7 +382,7 @@ def iter_models(model: StateSpace) -> list[StateSpace]:
     if not model.batch:
         return [model]
     if 0 in model.batch:
-        raise UsageError(f"there are no models: their shape is {model.batch}")
+        raise UsageError(f"the batch of models is empty: its shape is {model.batch}")
     return [select_models(model, index) for index in np.ndindex(*model.batch)]
 
 

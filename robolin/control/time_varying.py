@@ -209,7 +209,7 @@ def tvlqr_blocks(
             weights = weights or weights_of(sampled[0], Q, R, N, bryson)
             sizes.append(_append(file, sampled))
         if weights is None:
-            raise UsageError("the motion has no rows")
+            raise UsageError("the trajectory has no rows")
         stored = _BlockFile(file, sizes, *weights.N.shape)
         P = _terminal(terminal, weights)
         for number in track("LQR gains", reversed(range(len(sizes))), len(sizes)):
@@ -283,12 +283,18 @@ def _terminal(terminal: ArrayLike | None, weights: Weights) -> Floats:
 def _sampled(model: StateSpace, dt: float | None) -> StateSpace:
     require_model(model)
     if len(model.batch) != 1 or not model.batch[0]:
-        hint = "linearize about q of shape (rows, n)"
-        raise UsageError(f"a motion is a row of models, not {model.batch}", hint=hint)
+        hint = "linearize at q of shape (rows, n)"
+        raise UsageError(
+            f"a trajectory requires a batch of models with one axis, got {model.batch}", hint=hint
+        )
     if model.dt is not None:
         if dt is not None and dt != model.dt:
-            raise UsageError(f"dt is {dt:g}, the models are {model.dt:g} s apart", where="dt")
+            raise UsageError(
+                f"must be the time between the models, {model.dt:g} s, got {dt:g}", where="dt"
+            )
         return model
     if dt is None:
-        raise UsageError("dt, the time between rows, is needed", hint="dt=0.01, in s")
+        raise UsageError(
+            "dt: the time between rows is required", hint="give for example dt=0.01, in s"
+        )
     return model.discretize(dt)

@@ -113,7 +113,7 @@ def trim(
     require_arm(arm)
     start = as_joint_array(arm, "q", q)
     if start.ndim != 1:
-        raise UsageError(f"trim takes one pose, not {start.shape[:-1]}", where="q")
+        raise UsageError(f"trim requires one pose, got a batch of {start.shape[:-1]}", where="q")
     driven = list(actuated_indices(arm, actuated, passive))
     kept = set(joint_indices(arm, "keep", keep))
     names = [arm.joint_names[i] for i in kept]
@@ -219,8 +219,8 @@ def _residual(arm: Arm, pose: _Pose, driven: list[int]) -> float:
     at = max(without, key=lambda i: abs(pose.passive[i]))
     unit = unit_of("tau", [arm.joints[at].kind])
     raise RobolinError(
-        f"no equilibrium was found near this pose: at the best one, passive joint "
-        f"'{arm.joint_names[at]}' would have to give {pose.passive[at]:.4g} {unit}",
+        f"no equilibrium found near this pose: the best one requires {pose.passive[at]:.4g} "
+        f"{unit} at passive joint '{arm.joint_names[at]}'",
         where=arm.source,
-        hint="start elsewhere, keep fewer joints, or actuate more of them",
+        hint="start at another pose, fix fewer joints, or actuate more joints",
     )

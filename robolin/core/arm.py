@@ -198,8 +198,8 @@ class Arm:
             'lower'
         """
         if not 0 < k < self.base:
-            hint = f"moving links are counted from 1, at the tip, to {len(self.links)}"
-            raise UsageError(f"'{self.name}' has no link {k}", hint=hint)
+            hint = f"use 1 (tip) to {len(self.links)} (base)"
+            raise UsageError(f"'{self.name}' has no moving link {k}", hint=hint)
         return self.links_tip_to_base[k - 1]
 
     @cached_property

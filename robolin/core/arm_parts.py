@@ -356,9 +356,9 @@ def without_direction(axis: Vector3) -> str:
     """Error text if the direction of an axis cannot be computed; '' if it can."""
     length = hypot(*axis)
     if length == 0.0:
-        return "has no direction"
+        return "is zero"
     if length < SHORTEST:
-        return f"is shorter than {SHORTEST:g}, and its direction is lost in rounding"
+        return f"is shorter than {SHORTEST:g}, so its direction is lost in round-off"
     return f"is longer than {LONGEST:g}" if length > LONGEST else ""
 
 

@@ -28,7 +28,7 @@ def require_arm(arm: object) -> None:
     if not isinstance(arm, Arm):
         actual = repr(arm) if isinstance(arm, str) else f"a {type(arm).__name__}"
         hint = f"load it first: robolin.load({arm!r})" if isinstance(arm, str) else "robolin.load"
-        raise UsageError(f"an arm is needed, not {actual}", hint=hint)
+        raise UsageError(f"arm: must be a loaded robot, got {actual}", hint=hint)
 
 
 def require_tree(arm: Arm, question: str) -> None:
@@ -36,10 +36,10 @@ def require_tree(arm: Arm, question: str) -> None:
     if arm.loops:
         names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
         raise RobolinError(
-            f"{question} is about trees of joints, and the arm has closed loops: {names}",
+            f"{question} supports kinematic trees only; this robot has closed loops: {names}",
             where=arm.source,
-            hint="--open-loops (open_loops=True) leaves the closures out; "
-            "forward, linearize-forward and simulate keep them",
+            hint="add --open-loops (open_loops=True) to remove the closures; forward, "
+            "linearize-forward and simulate support them",
         )
 
 
@@ -47,24 +47,25 @@ def require_regressor_kernel(arm: Arm) -> None:
     """Reject arms whose regressor has columns that its kernel lacks, so that Y π is not τ."""
     if arm.has_one_sided_friction and arm.friction_velocity is not None:
         raise RobolinError(
-            "regressor: one-sided friction has two columns per joint, and its kernel has one",
+            "regressor: its kernel does not support one-sided friction, which needs two "
+            "columns per joint",
             where=arm.source,
-            hint="use robolin.regressor, or leave out friction_velocity (--friction-velocity)",
+            hint="use robolin.regressor, or omit friction_velocity (--friction-velocity)",
         )
     if arm.has_springs:
         names = ", ".join(f"'{link.joint.name}'" for link in arm.links if link.joint.stiffness)
         raise RobolinError(
-            f"regressor: its kernel has no columns for the joint springs: {names}",
+            f"regressor: its kernel does not support joint springs: {names}",
             where=arm.source,
-            hint="use robolin.regressor, or leave out the springs (--no-springs, springs=False)",
+            hint="use robolin.regressor, or remove the springs (--no-springs, springs=False)",
         )
 
 
 def require_loops(arm: Arm) -> None:
     """Reject an arm without closed loops."""
     if not arm.loops:
-        hint = "loops are written in YAML arms, and open_loops=True leaves them out"
-        raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
+        hint = "load a robot with loops and without open_loops=True"
+        raise RobolinError(f"the robot '{arm.name}' has no closed loops", hint=hint)
 
 
 def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
@@ -78,9 +79,9 @@ def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
         array = np.full(arm.n, float(numbers))
     if array.shape[-1] != arm.n:
         raise RobolinError(
-            f"{name} has {array.shape[-1]} values along its last axis, "
-            f"the arm '{arm.name}' has {pluralize(arm.n, 'joint')}",
-            hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
+            f"{name}: must have {pluralize(arm.n, 'value')} along its last axis, one per "
+            f"joint of '{arm.name}', got {array.shape[-1]}",
+            hint=f"joint order: {', '.join(arm.joint_names)}",
         )
     return array
 
@@ -115,12 +116,14 @@ def real_numbers(name: str, value: ArrayLike) -> AnyArray:
     try:
         array = np.asanyarray(value)
     except ValueError as error:
-        raise RobolinError(f"{name} is not an array of numbers: {error}") from error
+        raise RobolinError(f"{name}: must be an array of numbers: {error}") from error
     # np.ma is imported on first use: avoid that for plain arrays
     if type(array) is not np.ndarray and np.ma.is_masked(array):
-        raise RobolinError(f"{name} has masked values", hint="fill them in or leave the rows out")
+        raise RobolinError(
+            f"{name}: has masked values", hint="fill the masked values, or remove their rows"
+        )
     if array.dtype.kind not in "biuf":
-        raise RobolinError(f"{name} is not an array of real numbers: its type is {array.dtype}")
+        raise RobolinError(f"{name}: must be an array of real numbers, got type {array.dtype}")
     return array
 
 
@@ -136,13 +139,13 @@ def seconds_of(time: ArrayLike, where: str = "") -> Floats:
     """Convert times to float64 seconds; reject dates and integers that float64 would round."""
     array = np.asarray(time)
     if array.dtype.kind == "M":
-        hint = "begin at 0 and count in seconds: (time - time[0]) / numpy.timedelta64(1, 's')"
-        raise RobolinError("time is given as dates, not as seconds", where=where, hint=hint)
+        hint = "convert to seconds from 0: (time - time[0]) / numpy.timedelta64(1, 's')"
+        raise RobolinError("time: must be in seconds, got dates", where=where, hint=hint)
     if array.dtype.kind in "iu" and np.abs(array).max(initial=0) > _EXACT:
         raise RobolinError(
-            f"time stamps such as {array.flat[0]} are no seconds",
+            f"time: must be in seconds, got time stamps such as {array.flat[0]}",
             where=where,
-            hint="begin at 0 and count in seconds: (time - time[0]) / 1e9 for nanoseconds",
+            hint="convert to seconds from 0: (time - time[0]) / 1e9 for nanoseconds",
         )
     return np.asarray(array, dtype=float)
 
@@ -169,7 +172,7 @@ def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
         # one value per joint fits all shapes, such as a default that the caller did not set
         batches = {name: array for name, array in arrays.items() if array.ndim > 1}
         shapes_text = ", ".join(f"{name} {array.shape}" for name, array in batches.items())
-        raise RobolinError(f"these shapes do not go together: {shapes_text}") from error
+        raise RobolinError(f"the shapes cannot be broadcast together: {shapes_text}") from error
 
 
 def kernel_rows(array: AnyArray, batch: tuple[int, ...]) -> AnyArray:
@@ -187,7 +190,7 @@ def require_sound(arm: Arm, state: Mapping[str, AnyArray]) -> None:
         if not finite.all():
             index = int(np.argmin(finite))
             joint = arm.joint_names[index]
-            raise RobolinError(f"{name} is not finite at joint '{joint}': {values[index]}")
+            raise RobolinError(f"{name}: must be finite, got {values[index]} at joint '{joint}'")
     if "q" in state:
         _require_angles(arm, state["q"])
 
@@ -199,8 +202,9 @@ def _require_angles(arm: Arm, q: AnyArray) -> None:
         angle = q[index] * mimic.ratio + mimic.offset if mimic else q[index]
         if link.joint.turns and abs(angle) > LARGEST_ANGLE:
             raise RobolinError(
-                f"q is {angle:g} rad at joint '{link.joint.name}', beyond ±{LARGEST_ANGLE:.0f} rad",
-                hint="bring the angle to within a turn or so before you ask",
+                f"q: must be within ±{LARGEST_ANGLE:.0f} rad, got {angle:g} rad at joint "
+                f"'{link.joint.name}'",
+                hint="subtract whole revolutions first",
             )
 
 
@@ -209,7 +213,7 @@ def require_finite_results(results: Mapping[str, AnyArray]) -> None:
     for name, values in results.items():
         if not np.isfinite(values).all():
             raise RobolinError(
-                f"{name} is too large for a double", hint="check the size of the values given"
+                f"{name}: too large for double precision", hint="check the size of the values"
             )
 
 

@@ -14,10 +14,10 @@ from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError
 
 _ROWS_BY_LABEL = (
-    "bring them into one order, as by qd.loc[q.index], or leave the labels out (.to_numpy()) "
-    "if the rows belong together as they stand"
+    "sort them in one order, as by qd.loc[q.index], or remove the labels with .to_numpy() if "
+    "the rows already correspond"
 )
-_BARE = "leave the labels out (.to_numpy()) if the values are in the order of the joints"
+_BARE = "remove the labels with .to_numpy() if the values are in joint order"
 
 
 class AxisLabels(NamedTuple):
@@ -71,7 +71,7 @@ def _axes(value: Any) -> list[AxisLabels]:
 
 def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLabels) -> None:
     if one.axis and other.axis and one.axis != other.axis:
-        message = f"{first} has rows along '{one.axis}', {second} along '{other.axis}'"
+        message = f"{first} has rows along '{one.axis}', {second} has rows along '{other.axis}'"
         raise RobolinError(message, hint=_ROWS_BY_LABEL)
     if one.labels is None or other.labels is None or one.labels is other.labels:
         return
@@ -134,11 +134,11 @@ def _named(name: str, labels: Any, column: Any) -> dict[str, Any] | None:
     if labels in (list(range(len(labels))), [f"column_{i}" for i in range(len(labels))]):
         return None
     if not all(isinstance(label, str) for label in labels):
-        message = f"{name} has labels that are no names of joints, such as {labels[0]!r}"
+        message = f"{name}: labels must be joint names, got {labels[0]!r}"
         raise RobolinError(message, hint=_BARE)
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
-        raise RobolinError(f"{name} has the label '{twice}' more than once", hint="keep one")
+        raise RobolinError(f"{name}: label '{twice}' occurs more than once", hint="keep one")
     return {label: column(label) for label in labels}
 
 
@@ -157,14 +157,14 @@ def in_joint_order(
     for label, values in given.items():
         joint = joint_by_label.get(label)
         if joint in matched:
-            raise RobolinError(f"{name} has joint '{joint}' more than once", hint="keep one")
+            raise RobolinError(f"{name}: joint '{joint}' occurs more than once", hint="keep one")
         if joint is not None:
             matched[joint] = values
         elif some:
             hint = did_you_mean(str(label), joints)
-            raise RobolinError(f"{name} names '{label}', which is no joint here", hint=hint)
+            raise RobolinError(f"{name}: unknown joint '{label}'", hint=hint)
     missing = [joint for joint in joints if joint not in matched]
     if missing and not some:
-        message = f"{name} has labels, but none is joint {quote_list(missing)}"
+        message = f"{name}: no label for joint {quote_list(missing)}"
         raise RobolinError(message, hint=f"its labels are {quote_list(list(given))}; {_BARE}")
     return [matched.get(joint, 0.0) for joint in joints]

@@ -25,7 +25,7 @@ _PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS
 _DEGREES = ("deg", "°")
 _ROWS = re.compile(r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*")
 _SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
-FREQUENCIES = "FIRST:LAST:COUNT on a logarithmic scale, or single ones with commas between"
+FREQUENCIES = "write FIRST:LAST:COUNT (logarithmic) or a comma-separated list, in rad/s"
 # model options that can be swept: text before, values, text after
 SWEPT_FORMS = {
     "payload": r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?",
@@ -69,7 +69,7 @@ def parse_number(typed: FlagText, item: str) -> ParsedNumber:
     plain = item.removesuffix(unit)
     if not _NUMBER.fullmatch(plain.rstrip()):
         what = f"'{item}' is not a number" if item else "a number is missing"
-        hint = "numbers look like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
+        hint = "write numbers like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
         raise typed.wrong(what, hint)
     parsed = _finite(typed, item, float(plain))
     return ParsedNumber(radians(parsed.value), True) if unit else ParsedNumber(parsed.value)
@@ -86,9 +86,9 @@ def is_number(text: str) -> bool:
 
 def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> ParsedNumber:
     if not over:
-        raise typed.wrong(f"'{item}' divides by 0")
+        raise typed.wrong(f"'{item}' divides by zero")
     if not isfinite(value / over):
-        raise typed.wrong(f"'{item}' is too large a number")
+        raise typed.wrong(f"'{item}' is too large")
     return ParsedNumber(value / over, True)
 
 
@@ -97,7 +97,7 @@ def number(typed: FlagText, item: str | None = None) -> float:
     item = typed.text if item is None else item
     value, angle = parse_number(typed, item)
     if angle:
-        raise typed.wrong(f"'{item.strip()}' is not an angle", "a plain number is needed here")
+        raise typed.wrong(f"'{item.strip()}' is an angle", "give a plain number")
     return value
 
 
@@ -109,7 +109,7 @@ def numbers(
     values = [number(typed, item) for item in text.split(separator)]
     if counts and len(values) not in counts:
         allowed = " or ".join(map(str, counts))
-        raise typed.wrong(f"{len(values)} numbers, not {allowed}", f"it takes {what}")
+        raise typed.wrong(f"must have {allowed} numbers, got {len(values)}", f"expected {what}")
     return values
 
 
@@ -127,7 +127,7 @@ def split_name(
     """Split NAME=REST at the last separator, since a name may contain it."""
     name, found, rest = (typed.text if text is None else text).rpartition(separator)
     if not found or not name:
-        raise typed.wrong(f"this is not {form}", f"for example {example}")
+        raise typed.wrong(f"must have the form {form}", f"write for example {example}")
     return name, rest
 
 
@@ -138,7 +138,7 @@ def parse_pairs(flag: str, texts: Iterable[str], separator: str = "=") -> dict[s
         typed = FlagText(flag, text)
         name, found, value = text.partition(separator)
         if not found or not name.strip():
-            raise typed.wrong(f"this is not NAME{separator}VALUE")
+            raise typed.wrong(f"must have the form NAME{separator}VALUE")
         _require_new(typed, name.strip(), pairs)
         pairs[name.strip()] = value
     return pairs
@@ -153,7 +153,9 @@ def parse_keyed(
         typed = FlagText(flag, text)
         key, equals, rest = (part.strip() for part in text.partition("="))
         if not equals or key not in keys:
-            raise typed.wrong(f"'{key}' is none of {', '.join(keys)}", f"for example {example}")
+            raise typed.wrong(
+                f"must be one of {', '.join(keys)}, got '{key}'", f"write for example {example}"
+            )
         _require_new(typed, key, values)
         values[key] = FlagText(f"{flag}={key}", rest)
     return values
@@ -178,17 +180,17 @@ def parse_named_numbers(
             name, equals, value = item.rpartition("=")
             name = name.strip()
             if not equals or not name:
-                raise typed.wrong(f"'{item.strip()}' is not {form}")
+                raise typed.wrong(f"'{item.strip()}' must have the form {form}")
             _require_new(typed, name, entries)
             entries[name] = parse_number(typed, value)
             if entries[name].angle and not is_angle(name):
-                raise typed.wrong(f"the value of '{name}' is not an angle", "leave out 'deg'")
+                raise typed.wrong(f"the value of '{name}' is not an angle", "omit 'deg'")
     return entries
 
 
 def _require_new(typed: FlagText, name: str, existing: Mapping[str, Any]) -> None:
     if name in existing:
-        raise typed.wrong(f"'{name}' is there twice", KEEP_ONE)
+        raise typed.wrong(f"'{name}' is given twice", KEEP_ONE)
 
 
 # values per joint
@@ -210,9 +212,9 @@ def parse_per_joint(
         parsed = [parse_number(typed, item) for item in items]
         if len(parsed) != arm.n:
             raise typed.wrong(
-                f"{pluralize(len(parsed), 'value')}, "
-                f"but '{arm.name}' has {pluralize(arm.n, 'joint')}",
-                f"the joints are, in order: {', '.join(arm.joint_names)}",
+                f"{pluralize(len(parsed), 'value')}, but '{arm.name}' has "
+                f"{pluralize(arm.n, 'joint')}",
+                f"joint order: {', '.join(arm.joint_names)}",
             )
     elif all(named):
         entries = parse_named_numbers(typed.flag, (typed.text,))
@@ -223,15 +225,15 @@ def parse_per_joint(
         parsed = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
     else:
         raise typed.wrong(
-            "some values have a name and some have none",
-            "either one value per joint, or JOINT=VALUE everywhere",
+            "some values have a joint name and some have none",
+            "give one value per joint, or JOINT=VALUE for each",
         )
     for joint, (_, angle) in zip(arm.joints, parsed, strict=True):
         if angle and not angular:
-            message = f"joint '{joint.name}': this is not an angle"
-            raise typed.wrong(message, "a plain number is needed")
+            message = f"joint '{joint.name}': the value is not an angle"
+            raise typed.wrong(message, "give a plain number")
         if angle and not joint.turns:
-            raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
+            raise typed.wrong(f"joint '{joint.name}' is prismatic: its values are in m, not angles")
     return [value for value, _ in parsed]
 
 
@@ -271,10 +273,10 @@ def _without_quaternions(
         if not given:
             continue
         if missing := [name for name in names if name not in entries]:
-            raise typed.wrong(f"the quaternion of '{joint}' has no {', '.join(missing)}")
+            raise typed.wrong(f"the quaternion of '{joint}' lacks {', '.join(missing)}")
         if both := [name for name in angles if name in entries]:
             message = f"'{joint}' has both a quaternion and {', '.join(both)}"
-            raise typed.wrong(message, f"{KEEP_ONE}: they say the same")
+            raise typed.wrong(message, KEEP_ONE)
         rpy = _rpy(typed, joint, [entries[name] for name in names])
         others = {name: value for name, value in entries.items() if name not in names}
         entries = {**others, **dict(zip(angles, rpy, strict=True))}
@@ -287,27 +289,27 @@ def _rpy(typed: FlagText, joint: str, parsed: Sequence[ParsedNumber]) -> list[Pa
 
     if any(angle for _, angle in parsed):
         raise typed.wrong(
-            f"the quaternion of '{joint}' has no angles in it", "a plain number is needed"
+            f"the quaternion of '{joint}' must not contain angles", "give plain numbers"
         )
     length, angles = quaternion_angles([value for value, _ in parsed])
     if abs(length - 1.0) > LENGTH_TOLERANCE:
-        raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
+        raise typed.wrong(f"the quaternion of '{joint}' must have length 1, got {length:.9g}")
     return [ParsedNumber(angle) for angle in angles]
 
 
 def _require_moving_joint(typed: FlagText, name: str, arm: Arm) -> None:
     followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     if rule := followers.get(name):
-        hint = f"its place follows from '{rule.leader}'"
-        raise typed.wrong(f"joint '{name}' mimics another and has no value of its own", hint)
+        hint = f"set joint '{rule.leader}' instead"
+        raise typed.wrong(f"joint '{name}' is a mimic joint and has no value of its own", hint)
     if name in arm.locked_joints:
-        hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
-        raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
+        hint = "omit it: the joint is locked, or not on the chain from base to tip"
+        raise typed.wrong(f"joint '{name}' is locked and has no value", hint)
     if name not in arm.joint_names:
         coordinates = [each for each in arm.joint_names if each.startswith(f"{name}:")]
-        hint = f"its freedoms are {quote_list(coordinates)}"
+        hint = f"set its degrees of freedom {quote_list(coordinates)}"
         hint = hint if coordinates else did_you_mean(name, arm.joint_names)
-        raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
+        raise typed.wrong(f"'{arm.name}' has no movable joint '{name}'", hint)
 
 
 # forms of single options
@@ -317,21 +319,21 @@ def parse_seconds(typed: FlagText) -> float:
     """Parse a positive time in s."""
     value = number(typed)
     if not value > 0.0:
-        hint = f"for example {typed.flag} 0.01"
-        raise typed.wrong("a time of more than 0 s is needed", hint)
+        hint = f"write for example {typed.flag} 0.01"
+        raise typed.wrong("must be > 0 s", hint)
     return value
 
 
 def parse_gravity(typed: FlagText) -> Vector3 | float:
     """Parse X,Y,Z, or a magnitude that points downwards."""
-    parts = numbers(typed, "X,Y,Z, or 0 for none", 1, 3)
+    parts = numbers(typed, "X,Y,Z, or 0 for no gravity", 1, 3)
     if len(parts) == 3:
         x, y, z = parts
         return x, y, z
     (down,) = parts
     if down < 0.0:
-        hint = f"a single number points downwards already: {-down:g}, or 0,0,{down:g}"
-        raise typed.wrong(f"{down:g} would pull upwards", hint)
+        hint = f"write {-down:g}, or 0,0,{down:g}: a single number points along -z"
+        raise typed.wrong(f"a single number must be ≥ 0, got {down:g}", hint)
     return abs(down)
 
 
@@ -342,7 +344,7 @@ def parse_payload(typed: FlagText) -> tuple[str, float, Vector3]:
     link, mass = split_name(typed, "LINK:MASS[@X,Y,Z]", "tool0:1.5@0,0,0.1", text, ":")
     x, y, z = (0.0, 0.0, 0.0)
     if at:
-        x, y, z = numbers(typed, "a place X,Y,Z after the @", 3, text=place)
+        x, y, z = numbers(typed, "X,Y,Z after the @", 3, text=place)
     return link, number(typed, mass), (x, y, z)
 
 
@@ -360,9 +362,9 @@ def parse_pose(typed: FlagText) -> tuple[str, list[float], Vector3]:
     frame, pose = split_name(typed, form, example)
     parsed = [parse_number(typed, item) for item in pose.split(",")]
     if len(parsed) != 6:
-        raise typed.wrong(f"this is not {form}", f"for example {example}")
+        raise typed.wrong(f"must have the form {form}", f"write for example {example}")
     if any(degrees for _, degrees in parsed[:3]):
-        raise typed.wrong("X,Y,Z are in m, not in deg")
+        raise typed.wrong("X,Y,Z are in m, not in degrees")
     x, y, z, roll, pitch, yaw = (value for value, _ in parsed)
     return frame.strip(), [x, y, z], (roll, pitch, yaw)
 
@@ -372,12 +374,12 @@ def parse_time_window(typed: FlagText) -> tuple[str, float, float] | None:
     values, at, window = typed.text.partition("@")
     if not at:
         return None
-    example = "for example elbow=5@0.5:0.7, in s"
+    example = "write for example elbow=5@0.5:0.7, in s"
     times = numbers(typed, "FROM:TO", text=window, separator=":")
     if len(times) != 2:
-        raise typed.wrong("the time is not FROM:TO", example)
+        raise typed.wrong("the time must have the form FROM:TO", example)
     if not 0.0 <= times[0] < times[1]:
-        raise typed.wrong("it ends before it begins", example)
+        raise typed.wrong("the end time must be after the start time, both ≥ 0", example)
     return values, times[0], times[1]
 
 
@@ -393,7 +395,7 @@ def parse_frequencies(typed: FlagText) -> tuple[list[float], int | None]:
         return numbers(typed, FREQUENCIES), None
     *ends, count = numbers(typed, FREQUENCIES, separator=":")
     if len(ends) != 2 or count != int(count) or count < 2 or not min(ends) > 0.0:
-        raise typed.wrong("these are no frequencies", f"they are {FREQUENCIES}")
+        raise typed.wrong("invalid frequencies", FREQUENCIES)
     return ends, int(count)
 
 
@@ -401,11 +403,11 @@ def parse_rows(typed: FlagText) -> tuple[int, int | None]:
     """Parse FIRST:STOP; STOP is None for the end."""
     match = _ROWS.fullmatch(typed.text)
     if match is None:
-        hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
-        raise typed.wrong("this is not FIRST:STOP", hint)
+        hint = "write for example 1000:2000, 1000: or :2000; the first row is 0"
+        raise typed.wrong("must have the form FIRST:STOP", hint)
     first, stop = int(match[1] or 0), int(match[2]) if match[2] else None
     if stop is not None and stop <= first:
-        raise typed.wrong("there is no row in between", "STOP is the first row that is left out")
+        raise typed.wrong("no rows between FIRST and STOP", "choose STOP > FIRST")
     return first, stop
 
 
@@ -413,10 +415,10 @@ def parse_shard(typed: FlagText) -> tuple[int, int]:
     """Parse NUMBER/COUNT, counted from 1."""
     match, hint = _SHARD.fullmatch(typed.text), "1/16, 2/16, … 16/16"
     if match is None:
-        raise typed.wrong("this is not NUMBER/COUNT", hint)
+        raise typed.wrong("must have the form NUMBER/COUNT", hint)
     index, count = int(match[1]), int(match[2])
     if not 1 <= index <= count:
-        message = f"of {count} there is no number {index}" if count else "there are none of 0"
+        message = f"NUMBER must be from 1 to {count}, got {index}" if count else "COUNT must be ≥ 1"
         raise typed.wrong(message, hint)
     return index, count
 

@@ -27,7 +27,7 @@ _END_TIMEOUT = 2.0
 POLL_INTERVAL = 0.2
 
 # a thread puts its result before it ends: without one, it was lost in a fork
-_FORKED = "the thread at work was left behind in the process that this one was forked from"
+_FORKED = "the worker thread does not exist in this forked process"
 
 
 @cache

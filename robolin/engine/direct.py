@@ -94,17 +94,15 @@ def no_inertia(pivot: SingularPivot, where: str = "") -> RobolinError:
     joint, D = pivot.joint, complex(pivot.value).real
     if pivot.negative:
         return RobolinError(
-            f"joint '{joint}' has negative inertia, D = {D:.3g}: a forward result divides by it",
+            f"joint '{joint}' has negative inertia D = {D:.3g}, so forward dynamics is undefined",
             where=where,
-            hint="the links it carries have an impossible mass or inertia; see robolin validate",
+            hint="check the mass and inertia of its child links with robolin validate",
         )
     lock = f", or lock the joint (--lock {joint}=0)" if pivot.alone else ""
     return RobolinError(
-        f"joint '{joint}' moves nothing that has inertia, D = {D:.3g}: "
-        "a forward result divides by it",
+        f"joint '{joint}' moves no inertia (D = {D:.3g}), so forward dynamics is undefined",
         where=where,
-        hint="give the links it carries a mass and an inertia, or add an armature "
-        f"(--armature {joint}=VALUE){lock}",
+        hint=f"give its child links a mass and inertia, or add --armature {joint}=VALUE{lock}",
     )
 
 
@@ -112,11 +110,11 @@ def _no_result(pivot: SingularPivot, where: str) -> RobolinError:
     """Error for a result that does not exist although every joint has inertia."""
     value = complex(pivot.value).real
     return RobolinError(
-        f"{pivot.result} does not exist in this state: the joints cannot move the frame in all "
-        f"six directions, or hardly so (its inverse has lost rank, pivot {value:.3g})",
+        f"{pivot.result} does not exist in this state: the frame is at or near a singularity "
+        f"(rank deficient, pivot {value:.3g})",
         where=where,
-        hint="move away from the singular pose, choose another frame, or ask for the inverse "
-        "alone: --operational-space-inverse, or inverse_only=True in Python",
+        hint="choose a pose away from the singularity, another frame, or the inverse alone: "
+        "--operational-space-inverse (inverse_only=True)",
     )
 
 

@@ -167,24 +167,25 @@ def require_known(options: RunOptions) -> None:
     """Reject unknown options and values."""
     for name in options:
         if name not in RunOptions.__annotations__:
-            hint = f"options are {join_and([*RunOptions.__annotations__])}"
-            raise UsageError(f"there is no option '{name}'", hint=hint)
+            hint = f"options: {join_and([*RunOptions.__annotations__])}"
+            raise UsageError(f"unknown option '{name}'", hint=hint)
     for word, known in (("method", METHODS), ("engine", ENGINES)):
         chosen = options.get(word, "auto")
         if chosen not in known:
-            raise UsageError(
-                f"there is no {word} '{chosen}'", hint=f"{word}s are {join_and(known)}"
-            )
+            raise UsageError(f"unknown {word} '{chosen}'", hint=f"{word}s are {join_and(known)}")
     jobs = options.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-        raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
+        raise UsageError(
+            f"jobs: must be a number of threads ≥ 1 or None, got {jobs!r}",
+            hint="give 1, 2, … or None",
+        )
 
 
 def _require_nothing_of_loops(arm: Arm, options: RunOptions) -> None:
     """Reject loop_method: this path solves no loop constraints."""
     if options.get("loop_method") is not None:
-        message = "closures change nothing here" if arm.loops else "the arm has no closed loops"
-        raise UsageError(message, where="loop_method", hint="leave it out")
+        message = "has no effect" if arm.loops else "the robot has no closed loops"
+        raise UsageError(message, where="loop_method", hint="omit it")
 
 
 def _run_directly(

@@ -32,7 +32,7 @@ def at_frame(
     """
     require_arm(arm)
     if not (frame is None or isinstance(frame, str)):
-        raise UsageError(f"frame is {frame!r}, not the name of a link")
+        raise UsageError(f"frame: must be the name of a link, got {frame!r}")
     offset = three_numbers(point)
     known = cached_on_arm(arm, "at_frame", _new_frame_cache)
     if (frame, offset) not in known:
@@ -53,8 +53,8 @@ def reject_unused_frame(
     option = "frame" if frame is not None else "point" if three_numbers(point) != ORIGIN else ""
     if option and ABOUT_A_FRAME.isdisjoint(verbs):
         verbs_with_frame = sorted({ALGORITHMS[name].verb or name for name in ABOUT_A_FRAME})
-        hint = f"it is for {join_and(verbs_with_frame)}"
-        raise UsageError(f"{quote_list(verbs)} is about no frame", where=option, hint=hint)
+        hint = f"omit it: only {join_and(verbs_with_frame)} use a frame"
+        raise UsageError(f"{quote_list(verbs)} does not use a frame", where=option, hint=hint)
 
 
 def _new_frame_cache(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
@@ -65,20 +65,20 @@ def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
     """The tip frame of the arm, or the frame of its only end."""
     if arm.tip is not None:
         return arm.tip
-    choose, ends = f"choose one with {flag}, or frame= in Python:", _ends(arm)
+    choose, ends = f"choose one with {flag} (frame= in Python):", _ends(arm)
     if len(ends) > 1:
         raise UsageError(
-            f"'{arm.name}' has several ends: which frame is meant?",
+            f"'{arm.name}' has several end links and no default frame",
             where=arm.source,
-            hint=f"{choose} its branches end in {quote_list([frame.name for frame in ends])}",
+            hint=f"{choose} {quote_list([frame.name for frame in ends])}",
         )
     there = [frame for frame in arm.frames.values() if frame.link == ends[0].link]
     if any(frame.pose != ends[0].pose for frame in there):
         names = [ends[0].name, *(frame.name for frame in there if frame.name != ends[0].name)]
         raise UsageError(
-            f"{len(names)} frames are on the last link of '{arm.name}': which one is meant?",
+            f"the last link of '{arm.name}' has {len(names)} frames and no default frame",
             where=arm.source,
-            hint=f"{choose} there are {quote_list(names)}",
+            hint=f"{choose} {quote_list(names)}",
         )
     return ends[0]
 
@@ -97,17 +97,22 @@ def three_numbers(point: Sequence[float]) -> Vector3:
     try:
         x, y, z = (float(number) for number in point)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"point is {point!r}, not three numbers", hint="x, y, z in m") from error
+        raise UsageError(
+            f"point: must be three numbers, got {point!r}", hint="give x, y, z in m"
+        ) from error
     if not all(map(isfinite, (x, y, z))):
-        raise UsageError(f"point is {x}, {y}, {z}, which is not finite")
+        raise UsageError(f"point: must be finite, got {x}, {y}, {z}")
     return x, y, z
 
 
 def _known_frame(arm: Arm, name: str) -> Frame:
     frame = arm.frames.get(name)
     if frame is None:
+        moved = [link.name for link in arm.links if link.joint.name == name]
         hint = did_you_mean(name, arm.frames)
-        raise UsageError(f"'{arm.name}' has no link '{name}'", where=arm.source, hint=hint)
+        if moved:
+            hint = f"'{name}' is a joint; it moves link '{moved[0]}'"
+        raise UsageError(f"frame: link '{name}' not found", where=arm.source, hint=hint)
     return frame
 
 

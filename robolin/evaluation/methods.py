@@ -89,12 +89,14 @@ def reject_unused_method(verbs: Sequence[str], method: str) -> None:
     from robolin.dynamics.catalogue import algorithms_by_method
 
     if method not in METHODS:
-        raise UsageError(f"there is no method '{method}'", hint=f"methods are {join_and(METHODS)}")
+        raise UsageError(f"unknown method '{method}'", hint=f"methods: {join_and(METHODS)}")
     requested = METHOD_ALIASES.get(method, method)
     if requested != "auto" and not any(requested in algorithms_by_method(verb) for verb in verbs):
         others = sorted({each for verb in verbs for each in algorithms_by_method(verb)})
-        hint = f"'auto', or {join_and(others)}"
-        raise UsageError(f"'{method}' is no way to {quote_list(verbs)}", where="method", hint=hint)
+        hint = f"use 'auto', or {join_and(others)}"
+        raise UsageError(
+            f"method '{method}' does not compute {quote_list(verbs)}", where="method", hint=hint
+        )
 
 
 def candidate_methods(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
@@ -120,18 +122,18 @@ def why_not_with_groups(arm: Arm) -> str:
     """Reason why algorithms that invert link inertias reject multi-DoF joints."""
     group = arm.groups[0]
     return (
-        f"divides by the inertia of every link, and '{group.name}' is {group.kind}: links that "
-        "stand for single freedoms of it have none"
+        f"divides by the inertia of every link, but '{group.name}' is {group.kind}: its "
+        "virtual links have no inertia"
     )
 
 
 def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
     group = arm.groups[0]
-    carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
+    carried = f"choose a base after this joint: --base {arm.link(group.body).name}"
     return RobolinError(
         f"{verb}: {why_not_with_groups(arm)}",
         where=arm.source,
-        hint="leave out --floating-base" if arm.floating_base else carried,
+        hint="omit --floating-base" if arm.floating_base else carried,
     )
 
 
@@ -142,8 +144,8 @@ def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
     follower, mimic = next(iter(mimics.items()))
     other = "use the method 'auto' or 'conventional', or " if another_method else ""
     return RobolinError(
-        "the recursions through articulated bodies need independent joints, "
-        f"but '{follower}' follows '{mimic.leader}'",
+        f"the articulated-body algorithm requires independent joints, but '{follower}' "
+        f"mimics '{mimic.leader}'",
         where=arm.source,
-        hint=f"{other}lock the joint that is followed: --lock {mimic.leader}=0",
+        hint=f"{other}lock the mimicked joint: --lock {mimic.leader}=0",
     )

@@ -33,8 +33,8 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
     try:
         names = parse_names(named) if isinstance(named, str) else [str(name) for name in named]
     except TypeError as error:
-        hint = "joints by name: 'base', or ['base', 'elbow']"
-        raise UsageError(f"{named!r} names no joint", where=where, hint=hint) from error
+        hint = "give joint names: 'base', or ['base', 'elbow']"
+        raise UsageError(f"{named!r} is not a joint name", where=where, hint=hint) from error
     prescribed = np.zeros(arm.n)
     for name in map(str.strip, names):
         own = [each == name or each.startswith(f"{name}:") for each in arm.joint_names]
@@ -42,7 +42,11 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
             raise _unknown(arm, name, where)
         prescribed[own] = 1.0
     if not prescribed.any():
-        raise UsageError("no joint is named", where=where, hint=f"for example {arm.joint_names[0]}")
+        raise UsageError(
+            "no joint given",
+            where=where,
+            hint=f"name at least one joint, for example {arm.joint_names[0]}",
+        )
     require_no_closures(arm, where)
     return prescribed
 
@@ -51,10 +55,10 @@ def require_no_closures(arm: Arm, where: str = "prescribe") -> None:
     """Reject closed loops: no torque moves joints against their constraints."""
     if arm.loops:
         names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
-        message = f"closed loops ({names}) can contradict what their joints are told"
+        message = f"prescribed joints are not supported with closed loops ({names})"
         hint = (
-            "simulate --control pd with --follow moves a drive as closely as its gains; "
-            "--open-loops (open_loops=True) leaves the closures out"
+            "use simulate --control pd with --follow to track a motion, or add --open-loops "
+            "(open_loops=True) to remove the closures"
         )
         raise UsageError(message, where=where, hint=hint)
 
@@ -66,13 +70,13 @@ def require_prescribed_of_use(
     for verb in verbs:
         if verb in ALGORITHMS and "prescribed" in ALGORITHMS[verb].needs:
             plain = next(each for each in PRESCRIBED_VARIANT if verb.startswith(f"{each}-"))
-            hint = f"ask for {plain}, and name the joints: prescribe='base', or --prescribe base"
-            raise UsageError(f"'{verb}' is asked in another way", hint=hint)
+            hint = f"use {plain} with prescribe='base' (--prescribe base)"
+            raise UsageError(f"'{verb}' is not a public command", hint=hint)
     if prescribe is None:
         return
     if not {*verbs} & {*PRESCRIBED_VARIANT}:
-        hint = f"it is for {join_and([*PRESCRIBED_VARIANT])}"
-        raise UsageError(f"changes nothing about {quote_list(verbs)}", where="prescribe", hint=hint)
+        hint = f"omit it: only {join_and([*PRESCRIBED_VARIANT])} use it"
+        raise UsageError(f"has no effect on {quote_list(verbs)}", where="prescribe", hint=hint)
     if method != "auto":
         raise UsageError(
             "cannot be used with prescribe", where="method", hint=METHOD_NOT_SELECTABLE
@@ -85,8 +89,8 @@ def prescribed_accelerations(arm: Arm, prescribed: Floats, qdd: JointValues) -> 
     plain = np.asarray(qdd)
     if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and accelerations.any():
         name = arm.joint_names[int(np.argmax(prescribed))]
-        hint = f"give one per joint of the arm, or some by name: {{'{name}': {plain:g}}}"
-        raise UsageError("one number for several joints", where="qdd", hint=hint)
+        hint = f"give one value per joint, or values by name: {{'{name}': {plain:g}}}"
+        raise UsageError("one number for several joints is ambiguous", where="qdd", hint=hint)
     return accelerations
 
 
@@ -97,9 +101,11 @@ def require_prescribed_inputs(arm: Arm, prescribed: Floats, qdd: Floats, tau: Fl
         ("tau", tau, prescribed != 0.0, "torque"),
     ):
         for j in np.flatnonzero((np.abs(values) > 0.0).reshape(-1, arm.n).any(0) & own):
-            state = "is free" if quantity == "acceleration" else "moves as prescribed"
-            message = f"joint '{arm.joint_names[j]}' {state}: its {quantity} is what comes out"
-            raise UsageError(message, where=name, hint="leave it out there")
+            state = "is free" if quantity == "acceleration" else "is prescribed"
+            message = (
+                f"joint '{arm.joint_names[j]}' {state}: its {quantity} is a result, not an input"
+            )
+            raise UsageError(message, where=name, hint="omit the value of this joint")
 
 
 def prescribed_line(arm: Arm, prescribed: Floats, origin: str = "given") -> str:
@@ -115,16 +121,15 @@ def prescribed_line(arm: Arm, prescribed: Floats, origin: str = "given") -> str:
 
 def _unknown(arm: Arm, name: str, where: str) -> UsageError:
     if name == "base":
-        hint = (
-            "let the base move first: --floating-base, or --base-joint; in Python "
-            "floating_base=True, or base_joint="
-        )
-        return UsageError("the base stands still", where=where, hint=hint)
+        hint = "add --floating-base or --base-joint (in Python floating_base=True or base_joint=)"
+        return UsageError("the base is fixed", where=where, hint=hint)
     rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     for follower, rule in rules.items():
         if follower == name or follower.startswith(f"{name}:"):
-            message = f"joint '{follower}' follows '{rule.leader}'"
-            return UsageError(message, where=where, hint=f"name '{rule.leader}': both move then")
+            message = f"joint '{follower}' mimics '{rule.leader}'"
+            return UsageError(
+                message, where=where, hint=f"name '{rule.leader}': its mimic joints move with it"
+            )
     groups = [group.name for group in arm.groups]
     hint = did_you_mean(name, (*groups, *arm.joint_names))
-    return UsageError(f"there is no moving joint '{name}'", where=where, hint=hint)
+    return UsageError(f"movable joint '{name}' not found", where=where, hint=hint)

@@ -69,17 +69,19 @@ class PythonCall:
         names = (*self.needs, "out")
         if len(given) > len(names):
             most = pluralize(len(self.needs), "array")
-            raise TypeError(f"{self.verb} takes {most} and out, not {len(given)} arguments")
+            raise TypeError(f"{self.verb}: takes {most} and out, got {len(given)} arguments")
         values = dict(zip(names, given, strict=False))
         for name, value in named.items():
             if name not in names:
-                raise TypeError(f"{self.verb} has no argument '{name}', but {', '.join(names)}")
+                raise TypeError(
+                    f"{self.verb}: unknown argument '{name}'; arguments are {', '.join(names)}"
+                )
             if name in values:
-                raise TypeError(f"{self.verb} was given '{name}' twice")
+                raise TypeError(f"{self.verb}: argument '{name}' is given twice")
             values[name] = value
         missing = [name for name in self.needs if name not in values]
         if missing:
-            raise TypeError(f"{self.verb} also needs {', '.join(missing)}")
+            raise TypeError(f"{self.verb}: missing arguments {', '.join(missing)}")
         return [values.get(name) for name in names]
 
     def _new_arrays(self) -> list[AnyArray]:
@@ -94,14 +96,14 @@ class PythonCall:
             arrays = list(out)
         else:
             names = ", ".join(shapes)
-            raise TypeError(f"out must be a tuple of arrays ({names}), not {type(out).__name__}")
+            raise TypeError(f"out: must be a tuple of arrays ({names}), got {type(out).__name__}")
         if len(arrays) != len(shapes):
-            raise ValueError(f"out has {len(arrays)} arrays, not {len(shapes)}")
+            raise ValueError(f"out: must have {len(shapes)} arrays, got {len(arrays)}")
         for (name, shape), array in zip(shapes.items(), arrays, strict=True):
             where = "out" if self.result_type is None else f"{name} of out"
             _require_array(where, array, shape)
             if not array.flags.writeable:
-                raise ValueError(f"{where} may not be written to")
+                raise ValueError(f"{where}: is read-only")
         return arrays
 
     def _require_answer(self, inputs: Sequence[AnyArray]) -> None:
@@ -153,15 +155,15 @@ def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """Name of the algorithm whose kernel alone computes the verb; raise if there is none."""
     if arm.loops and not independent_of_loops(verb):
         raise RobolinError(
-            f"{verb} of an arm with closed loops takes more than a kernel",
+            f"{verb} of a robot with closed loops has no kernel",
             where=arm.source,
-            hint="robolin.forward keeps the closures; open_loops=True leaves them out",
+            hint="use robolin.forward, or add open_loops=True to remove the closures",
         )
     name = select_algorithm(arm, verb, method)
     if arm.groups and any("link" in shape for shape in ALGORITHMS[name].gives.values()):
         group = arm.groups[0].name
-        message = f"{verb} gives results by links, and '{group}' is several of them in a kernel"
-        raise RobolinError(message, where=arm.source, hint="call the function of that name")
+        message = f"{verb} returns results by link, and '{group}' is several links in a kernel"
+        raise RobolinError(message, where=arm.source, hint="call the function of this name instead")
     return name
 
 
@@ -185,13 +187,13 @@ def _result(verb: str, names: tuple[str, ...], arrays: tuple[AnyArray, ...]) -> 
 def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
     """Reject anything but a contiguous float64 array of this shape."""
     if type(value) is not np.ndarray:
-        raise TypeError(f"{name} must be a numpy.ndarray, not {type(value).__name__}")
+        raise TypeError(f"{name}: must be a numpy.ndarray, got {type(value).__name__}")
     if value.dtype != np.float64 or not value.dtype.isnative:
-        raise TypeError(f"{name} must hold float64, not {value.dtype}")
+        raise TypeError(f"{name}: must have type float64, got {value.dtype}")
     if value.shape != shape:
-        raise ValueError(f"{name} has shape {value.shape}, not {shape}")
+        raise ValueError(f"{name}: must have shape {shape}, got {value.shape}")
     if not (value.flags.c_contiguous and value.flags.aligned):
-        raise ValueError(f"{name} is not contiguous in memory; numpy.ascontiguousarray makes it so")
+        raise ValueError(f"{name}: must be contiguous; use numpy.ascontiguousarray")
 
 
 def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
@@ -200,4 +202,4 @@ def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
     for i, (start, stop) in enumerate(ranges[inputs:], inputs):
         for other_start, other_stop in ranges[:i]:
             if start < other_stop and other_start < stop:
-                raise ValueError("out shares memory with another argument")
+                raise ValueError("out: shares memory with another argument")

@@ -33,11 +33,11 @@ def resolve_verb(
     algorithms: other accepted names, which hints do not list
     """
     if not isinstance(verb, str):
-        hint = "verbs are texts, such as 'inverse'"
-        raise UsageError(f"there is no verb {verb!r} {end}", hint=hint)
+        hint = "give the verb as a string, such as 'inverse'"
+        raise UsageError(f"unknown verb {verb!r} {end}", hint=hint)
     spelt = verb.replace("_", "-")
     if spelt not in known and spelt not in algorithms:
         require_prescribed_of_use([spelt], None)
-        hint = did_you_mean(spelt, known, f"there are {', '.join(known)}")
-        raise UsageError(f"there is no verb '{verb}' {end}", hint=hint)
+        hint = did_you_mean(spelt, known, f"verbs: {', '.join(known)}")
+        raise UsageError(f"unknown verb '{verb}' {end}", hint=hint)
     return spelt

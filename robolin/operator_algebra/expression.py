@@ -75,7 +75,7 @@ class Expression:
             return total(((factor, self),))
         raise RobolinError(
             f"{self!r} can be multiplied by a number, not by {type(factor).__name__}",
-            hint="operators are multiplied with @",
+            hint="multiply operators with @",
         )
 
     __rmul__ = __mul__
@@ -87,7 +87,7 @@ class Expression:
         given = "0" if divides else type(divisor).__name__
         raise RobolinError(
             f"{self!r} can be divided by a number, not by {given}",
-            hint=".inv is the inverse of an operator",
+            hint="use .inv for the inverse of an operator",
         )
 
     @property
@@ -252,7 +252,7 @@ def product(factors: Iterable[Expression]) -> Expression:
     row = [factor for factor in row if not isinstance(factor, Identity)]
     for left, right in pairwise(row):
         if left.columns is not None and right.rows is not None and left.columns != right.rows:
-            raise _no_fit("cannot stand before", left, left.columns, right, right.rows)
+            raise _no_fit("cannot precede", left, left.columns, right, right.rows)
     result = Identity() if not row else row[0] if len(row) == 1 else Product(tuple(row))
     return result if number == 1 else total(((number, result),))
 
@@ -265,7 +265,7 @@ def total(terms: Iterable[tuple[Any, Expression]]) -> Expression:
         if not isinstance(term, Expression):
             raise RobolinError(
                 f"an operator cannot be added to {type(term).__name__}",
-                hint="I is the identity, and `diagonal` makes an operator of numbers",
+                hint="use I for the identity, or `diagonal` to make an operator from numbers",
             )
         shape = _common(shape, term)
         for inner, part in term.terms if isinstance(term, Sum) else ((1, term),):
@@ -292,9 +292,9 @@ def _no_fit(
     what: str, left: Expression, gives: Space, right: Expression, takes: Space
 ) -> RobolinError:
     return RobolinError(
-        f"{left!r} {what} {right!r}: it applies to the {gives}, "
-        f"and {right!r} gives a vector of the {takes}",
-        hint="a transpose may be missing, or the operators belong to different arms",
+        f"{left!r} {what} {right!r}: it applies to the {gives}, but {right!r} returns a "
+        f"vector of the {takes}",
+        hint="check for a missing transpose, or operators of different robots",
     )
 
 

@@ -80,7 +80,7 @@ class Foundation:
         }
         if array.shape not in kinds:
             raise RobolinError(
-                f"blocks of shape {array.shape} make no block diagonal operator of {n} links",
+                f"blocks of shape {array.shape} do not form a block-diagonal operator of {n} links",
                 hint=f"({n}, 6, 6), ({n}, 6) or ({n},)",
             )
         kind, shape = kinds[array.shape]
@@ -128,9 +128,9 @@ def _not_with_mimic(parameters: Parameters, arm: Arm | None) -> RobolinError:
         if row.coordinate == follower.coordinate and not row.is_mimic
     )
     return RobolinError(
-        f"spatial operators need independent joints, but '{follower.name}' follows '{leader}'",
+        f"spatial operators require independent joints, but '{follower.name}' mimics '{leader}'",
         where=arm.source if arm else "",
-        hint=f"load the arm with the joint that is followed locked: lock={{'{leader}': 0.0}}",
+        hint=f"load the robot with the mimicked joint locked: lock={{'{leader}': 0.0}}",
     )
 
 
@@ -284,14 +284,14 @@ class PoseOperators(Foundation):
         """B of any frame: velocities are [angular; linear] of its origin, in the root's axes."""
         frames = self._arm.frames if self._arm else {}
         if self._arm is None or frame not in frames:
-            raise UsageError(f"there is no frame '{frame}'", hint=f"frames: {', '.join(frames)}")
+            raise UsageError(f"frame '{frame}' not found", hint=f"frames: {', '.join(frames)}")
         at_frame = replace(self._arm, tip=frames[frame])
         return self._pick_off(symbol, parameters_of(at_frame).tip)
 
     def _pick_off(self, symbol: str, place: FrameRow) -> Block:
         b = place.link
         if b > self.n:
-            raise RobolinError("the frame is on the base, which no joint moves")
+            raise RobolinError("the frame is on the base, which does not move")
         r = add(self._links.p[b], rotate(self._links.R[b], place.point))
         values: list[Vector] = [r if k == b else () for k in range(1, self.n + 1)]
         shape = (self.layout.links, Space(self.layout, "frame", b))

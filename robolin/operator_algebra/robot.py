@@ -159,9 +159,9 @@ class Operators(PoseOperators):
         """Reject multi-DoF joints, whose axes rotate with all coordinates of the joint."""
         if self._chain.groups:
             raise RobolinError(
-                f"{symbol} is shown only for joints with one freedom each",
+                f"{symbol} is available only for joints with one degree of freedom",
                 where=self._arm.source if self._arm else "",
-                hint="operators of the pose, V, Ḣ and M̂ are there for other joints too",
+                hint="use the operators of the pose, V, Ḣ and M̂ for other joints",
             )
 
     def _given(self, name: str) -> Scalars:
@@ -169,7 +169,7 @@ class Operators(PoseOperators):
             found: Scalars = self._chain.input(name)
         except KeyError:
             call = "operators(arm, q, qd)" if name == "qd" else "operators(arm, q, qd, qdd)"
-            raise RobolinError(f"this operator needs {name}", hint=f"robolin.{call}") from None
+            raise RobolinError(f"this operator requires {name}", hint=f"robolin.{call}") from None
         return found
 
 
@@ -211,7 +211,7 @@ def operators(
             state[name] = as_joint_array(arm, name, value)
     for name, array in state.items():
         if array.ndim != 1:
-            raise UsageError(f"{name} has shape {array.shape}: operators are of one state")
+            raise UsageError(f"{name} has shape {array.shape}, but operators are for one state")
     require_sound(arm, state)
     parameters = parameters_of(arm)
     if parameters.travelling:

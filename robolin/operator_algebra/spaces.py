@@ -116,7 +116,7 @@ def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
         raise RobolinError(
             f"{formula} applies to {space.size} numbers ({space}), not to shape {array.shape}",
-            hint="a matrix of right-hand sides has one column for each",
+            hint="give a matrix with one column per right-hand side",
         )
     return array
 
@@ -126,9 +126,9 @@ def numbers_of(whose: str, values: ArrayLike) -> AnyArray:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise RobolinError(f"{whose} takes an array of numbers: {error}") from error
+        raise RobolinError(f"{whose} requires an array of numbers: {error}") from error
     if array.dtype.kind not in "biufcO":
-        raise RobolinError(f"{whose} takes numbers, not {array.dtype}")
+        raise RobolinError(f"{whose} requires numbers, got {array.dtype}")
     return array.astype(float) if array.dtype.kind in "biu" else array
 
 

@@ -121,7 +121,7 @@ def dense(expression: Expression) -> AnyArray:
     """The matrix of the operator, which is applied to all unit vectors in one pass."""
     if expression.columns is None:
         raise RobolinError(
-            f"{expression!r} has no size of its own", hint="multiply it with another operator"
+            f"{expression!r} has no size of its own", hint="multiply it by another operator"
         )
     return applied(expression, np.eye(expression.columns.size))
 

@@ -70,8 +70,8 @@ def inverse_expression(expression: Expression) -> Expression:
         if found is not None:
             return found
     raise RobolinError(
-        f"no theorem gives the inverse of {expression!r}",
-        hint="form the matrix with .dense() and invert that",
+        f"the inverse of {expression!r} has no known formula",
+        hint="form the matrix with .dense() and invert it",
     )
 
 

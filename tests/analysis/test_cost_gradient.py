@@ -74,5 +74,7 @@ def test_later_rows_are_gradients_of_the_rest() -> None:
 def test_a_gradient_for_every_row() -> None:
     """Gradients with another number of rows are errors with both numbers."""
     motion = START.motion()
-    with pytest.raises(robolin.RobolinError, match="dcost_dq is 3x2, the motion has 101 rows"):
+    with pytest.raises(
+        robolin.RobolinError, match="dcost_dq: has shape 3x2, but the trajectory has 101 rows"
+    ):
         robolin.cost_gradient(ARM, *rows(motion), dcost_dq=np.zeros((3, 2)))

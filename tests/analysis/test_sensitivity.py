@@ -335,21 +335,24 @@ def test_long_motions_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 BAD = [
     ({"parameters": {"lower/mas": 0.1}}, "did you mean 'lower/mass'"),
-    ({"parameters": {"tip/mass": 0.1}}, "it is one body with 'lower'"),
+    (
+        {"parameters": {"tip/mass": 0.1}},
+        "change link 'lower', into which it is merged, or add a point mass: --payload-change",
+    ),
     ({"parameters": {"elbow/friction": 0.1}}, "--friction-velocity"),
     ({"payload": [("tipp", 0.1, (0, 0, 0))]}, "did you mean 'tip'"),
     ({"payload": [("base", 0.1, (0, 0, 0))]}, "does not move"),
-    ({"dtau": np.zeros((7, 2))}, "dtau is 7x2, the motion has 401 rows"),
+    ({"dtau": np.zeros((7, 2))}, "dtau: has shape 7x2, but the trajectory has 401 rows"),
     ({"torques": "smooth"}, "continuous or stepwise"),
-    ({"time": np.zeros(401)}, "time does not go on from row 1"),
-    ({"tau": None}, "needs its torques tau or its accelerations qdd"),
-    ({"dq": [0.1]}, "dq has 1 values along its last axis"),
-    ({"dq": np.zeros((3, 2))}, "dq has 2 axes, not one"),
-    ({"dqd": [0.1, np.nan]}, "dqd is not finite at joint 'elbow'"),
-    ({"parameters": {"lower/mass": np.inf}}, "the change is inf"),
-    ({"parameters": {"lower/mass": "0.1"}}, "the change is '0.1', not a number"),
-    ({"payload": [("tip",)]}, "a payload is (link, mass)"),
-    ({"payload": [("tip", 0.1, (0, 0))]}, "is no place"),
+    ({"time": np.zeros(401)}, "time: must increase, but row"),
+    ({"tau": None}, "the trajectory requires torques tau or accelerations qdd"),
+    ({"dq": [0.1]}, "along its last axis, one per joint of"),
+    ({"dq": np.zeros((3, 2))}, "dq: must have one axis, got 2"),
+    ({"dqd": [0.1, np.nan]}, "dqd: must be finite, got another value at joint 'elbow'"),
+    ({"parameters": {"lower/mass": np.inf}}, "the change must be a number, got"),
+    ({"parameters": {"lower/mass": "0.1"}}, "the change must be a number, got '0.1'"),
+    ({"payload": [("tip",)]}, "give (link, mass) or (link, mass, (x, y, z))"),
+    ({"payload": [("tip", 0.1, (0, 0))]}, "payload: the position must be three numbers, got"),
 ]
 
 
@@ -366,5 +369,8 @@ def test_invalid_inputs_are_reported(wrong: dict[str, object], message: str) -> 
 def test_closed_loops_are_refused() -> None:
     """Loop equations are not part of the integrated model."""
     arm = robolin.load("four-bar")
-    with pytest.raises(robolin.RobolinError, match="does not cover loop"):
+    with pytest.raises(
+        robolin.RobolinError,
+        match="linearization along a trajectory does not support closed loops such as",
+    ):
         robolin.sensitivity(arm, [0.0, 1.0], np.zeros((2, arm.n)), 0.0, 0.0, dq=0.1)

@@ -293,10 +293,10 @@ def test_a_part_that_links_to_another_input_is_rejected(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        *((text, "not NUMBER/COUNT") for text in ("3", "a/b", "-1/3")),
-        ("0/3", "of 3 there is no number 0"),
-        ("4/3", "of 3 there is no number 4"),
-        ("1/0", "there are none of 0"),
+        *((text, "must have the form NUMBER/COUNT") for text in ("3", "a/b", "-1/3")),
+        ("0/3", "NUMBER must be from 1 to 3, got 0"),
+        ("4/3", "NUMBER must be from 1 to 3, got 4"),
+        ("1/0", "COUNT must be ≥ 1"),
     ],
 )
 def test_invalid_shards_are_rejected(text: str, words: str) -> None:

@@ -179,4 +179,4 @@ def test_missing_casadi_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(RobolinError, match="not installed") as caught:
         robolin.casadi_function(robolin.load("two-link"), "forward")
-    assert "robolin[casadi]" in caught.value.hint
+    assert "pip install casadi" in caught.value.hint

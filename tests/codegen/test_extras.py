@@ -21,7 +21,7 @@ Q, QD, QDD = [0.3, -0.7], [0.5, -1.2], [0.8, 0.4]
 def test_a_plugin_needs_doubles(tmp_path: Path) -> None:
     """ROS passes doubles, and the plugin needs two verbs."""
     arm, verbs = robolin.load("two-link"), ["inverse", "mass-matrix"]
-    with pytest.raises(UsageError, match="computes in double"):
+    with pytest.raises(UsageError, match="a ROS 2 plugin requires double precision"):
         robolin.generate(arm, verbs, tmp_path / "made", real="float", extras=["ros2"])
     files = robolin.generate(arm, verbs, tmp_path / "made", extras=["ros2", "mex"])
     assert files[5:] == (
@@ -72,7 +72,7 @@ def test_octave_gets_the_same_numbers(tmp_path: Path) -> None:
     )
     assert [*map(float, numbers)] == expected.tolist()
     assert "not 2 real numbers" in shape
-    assert "no verb 'up'" in verb
+    assert "unknown verb 'up'" in verb
 
 
 # just enough of ROS 2 to compile a plugin against
@@ -270,7 +270,7 @@ def test_a_mex_function_names_the_joint_without_inertia(tmp_path: Path) -> None:
     found = [*map(float, called("mass-matrix-derivative", 2, 0.7).split())]
     expected = robolin.mass_matrix_derivative(arm, [0.3, 0.7])
     assert found == expected.ravel(order="F").tolist()
-    with pytest.raises(robolin.RobolinError, match="joint 'turn' moves nothing"):
+    with pytest.raises(robolin.RobolinError, match="so forward dynamics is undefined"):
         robolin.forward(arm, [0.3, 0.0], *moving)
     error = called("forward", 4, 0.0)
-    assert error == "boom:inertia: joint 'turn' moves nothing that has inertia"
+    assert error == "so forward dynamics is undefined"

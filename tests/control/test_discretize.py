@@ -96,7 +96,7 @@ def test_short_samples_become_rates(method: str) -> None:
 
 def test_a_discrete_model_is_not_discretized_again() -> None:
     """A model with a sample time is rejected."""
-    with pytest.raises(robolin.UsageError, match=r"sampled already, every 0\.01 s"):
+    with pytest.raises(robolin.UsageError, match=r"already discrete, with dt = 0\.01 s"):
         model_of("two-link").discretize(0.01).discretize(0.01)
 
 

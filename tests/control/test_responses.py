@@ -32,7 +32,7 @@ def test_a_pole_on_the_frequency_grid_is_reported() -> None:
     model = robolin.state_space(robolin.load("cart-pole"), 0.0)
     with pytest.raises(robolin.RobolinError, match="the model has a pole at 0 rad/s"):
         model.frequency_response([1.0, 0.0])
-    with pytest.raises(robolin.UsageError, match="not a row of finite frequencies"):
+    with pytest.raises(robolin.UsageError, match="give one or more frequencies in rad/s"):
         model.frequency_response([np.nan])
 
 
@@ -68,7 +68,7 @@ def test_names_reach_python_control_and_scipy() -> None:
     assert model.discretize(0.1).to_control().dt == 0.1
     assert np.array_equal(model.to_scipy().A, model.A)
     assert model.discretize(0.1).to_scipy().dt == 0.1
-    with pytest.raises(robolin.UsageError, match="choose one of them by its place"):
+    with pytest.raises(robolin.UsageError, match="select one by its index: model"):
         models().to_control()
 
 

@@ -100,7 +100,7 @@ def test_models_of_a_batch_are_chosen_as_arrays_are() -> None:
         )
         assert np.array_equal(model[place].q, q[place] if place != (..., 0) else q[:, 0])
     assert len(list(model)) == 2
-    with pytest.raises(robolin.UsageError, match="nothing to choose from"):
+    with pytest.raises(robolin.UsageError, match="the model is not a batch, so it has no index"):
         model[0, 0][0]
 
 
@@ -127,24 +127,24 @@ def test_everything_has_a_name_and_a_unit() -> None:
 
 
 WRONG = [
-    ({"actuated": ["elbo"]}, "actuated: 'acrobot' has no joint 'elbo'", "did you mean 'elbow'?"),
-    ({"passive": "wrist"}, "passive: 'acrobot' has no joint 'wrist'", ""),
-    ({"actuated": "elbow", "passive": "elbow"}, "both say which joints have a motor", ""),
-    ({"passive": ["shoulder", "elbow"]}, "no joint has a motor", ""),
-    ({"passive": "shoulder"}, "'shoulder' is passive and would have to give 20.64 N·m", "trim"),
+    ({"actuated": ["elbo"]}, "actuated: joint 'elbo' not found", "did you mean 'elbow'?"),
+    ({"passive": "wrist"}, "passive: joint 'wrist' not found", ""),
+    ({"actuated": "elbow", "passive": "elbow"}, "actuated and passive must not be given", ""),
+    ({"passive": ["shoulder", "elbow"]}, "no joint is actuated", ""),
+    ({"passive": "shoulder"}, "joint 'shoulder' is passive, but equilibrium requires", "trim"),
     ({"tau": "rest"}, "tau is 'rest'", "'hold'"),
-    ({"tau": 0.0, "qdd": 1.0}, "tau and qdd both say", ""),
-    ({"tau": [1.0, 0.0], "actuated": "elbow"}, "joint 'shoulder' is passive and would have", ""),
-    ({"outputs": []}, "no output is asked for", ""),
-    ({"outputs": ["q", "elbow/position"]}, "'elbow/position' is asked for twice", ""),
+    ({"tau": 0.0, "qdd": 1.0}, "tau and qdd must not be given together", ""),
+    ({"tau": [1.0, 0.0], "actuated": "elbow"}, "joint 'shoulder' is passive, but equilibrium", ""),
+    ({"outputs": []}, "give q, qd, or a frame", ""),
+    ({"outputs": ["q", "elbow/position"]}, "outputs: 'elbow/position' is given twice", ""),
     ({"outputs": "elbow/speed"}, "'elbow' has no 'speed'", "position, velocity"),
-    ({"outputs": "elbow"}, "what of 'elbow'?", "position, velocity"),
-    ({"outputs": "tipp"}, "there is no 'tipp'", "did you mean 'tip'?"),
+    ({"outputs": "elbow"}, "outputs: 'elbow' needs a quantity", "position, velocity"),
+    ({"outputs": "tipp"}, "outputs: joint or frame 'tipp' not found", "did you mean 'tip'?"),
     ({"outputs": "tip/speed"}, "'tip' has no 'speed'", "displacement"),
-    ({"reference": "tip"}, "there is no reference 'tip'", ""),
+    ({"reference": "tip"}, "reference: must be 'world' or 'frame', got 'tip'", ""),
     ({"dt": 0.0}, "dt is 0.0", "positive"),
     ({"dt": float("nan")}, "dt is nan", "positive"),
-    ({"dt": 0.1, "method": "zoo"}, "there is no discretization 'zoo'", "zoh, foh, tustin, euler"),
+    ({"dt": 0.1, "method": "zoo"}, "unknown discretization 'zoo'", "zoh, foh, tustin, euler"),
 ]  # fmt: skip
 
 

@@ -103,11 +103,20 @@ def test_wrong_trajectories_are_rejected() -> None:
     """A single model, a missing or different time step, and no rows are rejected."""
     model = along(3)
     for wrong, message in (
-        (lambda: robolin.tvlqr(model[0], dt=DT), "a motion is a row of models"),
-        (lambda: robolin.tvlqr(model), "the time between rows, is needed"),
-        (lambda: robolin.tvlqr(model.discretize(DT), dt=0.5), "the models are 0.01 s apart"),
-        (lambda: list(robolin.tvlqr_blocks([], dt=DT)), "the motion has no rows"),
-        (lambda: robolin.tvlqr(model, dt=DT, terminal=-1.0), "terminal is negative"),
+        (
+            lambda: robolin.tvlqr(model[0], dt=DT),
+            "a trajectory requires a batch of models with one axis, got",
+        ),
+        (lambda: robolin.tvlqr(model), "dt: the time between rows is required"),
+        (
+            lambda: robolin.tvlqr(model.discretize(DT), dt=0.5),
+            "dt: must be the time between the models, 0.01 s, got",
+        ),
+        (lambda: list(robolin.tvlqr_blocks([], dt=DT)), "the trajectory has no rows"),
+        (
+            lambda: robolin.tvlqr(model, dt=DT, terminal=-1.0),
+            "terminal: must be positive semidefinite",
+        ),
     ):
         with pytest.raises(robolin.UsageError, match=message):
             wrong()

@@ -113,7 +113,7 @@ def test_link_numbers_out_of_range_are_rejected(number: int) -> None:
     """Links are numbered from 1 to 7; 0 and -1 do not count from the end as in Python."""
     arm = robolin.load("panda")
     for method in (arm.link, arm.joint_of):
-        with pytest.raises(robolin.UsageError, match=f"no link {number}"):
+        with pytest.raises(robolin.UsageError, match=f"no moving link {number}"):
             method(number)
 
 

@@ -175,10 +175,13 @@ def test_the_same_zero() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda arm: robolin.advanced(arm, np.zeros(3), 0.0), "q has 3 values"),
-        (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "q1 has 3 values"),
-        (lambda arm: robolin.kinematic_block(arm, "still"), "qd is not an array of real numbers"),
-        (lambda _: robolin.kinematic_block("ur5", 0.0), "an arm is needed"),
+        (lambda arm: robolin.advanced(arm, np.zeros(3), 0.0), "^q: must have 6 values .* got 3"),
+        (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "^q1: must have 6 values .* got 3"),
+        (
+            lambda arm: robolin.kinematic_block(arm, "still"),
+            "qd: must be an array of real numbers, got type",
+        ),
+        (lambda _: robolin.kinematic_block("ur5", 0.0), "arm: must be a loaded robot, got"),
     ],
     ids=["advanced", "difference", "kinematic_block", "name"],
 )

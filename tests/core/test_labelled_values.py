@@ -117,8 +117,14 @@ WRONG = {
     "dict": ({"elbwo": 0.3}, "did you mean 'elbow'?"),
     "DataFrame": (DataFrame(ROWS, ["a", "b"]), "its labels are 'a', 'b'"),
     "missing": (DataFrame(ROWS, ["elbow", "b"]), "its labels are 'elbow', 'b'"),
-    "numbers": (Series([1.0, 2.0], [1.5, 2.5]), "leave the labels out"),
-    "reversed numbers": (Series([1.0, 2.0], [1, 0]), "leave the labels out"),
+    "numbers": (
+        Series([1.0, 2.0], [1.5, 2.5]),
+        "sort them in one order, as by qd.loc[q.index], or remove the labels with .to_numpy() if",
+    ),
+    "reversed numbers": (
+        Series([1.0, 2.0], [1, 0]),
+        "sort them in one order, as by qd.loc[q.index], or remove the labels with .to_numpy() if",
+    ),
     "polars": (polars.DataFrame({"x": [1.0], "y": [2.0]}), "its labels are 'x', 'y'"),
     "twice": (DataFrame(ROWS, ["elbow", "elbow"]), "keep one"),
     "both": (DataFrame(ROWS, ["elbow", "elbow/position"]), "keep one"),

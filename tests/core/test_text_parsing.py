@@ -71,7 +71,7 @@ def test_invalid_numbers_are_rejected(text):
 def test_angles_are_rejected_for_plain_numbers():
     """Where the value is not an angle, π and degrees are rejected."""
     for text in ("pi/2", "30deg"):
-        with pytest.raises(UsageError, match="is not an angle"):
+        with pytest.raises(UsageError, match="is an angle"):
             number(TYPED, text)
 
 
@@ -100,23 +100,23 @@ def test_each_form_has_its_values(parse: Callable[[FlagText], Any], text: str, v
 
 
 INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
-    (parse_seconds, "0", "more than 0 s"),
-    (parse_gravity, "-9.81", "would pull upwards"),
-    (parse_gravity, "1,2", "2 numbers, not 1 or 3"),
-    (parse_payload, "tool0", "this is not LINK:MASS"),
-    (parse_payload, "tool0:1@0,0", "2 numbers, not 3"),
-    (parse_wrench, "tool0=1,2", "2 numbers, not 6"),
-    (parse_pose, "0,0,0,0,0,0", "this is not FRAME="),
+    (parse_seconds, "0", "must be > 0 s"),
+    (parse_gravity, "-9.81", "a single number must be ≥ 0, got"),
+    (parse_gravity, "1,2", "must have 1 or 3 numbers, got 2"),
+    (parse_payload, "tool0", "must have the form LINK:MASS"),
+    (parse_payload, "tool0:1@0,0", "must have 3 numbers, got 2 in"),
+    (parse_wrench, "tool0=1,2", "must have 6 numbers, got 2"),
+    (parse_pose, "0,0,0,0,0,0", "must have the form FRAME="),
     (parse_pose, "tip=1deg,0,0,0,0,0", "X,Y,Z are in m"),
-    (parse_time_window, "1,2@3", "not FROM:TO"),
-    (parse_time_window, "1,2@3:1", "ends before it begins"),
-    (parse_rows, "5", "not FIRST:STOP"),
-    (parse_rows, "5:5", "no row in between"),
-    (parse_shard, "0/3", "there is no number 0"),
-    (parse_shard, "1/0", "there are none of 0"),
-    (parse_shard, "three", "not NUMBER/COUNT"),
-    (parse_frequencies, "1:2:3.5", "no frequencies"),
-    (lambda typed: numbers(typed, "two", 2), "1,2,3", "3 numbers, not 2"),
+    (parse_time_window, "1,2@3", "the time must have the form FROM:TO"),
+    (parse_time_window, "1,2@3:1", "the end time must be after the start time, both ≥ 0"),
+    (parse_rows, "5", "must have the form FIRST:STOP"),
+    (parse_rows, "5:5", "no rows between FIRST and STOP"),
+    (parse_shard, "0/3", "NUMBER must be from 1 to"),
+    (parse_shard, "1/0", "COUNT must be ≥ 1"),
+    (parse_shard, "three", "must have the form NUMBER/COUNT"),
+    (parse_frequencies, "1:2:3.5", "invalid frequencies"),
+    (lambda typed: numbers(typed, "two", 2), "1,2,3", "must have 2 numbers, got 3"),
 ]
 
 
@@ -145,7 +145,7 @@ def test_repeated_flags_are_merged_and_names_are_unique() -> None:
         lambda: parse_keyed("--perturb", ["dq=1", "dq=2"], ("dq",), ""),
     ]
     for parse in repeated:
-        with pytest.raises(UsageError, match="is there twice"):
+        with pytest.raises(UsageError, match="is given twice"):
             parse()
     with pytest.raises(UsageError, match="not an angle"):
         parse_named_numbers("--armature", ["a=1deg"], is_angle=lambda _: False)

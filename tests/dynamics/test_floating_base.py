@@ -185,10 +185,14 @@ def in_the_world(q: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.nd
 
 
 BAD = {
-    "lock": ({"lock": {"base": 1.0}}, "one number does not say", "--floating-base"),
-    "lock one freedom": ({"lock": {"base:x": 1.0}}, "no joint 'base:x'", "moves as a whole"),
-    "unknown base": ({"base": "nowhere"}, "no link 'nowhere'", ""),
-    "order": ({"joints": ["base", "base:x"]}, "'base:x' more than once", ""),
+    "lock": ({"lock": {"base": 1.0}}, "one number cannot set its position", "--floating-base"),
+    "lock one freedom": (
+        {"lock": {"base:x": 1.0}},
+        "joint 'base:x' not found",
+        "is one degree of freedom of joint",
+    ),
+    "unknown base": ({"base": "nowhere"}, "base: link 'nowhere' not found", ""),
+    "order": ({"joints": ["base", "base:x"]}, "'base:x' named more than once", ""),
 }
 
 
@@ -231,8 +235,12 @@ def test_a_joint_called_base_conflicts_with_the_floating_base(tmp_path: Path) ->
     text = bundled_path("panda").read_text().replace('"panda_joint1"', '"base"')
     file = tmp_path / "arm.urdf"
     file.write_text(text)
-    with pytest.raises(robolin.RobolinError, match="there is a joint 'base' already"):
+    with pytest.raises(
+        robolin.RobolinError, match="floating base: the robot file has a joint 'base'"
+    ):
         robolin.load(file, floating_base=True)
     file.write_text(text.replace('"base"', '"base:rz"'))
-    with pytest.raises(robolin.RobolinError, match="there is a joint 'base:rz' already"):
+    with pytest.raises(
+        robolin.RobolinError, match="floating base: the robot file has a joint 'base:rz'"
+    ):
         robolin.load(file, floating_base=True)

@@ -143,18 +143,18 @@ def test_costs_are_lines_in_n() -> None:
 
 
 REFUSED = [
-    ({"prescribe": "base"}, "the base stands still", "--floating-base"),
-    ({"prescribe": "base"}, "the base stands still", "floating_base=True"),
-    ({"prescribe": True}, "True names no joint", "['base', 'elbow']"),
-    ({"prescribe": np.array(3)}, "names no joint", "['base', 'elbow']"),
-    ({"prescribe": "elbow", "tau": "hols"}, "tau is 'hols'", "'hold'"),
-    ({"tau": "hols"}, "tau is 'hols'", "'hold'"),
-    ({"prescribe": "elbw"}, "no moving joint 'elbw'", "did you mean 'elbow'?"),
+    ({"prescribe": "base"}, "the base is fixed", "--floating-base"),
+    ({"prescribe": "base"}, "the base is fixed", "floating_base=True"),
+    ({"prescribe": True}, "True is not a joint name", "['base', 'elbow']"),
+    ({"prescribe": np.array(3)}, "is not a joint name", "['base', 'elbow']"),
+    ({"prescribe": "elbow", "tau": "hols"}, "got 'hols'", "'hold'"),
+    ({"tau": "hols"}, "got 'hols'", "'hold'"),
+    ({"prescribe": "elbw"}, "movable joint 'elbw' not found", "did you mean 'elbow'?"),
     ({"prescribe": ""}, "no moving joint ''", ""),
-    ({"prescribe": []}, "no joint is named", "shoulder"),
+    ({"prescribe": []}, "no joint given", "shoulder"),
     ({"qdd": 1.0}, "no effect without prescribe", "prescribe="),
-    ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "leave it out"),
-    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed", "leave it out"),
+    ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "omit it"),
+    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed", "omit it"),
     ({"prescribe": "elbow", "method": "a"}, "cannot be used with prescribe", "the arm decides"),
 ]
 

@@ -179,7 +179,9 @@ def test_vectors_in_the_frames_own_axes() -> None:
     assert np.array_equal(own.position, world.position)
     assert np.array_equal(own.rotation, world.rotation)
     unknown: Any = "body"
-    with pytest.raises(robolin.UsageError, match="no reference 'body'"):
+    with pytest.raises(
+        robolin.UsageError, match="reference: must be 'world' or 'frame', got 'body'"
+    ):
         robolin.jacobian(arm, s.q, reference=unknown)
 
 

@@ -243,7 +243,9 @@ def test_operators_that_hold_for_single_dof_joints_only() -> None:
     bias[3:] += np.cross(twist[:3], twist[3:])
     assert gap(bias, J.jacobian_rate_qd) <= 1e-13
     for name in ("Hdd", "lambda_dot"):
-        with pytest.raises(robolin.RobolinError, match="one freedom each"):
+        with pytest.raises(
+            robolin.RobolinError, match="is available only for joints with one degree of freedom"
+        ):
             getattr(op, name)
 
 

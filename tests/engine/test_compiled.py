@@ -181,7 +181,7 @@ def test_other_number_types_are_converted(kind: str) -> None:
 def test_the_wrong_number_of_joints_is_an_error(engine: Any, shape: tuple[int, ...]) -> None:
     """Values for too many or too few joints are errors, also once a kernel is loaded."""
     robolin.inverse(CHAIN, np.zeros(3), engine="compiled")
-    with pytest.raises(RobolinError, match=r"along its last axis, the arm .* has 3 joints"):
+    with pytest.raises(RobolinError, match=r"q: must have 3 values along its last axis"):
         robolin.inverse(CHAIN, np.zeros(shape), engine=engine)
 
 
@@ -209,7 +209,7 @@ def test_every_engine_gives_the_same(arm: Arm, count: int | None) -> None:
 @pytest.mark.parametrize("engine", ["Compiled", "numba", "", None])
 def test_an_unknown_engine_is_an_error(engine: Any) -> None:
     """An unknown name is rejected, and the hint lists the available engines."""
-    with pytest.raises(UsageError, match="there is no engine") as caught:
+    with pytest.raises(UsageError, match="unknown engine") as caught:
         robolin.inverse(CHAIN, np.zeros(3), engine=engine)
     assert caught.value.hint == "engines are auto, python and compiled"
 
@@ -266,7 +266,7 @@ def test_rows_without_inertia_do_not_affect_the_others(verb: str) -> None:
 def test_a_row_without_inertia_is_an_error_that_names_it(verb: str, engine: Any) -> None:
     """The first state without a result is named, with the joint that moves no mass."""
     values = swinging_states(100, [3, 70])
-    with pytest.raises(RobolinError, match="state 3: joint 'shoulder' moves nothing") as caught:
+    with pytest.raises(RobolinError, match="state 3: joint 'shoulder' moves no inertia") as caught:
         evaluate(swinging_mass(), verb, values, engine=engine)
     assert "--armature shoulder=VALUE" in caught.value.hint
 
@@ -275,7 +275,7 @@ def test_a_row_without_inertia_is_an_error_that_names_it(verb: str, engine: Any)
 def test_one_state_without_inertia_has_no_number(engine: Any) -> None:
     """A single state is not a row, so the error names the joint only."""
     values = {name: array[0] for name, array in swinging_states(1, [0]).items()}
-    with pytest.raises(RobolinError, match=r"^joint 'shoulder' moves nothing that has inertia"):
+    with pytest.raises(RobolinError, match="so forward dynamics is undefined"):
         robolin.forward(swinging_mass(), **values, engine=engine)
 
 
@@ -310,7 +310,7 @@ def test_a_value_that_is_not_finite_is_named(engine: Any, name: str, bad: float)
     """One of seventy rows has a NaN: the error names input, row, joint and value."""
     given = motions(TREE, 70)
     given[name][66, 2] = bad
-    with pytest.raises(RobolinError, match=rf"\b{name} is not finite at .*: {bad}") as caught:
+    with pytest.raises(RobolinError, match=rf"\b{name}: must be finite, got {bad} at") as caught:
         robolin.inverse(TREE, **given, engine=engine)
     assert "66" in caught.value.message
     assert f"joint '{TREE.joint_names[2]}'" in caught.value.message
@@ -336,7 +336,9 @@ def test_one_state_that_is_not_finite_is_named_with_a_loaded_kernel(bad: float) 
     robolin.inverse(TREE, np.zeros(TREE.n), engine="compiled")
     q = np.zeros(TREE.n)
     q[1] = bad
-    with pytest.raises(RobolinError, match=f"^q is not finite at joint '{TREE.joint_names[1]}'"):
+    with pytest.raises(
+        RobolinError, match=f"^q: must be finite, got .* at joint '{TREE.joint_names[1]}'"
+    ):
         robolin.inverse(TREE, q)
 
 

@@ -187,7 +187,7 @@ BOMBS = [
     Bomb(
         "list.xacro",
         _xacro('<link name="${list(python.range(10**9))}"/>'),
-        *(["inspect"], "beyond all bounds"),
+        *(["inspect"], "a value exceeds the size limits"),
     ),
     Bomb(
         "circle.xacro",

@@ -162,7 +162,7 @@ def test_tables_show_both_parts_and_the_kind_of_axis():
 
 def test_axes_are_named_all_or_none():
     """A list of kinds that is too short is rejected."""
-    with pytest.raises(UsageError, match="2 axes, and 1 are named"):
+    with pytest.raises(UsageError, match="has 2 axes, but 1 axis names"):
         Array("b", np.zeros((1, 1)), (("a",), ("b",)), "1", axes=("state",))
 
 

@@ -206,7 +206,7 @@ def test_a_read_result_is_displayed_and_subtracted(tmp_path: Path) -> None:
     assert repr(first) == "<Stored result of inverse: tau (2,) [N·m]>"
     for difference in (first - second, first - other, one - second):
         assert np.array_equal(difference["tau"], one["tau"] - other["tau"])
-    with pytest.raises(robolin.UsageError, match="is no result"):
+    with pytest.raises(robolin.UsageError, match="is not a Result"):
         first - 3  # type: ignore[operator]
 
 
@@ -241,9 +241,12 @@ UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
     ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
     ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
     ((robolin.Array("tau", np.zeros((0, 2)), NAMED, "N·m"),), "no rows"),
-    ((robolin.Array("meta", np.zeros(2), NAMED, "N·m"),), "no array may be called 'meta'"),
-    ((robolin.Array("tau", np.zeros(2), ((1, 2),), "N·m"),), "1 is no text"),  # type: ignore
-    (("tau",), "'tau' is no robolin.Array"),  # type: ignore
+    ((robolin.Array("meta", np.zeros(2), NAMED, "N·m"),), "array name 'meta' is reserved"),
+    (
+        (robolin.Array("tau", np.zeros(2), ((1, 2),), "N·m"),),
+        "xacro_args: must be strings, numbers or booleans, got 1",
+    ),  # type: ignore
+    (("tau",), "'tau' is not a robolin.Array"),  # type: ignore
 ]
 
 
@@ -264,7 +267,9 @@ def test_times_made_by_hand_are_one_axis_of_numbers(time: Any, tmp_path: Path) -
     """Any other shape or type is rejected before a file is written."""
     tau = robolin.Array("tau", np.zeros((2, 2)), NAMED, "N·m", "effort")
     made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {}, time=time)
-    with pytest.raises(robolin.UsageError, match="not an array of numbers with one axis"):
+    with pytest.raises(
+        robolin.UsageError, match="time: must be an array of numbers with one axis, got"
+    ):
         robolin.write(made, tmp_path / "made.csv")
     assert not list(tmp_path.iterdir())
 

@@ -56,6 +56,6 @@ def test_other_options_of_no_effect(tmp_path: Path) -> None:
     with pytest.raises(robolin.UsageError, match="no effect without dt"):
         robolin.state_space(ARM, 0.0, method="tustin")
     for more in ({"frame": "lower"}, {"point": (0.0, 0.0, 1.0)}):
-        with pytest.raises(robolin.UsageError, match="'inverse' is about no frame"):
+        with pytest.raises(robolin.UsageError, match="'inverse' does not use a frame"):
             robolin.generate(ARM, ["inverse"], tmp_path / "program", **more)
     assert not (tmp_path / "program").exists()

@@ -96,7 +96,7 @@ class BrakingController:
     def __init__(self, arm: Arm, gain: ArrayLike, run_options: RunOptions) -> None:
         values = as_joint_array(arm, "gain", gain)
         if not (np.isfinite(values).all() and (values >= 0.0).all()):
-            raise RobolinError("a gain is negative or not finite", hint="gains are 0 or more")
+            raise RobolinError("gains must be finite and ≥ 0", hint="use gains ≥ 0")
         self._arm, self._run_options, self._gain = arm, run_options, values
         # -c m m* q̇ = -c M q̇ needs no factors, so it is valid for every arm
         self._uniform = bool((values == values.flat[0]).all())
@@ -177,25 +177,29 @@ def controller_of(arm: Arm, law: Law, run_options: RunOptions) -> Controller:
     if isinstance(law, PoseControl):
         return SteeringController(arm, law, run_options)
     raise UsageError(
-        f"a {type(law).__name__} is no control law",
-        hint="RateControl(...), PoseControl(...), FeedbackControl(...) and others",
+        f"{type(law).__name__} is not a control law",
+        hint="use RateControl(...), PoseControl(...), FeedbackControl(...) or another control law",
     )
 
 
 def _moving_frame(arm: Arm, name: str) -> Frame:
     frame = arm.frames.get(name)
     if frame is None:
-        hint = did_you_mean(name, arm.frames, f"frames are {', '.join(arm.frames)}")
-        raise RobolinError(f"'{arm.name}' has no frame '{name}'", hint=hint)
+        hint = did_you_mean(name, arm.frames, f"frames: {', '.join(arm.frames)}")
+        raise RobolinError(f"frame: link '{name}' not found", hint=hint)
     if frame.link == arm.base:
-        raise RobolinError(f"the frame '{name}' does not move", hint="take one beyond a joint")
+        raise RobolinError(
+            f"the frame '{name}' is fixed to the base", hint="choose a frame on a moving link"
+        )
     return frame
 
 
 def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     array = np.asarray(value, dtype=float)
     if array.shape[-len(shape) :] != shape or not np.isfinite(array).all():
-        raise RobolinError(f"{name} takes finite numbers of shape {shape}, not {array.shape}")
+        raise RobolinError(
+            f"{name}: must be finite numbers of shape {shape}, got shape {array.shape}"
+        )
     return array
 
 
@@ -203,14 +207,16 @@ def _rotation(value: ArrayLike) -> Floats:
     R = _numbers("rotation", value, (3, 3))
     square = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max() < _SQUARE_ENOUGH
     if not (square and (np.linalg.det(R) > 0.0).all()):
-        raise RobolinError("rotation is not a rotation matrix", hint="RᵀR = 1 and det R = 1")
+        raise RobolinError(
+            "rotation: must be a rotation matrix", hint="check that RᵀR = 1 and det R = 1"
+        )
     return R
 
 
 def _gains(name: str, value: ArrayLike) -> Floats:
     array = np.asarray(value, dtype=float)
     if array.shape not in ((), (3,)) or not (np.isfinite(array).all() and (array >= 0.0).all()):
-        raise RobolinError(f"{name} is one number or three, none of them negative")
+        raise RobolinError(f"{name}: must be one number or three, all ≥ 0")
     return np.broadcast_to(array, (3,))
 
 

@@ -118,9 +118,9 @@ def velocities_of(
     if form == "rates":
         return JointRates(accelerations or FreeMotion(arm, run_options))
     if form not in STATE_FORMS:
-        raise UsageError(f"there is no state '{form}'", hint=f"states are {', '.join(STATE_FORMS)}")
+        raise UsageError(f"unknown state '{form}'", hint=f"states: {', '.join(STATE_FORMS)}")
     if accelerations is not None:
-        raise UsageError(f"constraints cannot be kept in {form}", hint="take the state 'rates'")
+        raise UsageError(f"closed loops are not supported in {form}", hint="use the state 'rates'")
     return DiagonalizingVelocities(arm, form, run_options)
 
 

@@ -152,12 +152,15 @@ class StateFeedback:
     def __init__(self, arm: Arm, law: FeedbackControl) -> None:
         names = driven_joints(arm, law)
         if unknown := [name for name in names if name not in arm.joint_names]:
-            hint = f"the joints are {', '.join(arm.joint_names)}"
-            raise UsageError(f"'{arm.name}' has no joint '{unknown[0]}' to feed back to", hint=hint)
+            hint = f"joints: {', '.join(arm.joint_names)}"
+            raise UsageError(
+                f"actuated joint '{unknown[0]}' of the feedback not found in '{arm.name}'",
+                hint=hint,
+            )
         for name, value in (("dt", law.dt), ("cost_dt", law.cost_dt)):
             if value is not None and not (isfinite(value) and value > 0.0):
-                hint = "a positive number of seconds is needed"
-                raise UsageError(f"{name} is {value!r}", hint=hint)
+                hint = "give a time in s"
+                raise UsageError(f"{name}: must be > 0, got {value!r}", hint=hint)
         self.dt, self._arm = law.dt, arm
         self.motors = [arm.joint_names.index(name) for name in names]
         # a view if all joints are actuated
@@ -308,10 +311,10 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise RobolinError(f"{name} is not an array of numbers: {error}") from error
+        raise RobolinError(f"{name}: must be an array of numbers: {error}") from error
     if array.ndim not in (2, 3) or array.shape[-2:] != shape:
-        hint = f"this arm and these motors take {shape}; are they the gains of another arm?"
-        raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
+        hint = f"give shape {shape} for this robot; check that the gains are for it"
+        raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
     return array
 
 
@@ -319,17 +322,17 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
     """[[Q, N], [Nᵀ, R]], the joint weights of x and u; None without Q."""
     if law.Q is None:
         if law.R is not None or law.N is not None:
-            raise UsageError("weights of a cost need Q", hint="give Q and R, or none of them")
+            raise UsageError("the cost requires Q", hint="give both Q and R, or neither")
         return None
     if law.R is None:
-        raise UsageError("weights of a cost need R", hint="give Q and R, or none of them")
+        raise UsageError("the cost requires R", hint="give both Q and R, or neither")
     if law.P is None:
-        hint = "give P, or leave out the weights: xᵀ P x is the cost after the motion's end"
-        raise UsageError("weights of a cost need P", hint=hint)
+        hint = "give P for the cost after the end, xᵀ P x, or omit the weights"
+        raise UsageError("the cost requires P", hint=hint)
     Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
     N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))
     if any(each.ndim > 2 for each in (Q, R, N)):
-        raise UsageError("weights of a cost are one matrix each for all times")
+        raise UsageError("the weights must be one matrix each for all times")
     return np.block([[Q, N], [N.T, R]])
 
 
@@ -342,5 +345,5 @@ def _quadratic(x: Floats, matrix: Floats) -> Floats:
 def _gain(arm: Arm, name: str, value: ArrayLike) -> Floats:
     gain = as_joint_array(arm, name, value)
     if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
-        raise RobolinError(f"{name} is negative or not finite", hint="gains are 0 or more")
+        raise RobolinError(f"{name}: must be finite and ≥ 0", hint="use gains ≥ 0")
     return gain

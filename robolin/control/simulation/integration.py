@@ -117,10 +117,10 @@ class StepFailure:
             return self._divergence(t, y, y)
         _, joint = self._fastest(y, y)
         return RobolinError(
-            f"the integration stopped at t = {t:g} s, where no step is small enough: "
+            f"the integration stopped at t = {t:g} s because the step size became too small: "
             f"{self._joint_text(y, 0, joint)}",
-            hint="the motion diverges or jumps there: check torques and gains, take "
-            "integrator radau for strong damping or high gains, or a larger tolerance (rtol)",
+            hint="check torques and gains for divergence or jumps, use integrator radau for "
+            "strong damping or high gains, or a larger tolerance (rtol)",
         )
 
     def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError:
@@ -131,14 +131,14 @@ class StepFailure:
         stiff = (
             ""
             if self.schedule.integrator == "radau"
-            else "for strong damping or high gains take --integrator radau (integrator='radau'); "
+            else "use --integrator radau (integrator='radau') for strong damping or high gains; "
         )
         return RobolinError(
             f"the integration reached only t = {t:g} s of {self.schedule.duration:g} s in "
-            f"{evaluations} evaluations of the accelerations: {self._joint_text(y, 0, joint)}",
-            hint="if the joint is too fast, check torques, gains and loads, or take a shorter "
-            f"duration; {stiff}or take a larger tolerance (--rtol), or fixed steps (--integrator "
-            "rk4 --dt, without --rtol)",
+            f"{evaluations} evaluations: {self._joint_text(y, 0, joint)}",
+            hint="check torques, gains and loads if the joint is too fast, or use a shorter "
+            f"duration; {stiff}or use a larger tolerance (--rtol) or fixed steps "
+            "(--integrator rk4 --dt, without --rtol)",
         )
 
     def diverged(self, y: Floats) -> bool:
@@ -157,9 +157,8 @@ class StepFailure:
                 f"{where}the simulation diverged at t = {t:g} s: {motion}", hint=self._advice()
             )
         return RobolinError(
-            f"{where}the motion runs away at t = {t:g} s: {motion}",
-            hint="torques, gains or loads drive the joint away: check their signs and sizes, or "
-            "take a shorter duration",
+            f"{where}the simulation diverged at t = {t:g} s: {motion}",
+            hint="check the signs and sizes of torques, gains and loads, or use a shorter duration",
         )
 
     def _resolved(self, y: Floats) -> bool:
@@ -169,12 +168,12 @@ class StepFailure:
 
     def _advice(self) -> str:
         dt = self.schedule.longest / 10.0
-        parts = [f"take a smaller dt (--dt {dt:g}; in Python dt={dt:g})"]
+        parts = [f"use a smaller step (--dt {dt:g}; in Python dt={dt:g})"]
         if self.may_adapt:
             parts.append(
-                "for strong damping or high gains take --integrator radau (integrator='radau')"
+                "use --integrator radau (integrator='radau') for strong damping or high gains"
             )
-        parts.append("if the motion still diverges, check torques, gains and damping")
+        parts.append("if it still diverges, check torques, gains and damping")
         return "; ".join(parts)
 
     def _fastest(self, before: Floats, y: Floats) -> tuple[int, int]:
@@ -201,5 +200,5 @@ class StepFailure:
             for word, value in values.items()
             if np.isfinite(value)
         ]
-        at = " and ".join(texts) or "position and velocity beyond the largest number"
+        at = " and ".join(texts) or "position and velocity too large for double precision"
         return f"joint '{arm.joint_names[joint]}' has {at}"

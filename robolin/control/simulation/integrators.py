@@ -152,8 +152,8 @@ def _solver() -> Any:
         from scipy.integrate import solve_ivp
     except ImportError as error:
         raise RobolinError(
-            "steps of adapted size need SciPy, which is not installed",
-            hint="pip install 'robolin[control]', or take steps of fixed size with dt",
+            "adaptive steps need SciPy, which is not installed",
+            hint="pip install scipy, or use fixed steps with dt",
         ) from error
     return solve_ivp
 
@@ -213,14 +213,14 @@ class HeldTorqueHistory:
 def steps_between(schedule: Schedule, dt: float) -> int:
     """Number of integrator steps per sample."""
     if not schedule.fixed:
-        hint = "leave out the tolerance and take rk4"
-        raise UsageError("torques held between samples need steps of fixed size", hint=hint)
+        hint = "omit the tolerance and use rk4"
+        raise UsageError("a zero-order hold requires fixed steps", hint=hint)
     step = schedule.dt or DEFAULT_DT
     count = max(1, round(dt / step))
     if abs(count * step - dt) > _ROUNDING * dt:
         fitting = dt / max(1, ceil(dt / step))
-        message = f"steps of {step:g} s do not divide the time between samples, {dt:g} s"
-        raise UsageError(message, where="dt", hint=f"{fitting:g} s does")
+        message = f"dt: steps of {step:g} s do not divide the sample time of {dt:g} s"
+        raise UsageError(message, where="dt", hint=f"use {fitting:g} s")
     return count
 
 

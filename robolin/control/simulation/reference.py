@@ -70,19 +70,19 @@ def reference_of(
         arrays[name], shapes[name] = matrix, matrix.shape[-2:]
     for name, array in arrays.items():
         if not np.isfinite(array).all():
-            raise RobolinError(f"{name} of the controller is not finite")
+            raise RobolinError(f"the controller's {name} must be finite")
     if time is None:
         for name, array in arrays.items():
             if array.shape != shapes[name]:
-                hint = "time says when a reference of several rows is where"
-                raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
+                hint = "give time for a reference of several rows"
+                raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
         return ReferenceMotion(arm, None, arrays)
     times = seconds_of(time)
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
-        raise RobolinError("time of the controller is not a row of rising numbers")
+        raise RobolinError("the controller's time must be a row of increasing numbers")
     for name, array in arrays.items():
         if array.ndim > len(shapes[name]) and len(array) != len(times):
-            raise RobolinError(f"{name} has {len(array)} rows, time has {len(times)}")
+            raise RobolinError(f"{name}: has {len(array)} rows, but time has {len(times)}")
         arrays[name] = np.broadcast_to(array, (len(times), *shapes[name]))
     return ReferenceMotion(arm, times, arrays)
 
@@ -142,8 +142,8 @@ def _checked_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats
     """Check accelerations (n,) at one time; only prescribed joints may have them."""
     accelerations = prescribed_accelerations(arm, driven, qdd)
     if accelerations.ndim != 1:
-        hint = "one acceleration per joint, or a function of time that gives them"
-        raise UsageError(f"qdd has shape {accelerations.shape}", where="qdd", hint=hint)
+        hint = "give one acceleration per joint, or a function of time that returns them"
+        raise UsageError(f"has shape {accelerations.shape}", where="qdd", hint=hint)
     require_sound(arm, {"qdd": accelerations})
     require_prescribed_inputs(arm, driven, accelerations, np.zeros(arm.n))
     return accelerations
@@ -167,7 +167,7 @@ def prescription(prescribe: JointsNamed | None, qdd: AnyAcceleration | None) -> 
     """Prescription from the keywords `prescribe` and `qdd`."""
     if prescribe is None:
         if qdd is not None:
-            hint = "prescribe= says which joints move as it tells"
+            hint = "name the prescribed joints with prescribe="
             raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
         return None
     return Prescription(prescribe, 0.0 if qdd is None else qdd)

@@ -123,14 +123,14 @@ def scheduled(
     """Build a schedule from these settings; a tolerance selects adaptive steps."""
     chosen = integrator or ("rk4" if rtol is None and atol is None else "dop853")
     if chosen not in INTEGRATOR_NAMES:
-        hint = f"integrators are {', '.join(INTEGRATOR_NAMES)}"
-        raise UsageError(f"there is no integrator '{chosen}'", where="integrator", hint=hint)
+        hint = f"integrators: {', '.join(INTEGRATOR_NAMES)}"
+        raise UsageError(f"unknown integrator '{chosen}'", where="integrator", hint=hint)
     for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (isfinite(value) and value > 0.0):
-            raise UsageError(f"{name} is {value:g}", hint="a positive number is needed")
+            raise UsageError(f"{name}: must be > 0, got {value:g}")
     for name, count, least in (("every", every, 1), ("rows", rows, 2)):
         if count is not None and (not isinstance(count, int) or count < least):
-            raise UsageError(f"{name} is {count!r}, not a whole number from {least}")
+            raise UsageError(f"{name}: must be a whole number ≥ {least}, got {count!r}")
     schedule = Schedule(duration, chosen, dt, rtol, atol, every, rows)
     _require_consistent(schedule)
     return schedule
@@ -138,20 +138,18 @@ def scheduled(
 
 def _require_consistent(schedule: Schedule) -> None:
     if schedule.fixed and (schedule.rtol or schedule.atol):
-        hint = "leave out the tolerance, or take dop853, rk45 or radau"
-        raise UsageError("rk4 takes steps of fixed size", where="rtol", hint=hint)
+        hint = "omit the tolerance, or use dop853, rk45 or radau"
+        raise UsageError("rk4 has fixed steps and no tolerance", where="rtol", hint=hint)
     if schedule.fixed and schedule.rows:
-        hint = "every = N keeps every N-th step"
-        raise UsageError(
-            "rk4 keeps some of its steps, not a number of rows", where="rows", hint=hint
-        )
+        hint = "use every=N (--every N) to store every N-th step"
+        raise UsageError("rk4 stores steps, not a number of rows", where="rows", hint=hint)
     if not schedule.fixed and schedule.every not in (None, 1):
-        hint = "rows, or dt from row to row, say it where steps adapt"
-        raise UsageError("every counts the steps of rk4", hint=hint)
+        hint = "use rows, or dt between rows, for adaptive steps"
+        raise UsageError("every: counts the steps of rk4 only", hint=hint)
     if schedule.rows and schedule.dt:
-        raise UsageError("dt and rows both say which moments to keep", where="rows")
+        raise UsageError("dt and rows must not be given together", where="rows")
     if not schedule.fixed and schedule.relative < _TIGHTEST:
-        hint = f"{_TIGHTEST:g} is the least that double precision can keep"
-        raise UsageError(f"rtol is {schedule.relative:g}", hint=hint)
+        hint = f"use at least {_TIGHTEST:g}, the limit of double precision"
+        raise UsageError(f"rtol: must be ≥ {{_TIGHTEST}}, got {schedule.relative:g}", hint=hint)
     if schedule.duration / schedule._dt > MOST_STEPS:
-        raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="take a larger dt")
+        raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="use a larger dt")

@@ -173,10 +173,12 @@ def run_simulation(
     if task.prescribed is not None:
         require_no_closures(task.arm)
         if task.accelerations is not None:
-            raise UsageError("cannot be used with accelerations", where="prescribe")
+            raise UsageError(
+                "must not be given together with prescribed accelerations", where="prescribe"
+            )
         if task.form in DIAGONAL_FORMS:
-            message = f"joints that move as prescribed cannot be simulated in {task.form}"
-            raise UsageError(message, where="prescribe", hint="take the state 'rates'")
+            message = f"prescribed joints are not supported in {task.form}"
+            raise UsageError(message, where="prescribe", hint="use the state 'rates'")
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.prescribed is None and task.accelerations is None:
@@ -185,9 +187,9 @@ def run_simulation(
     if task.arm.loops:
         task = _on_closures(task, q, qd)
     elif task.baumgarte is not None:
-        raise UsageError("the arm has no closed loops", where="baumgarte")
+        raise UsageError("the robot has no closed loops", where="baumgarte")
     if task.project is not None and not task.schedule.fixed:
-        raise UsageError("states are projected after steps of fixed size only", where="project")
+        raise UsageError("projection onto the constraints requires fixed steps", where="project")
     motion = (_motion if task.schedule.fixed else _one_by_one)(task, q, qd, tau)
     return replace(motion, control=task.control)
 
@@ -205,8 +207,10 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
     else:
         has_torque = bool(as_joint_array(task.arm, "tau", tau).any())
     if task.control is not None and (task.hold or has_torque):
-        hint = "a control law gives the torque, weight and losses included"
-        raise UsageError("control cannot be used with tau or hold", where="control", hint=hint)
+        hint = "omit them: a control law computes the whole torque, including gravity and friction"
+        raise UsageError(
+            "control must not be given together with tau or hold", where="control", hint=hint
+        )
 
 
 def _together(

@@ -37,11 +37,11 @@ def require_short_steps(
     fastest = float(np.abs(z).max()) / step
     dt = _rounded_down(DAMPED / fastest)
     raise RobolinError(
-        f"with these gains the arm has a mode that decays at {fastest:.4g} 1/s, and steps of "
-        f"{step:g} s make it grow",
+        f"the gains give a mode that decays at {fastest:.4g} 1/s, which steps of {step:g} s "
+        "make unstable",
         where="dt",
-        hint=f"--integrator radau, or --dt {dt:g} or less; in Python integrator='radau', "
-        f"or dt={dt:g}",
+        hint=f"use --integrator radau, or --dt {dt:g} or less; in Python integrator='radau' or "
+        f"dt={dt:g}",
     )
 
 
@@ -83,7 +83,7 @@ def require_own_gains(arm: Arm, law: Law | None) -> None:
     if differ := moving_differences(arm, law.arm):
         named = f", '{law.arm.name}'" if law.arm.name != arm.name else ""
         raise RobolinError(
-            f"the gains are for another arm{named}: {in_words(differ)}",
+            f"the gains are for another robot{named}: {in_words(differ)}",
             where="control",
-            hint="find them anew, or run them as they are: feedback(other_figures=True)",
+            hint="compute the gains again, or use them unchanged: feedback(other_figures=True)",
         )

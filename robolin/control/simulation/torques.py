@@ -142,7 +142,7 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
         return FunctionTorque(arm, tau)
     values = as_joint_array(arm, "tau", tau)
     if not np.isfinite(values).all():
-        raise RobolinError("tau is not finite")
+        raise RobolinError("tau: must be finite")
     return ConstantTorque(values)
 
 
@@ -173,11 +173,13 @@ def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
     time, values = seconds_of(table.time), as_joint_array(arm, "tau", table.tau)
     if time.ndim != 1 or values.shape != (len(time), arm.n) or not len(time):
         shapes = f"time {time.shape}, tau {values.shape}"
-        raise RobolinError(f"a table has (rows,) times and (rows, {arm.n}) torques, not {shapes}")
+        raise RobolinError(
+            f"a torque table must have times (rows,) and torques (rows, {arm.n}), got {shapes}"
+        )
     if not (np.isfinite(time).all() and np.isfinite(values).all()):
-        raise RobolinError("the table of torques has a number that is not finite")
+        raise RobolinError("the torque table must be finite")
     if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
         row = int(falls[0])
-        message = f"time does not rise from row {row + 1} to row {row + 2}: "
+        message = f"time: must increase from row {row + 1} to row {row + 2}: "
         raise RobolinError(f"{message}{time[row]:g} s, then {time[row + 1]:g} s")
     return InterpolatedTorque(time, values)

@@ -56,8 +56,10 @@ class Array(DisplayMixin):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", np.asarray(self.values))
         if self.axes and len(self.axes) != len(self.labels):
-            message = f"'{self.name}' has {len(self.labels)} axes, and {len(self.axes)} are named"
-            raise UsageError(message, hint="name every axis or none")
+            message = (
+                f"array '{self.name}' has {len(self.labels)} axes, but {len(self.axes)} axis names"
+            )
+            raise UsageError(message, hint="name all axes or none")
 
     def __repr__(self) -> str:
         return f"<Array {self.summary}>"
@@ -157,7 +159,7 @@ class Result(DisplayMixin):
             if known == name:
                 return values
         known_names = ", ".join(known for known, _ in self.stored())
-        raise UsageError(f"there is no array '{name}'", hint=f"arrays here are {known_names}")
+        raise UsageError(f"array '{name}' not found", hint=f"available arrays: {known_names}")
 
     def __contains__(self, name: object) -> bool:
         return any(known == name for known, _ in self.stored())
@@ -241,7 +243,9 @@ class Result(DisplayMixin):
             <Result of inverse: tau (2, 2) [N·m]>
         """
         if self.batch is None:
-            raise UsageError("the result is of one state", hint="rows are those of trajectories")
+            raise UsageError(
+                "the result has one state", hint="only results of trajectories have rows"
+            )
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
         # the files of the request give all rows, not this range
@@ -317,7 +321,7 @@ def difference_of(one: Result, other: Any) -> Result:
     # unwrap a result that was read from a file
     other = getattr(other, "result", other)
     if not isinstance(other, type(one)):
-        raise UsageError(f"{other!r} is no result", hint="take one result from another")
+        raise UsageError(f"{other!r} is not a Result", hint="subtract a Result")
     mine, others = ({a.name: a for a in each.arrays} for each in (one, other))
     shared = [name for name in mine if name in others]
     if not shared:
@@ -326,12 +330,12 @@ def difference_of(one: Result, other: Any) -> Result:
     for name in shared:
         left, right = mine[name], others[name]
         if left.labels != right.labels or left.values.shape != right.values.shape:
-            where, hint = f"array '{name}'", "take results of the same joints and rows"
+            where, hint = f"array '{name}'", "compare results of the same joints and rows"
             raise UsageError("names or shapes differ", where=where, hint=hint)
         arrays.append(replace(left, values=left.values - right.values))
         largest[name] = max(_largest(left.values), _largest(right.values))
     if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
-        raise UsageError("the times differ", hint="take results of the same rows")
+        raise UsageError("the times differ", hint="compare results of the same rows")
     return replace(one, arrays=tuple(arrays), compared=largest)
 
 
@@ -348,32 +352,32 @@ RESERVED_NAMES = ("time", "joints", "meta")
 def validate_result(result: Result) -> None:
     """Reject a result whose arrays have invalid names or shapes, or different numbers of rows."""
     if not result.arrays:
-        raise UsageError("the result has no array")
+        raise UsageError("the result has no arrays")
     arrays: Iterable[object] = result.arrays
     for each in arrays:
         if not isinstance(each, Array):
-            hint = "robolin.Array(name, values, labels, unit)"
-            raise UsageError(f"{each!r} is no robolin.Array", hint=hint)
+            hint = "give robolin.Array(name, values, labels, unit)"
+            raise UsageError(f"{each!r} is not a robolin.Array", hint=hint)
     _require_times(result)
     names = [name for name, _ in result.stored()]
     for text in (result.verb, *names, *result.joints):
         if not isinstance(text, str) or not text:
-            raise UsageError(f"{text!r} is no name", hint="verb, arrays and joints have names")
+            raise UsageError(f"{text!r} is not a valid name", hint="give a non-empty string")
     for name in RESERVED_NAMES:
         if any(array.name == name for array in result.arrays):
-            raise UsageError(f"no array may be called '{name}'", hint="files say that of the whole")
+            raise UsageError(f"array name '{name}' is reserved", hint="rename the array")
     if len(set(names)) < len(names):
-        raise UsageError(f"there are two arrays of one name among {', '.join(names)}")
+        raise UsageError(f"two arrays have the same name: {', '.join(names)}")
     for array in result.arrays:
         _require_sound_array(array)
     counts = {array.name: array.batch for array in result.arrays}
     if result.time is not None:
         counts["time"] = len(result.time)
     if 0 in counts.values():
-        raise UsageError("the result has no rows", hint="there is nothing to write")
+        raise UsageError("the result has no rows", hint="give at least one row")
     if len(set(counts.values())) > 1:
         rows_by_name = ", ".join(f"{name}: {rows}" for name, rows in counts.items())
-        hint = "every array has a row for every state, or none where there is one state"
+        hint = "give every array one row per state, or none for a single state"
         raise UsageError(f"the arrays have different numbers of rows: {rows_by_name}", hint=hint)
 
 
@@ -382,7 +386,7 @@ def _require_times(result: Result) -> None:
     if time is not None and not (
         isinstance(time, np.ndarray) and time.ndim == 1 and time.dtype.kind in _TIMES
     ):
-        message = f"the times are {type(time).__name__}, not an array of numbers with one axis"
+        message = f"time: must be an array of numbers with one axis, got {type(time).__name__}"
         raise UsageError(message, hint="numpy.array([0.0, 0.1, …])")
 
 
@@ -391,14 +395,16 @@ def _require_sound_array(array: Array) -> None:
     where, values = f"array '{array.name}'", array.values
     texts = [*(label for axis in array.labels for label in axis), array.unit]
     if wrong := [text for text in texts if not isinstance(text, str)]:
-        raise UsageError(f"{wrong[0]!r} is no text", where=where, hint="labels and units are texts")
+        raise UsageError(
+            f"{wrong[0]!r} is not a string", where=where, hint="use strings for labels and units"
+        )
     if values.dtype.kind not in _NUMBERS:
-        raise UsageError(f"the values are no numbers but {values.dtype}", where=where)
+        raise UsageError(f"the values must be numbers, got {values.dtype}", where=where)
     labelled = tuple(map(len, array.labels))
     rows = values.ndim - len(labelled)
     if rows not in (0, 1) or values.shape[rows:] != labelled:
-        message = f"the shape is {values.shape}, and the labels are for {labelled}"
-        hint = "one axis of rows may come before those with labels"
+        message = f"the shape is {values.shape}, but the labels are for {labelled}"
+        hint = "only one axis of rows may precede the labelled axes"
         raise UsageError(message, where=where, hint=hint)
 
 
@@ -415,9 +421,9 @@ def require_finite(result: Result) -> None:
             index = index[1:]
         where += [names[i] for i, names in zip(index, array.labels, strict=True)]
         raise RobolinError(
-            f"{result.verb} has no finite answer here: the numbers overflow",
+            f"{result.verb}: the result is not finite: numbers overflow",
             where=", ".join(where),
-            hint="look for a state or a parameter many orders of magnitude away from the others",
+            hint="check for a state or parameter many orders of magnitude larger than the others",
         )
 
 
@@ -432,8 +438,8 @@ def _chosen(result: Result, names: Sequence[str]) -> Result:
     known = [array.name for array in result.arrays]
     for name in names:
         if name not in known:
-            hint = f"arrays here are {', '.join(known)}"
-            raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
+            hint = f"available arrays: {', '.join(known)}"
+            raise UsageError(f"array '{name}' not found", where="--only", hint=hint)
     axis = result.arrays[:1] if is_swept(result.verb) else ()
     chosen = (a for a in result.arrays[len(axis) :] if a.name in names)
     return replace(result, arrays=(*axis, *chosen))

@@ -86,7 +86,7 @@ def datetime_hint(text: str) -> str:
     """Hint for a text that is not a valid time stamp; '' if it does not start with a date."""
     if not _LIKE_A_DATE.match(text):
         return ""
-    return "dates are read as 2026-05-01T12:30:00.125, all of them with Z at the end or none"
+    return "write dates as 2026-05-01T12:30:00.125, all with a final Z or none"
 
 
 def unit_for(decimals: int) -> str:
@@ -203,7 +203,7 @@ def pandas_of(result: Result) -> Any:
         import pandas
     except ImportError as error:
         message = "pandas is not installed"
-        raise RobolinError(message, hint="pip install pandas, or take to_polars()") from error
+        raise RobolinError(message, hint="pip install pandas, or use to_polars()") from error
     return pandas.DataFrame(_data_frames_columns(result))
 
 

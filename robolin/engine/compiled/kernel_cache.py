@@ -60,7 +60,7 @@ def write_kernel(key: str, content: bytes) -> None:
     cache = folder()
     try:
         if cache is None:
-            raise PermissionError("you have no home folder")
+            raise PermissionError("the user has no home folder")
         cache.parent.mkdir(parents=True, exist_ok=True)
         cache.mkdir(mode=0o700, exist_ok=True)
         digest = _digest(_private_inode(cache), key, content)
@@ -69,8 +69,8 @@ def write_kernel(key: str, content: bytes) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         where = f" in {cache}" if cache else ""
-        hint = "set ROBOLIN_CACHE to a folder of yours"
-        _warn_once("not kept", f"compiled kernels cannot be kept{where} ({reason}); {hint}")
+        hint = "set ROBOLIN_CACHE to a writable folder"
+        _warn_once("not kept", f"compiled kernels cannot be cached{where} ({reason}); {hint}")
 
 
 def _absolute(variable: str) -> Path | None:
@@ -98,12 +98,12 @@ def _private_inode(cache: Path) -> int:
     """Inode number of the folder, which must be the user's and closed to others."""
     info = os.lstat(cache)
     if not stat.S_ISDIR(info.st_mode):
-        raise PermissionError("it is a link or a file, not a folder")
+        raise PermissionError("it is a symbolic link or a file, not a folder")
     if hasattr(os, "getuid"):
         if info.st_uid != os.getuid():
             raise PermissionError("it belongs to another user")
         if info.st_mode & 0o077:
-            raise PermissionError("others may use it; chmod 700 closes it to them")
+            raise PermissionError("other users have access; run chmod 700 on it")
     return info.st_ino
 
 
@@ -116,7 +116,7 @@ def _read_own(path: Path) -> bytes:
         # a file that another process has just replaced has no link left
         own = not hasattr(os, "getuid") or (info.st_uid == os.getuid() and info.st_nlink <= 1)
         if not own or not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST_FOLDER:
-            raise PermissionError("it is not a file of a kernel")
+            raise PermissionError("it is not a kernel file")
         return stream.read()
 
 

@@ -190,8 +190,8 @@ def optimizing() -> bool:
     """True to optimize kernels (default); False with ROBOLIN_OPTIMIZE=0, which compiles faster."""
     setting = os.environ.get("ROBOLIN_OPTIMIZE", "1")
     if setting not in ("0", "1"):
-        hint = "1, or 0 to compile in a tenth of the time; it changes no result"
-        raise UsageError(f"'{setting}' is neither 0 nor 1", where="ROBOLIN_OPTIMIZE", hint=hint)
+        hint = "use 1, or 0 to compile ten times faster; results are identical"
+        raise UsageError(f"must be 0 or 1, got '{setting}'", where="ROBOLIN_OPTIMIZE", hint=hint)
     return setting == "1"
 
 
@@ -201,8 +201,8 @@ def host_width() -> int:
     text = os.environ.get("ROBOLIN_WIDTH")
     if text:
         if text not in ("2", "4", "8"):
-            hint = "2, 4 or 8; it changes no result"
-            raise UsageError(f"'{text}' is no width of a kernel", where="ROBOLIN_WIDTH", hint=hint)
+            hint = "use 2, 4 or 8; results are identical"
+            raise UsageError(f"must be 2, 4 or 8, got '{text}'", where="ROBOLIN_WIDTH", hint=hint)
         return int(text)
     with _lock:
         features = _llvm().get_host_cpu_features()

@@ -52,10 +52,10 @@ LINEARIZED = tuple(ALGORITHMS["linearize-forward"].gives)
 # verb -> its variant with constraint forces, for arms with loops
 FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
 
-CLOSE_HINT = "--close least brings a state onto its closures, as robolin.close does"
+CLOSE_HINT = "add --close least (robolin.close) to project the state onto the constraints"
 CLOSE_CHANGE = (
-    "--close JOINTS keeps the changes of those and lets the others follow, "
-    "as robolin.close_change does"
+    "add --close JOINTS (robolin.close_change) to keep the changes of these joints and adapt "
+    "the others"
 )
 
 
@@ -186,7 +186,7 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], options: R
     if failure == LoopFailure.OPEN:
         raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE_HINT)
     if failure == LoopFailure.OPENING:
-        text = _farthest(arm, closures.opening[0], "is torn open at", "/s")
+        text = _farthest(arm, closures.opening[0], "has a velocity violation of", "/s")
         raise RobolinError(text, hint=CLOSE_HINT)
     if failure == LoopFailure.INCONSISTENT_CHANGE:
         raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
@@ -200,30 +200,32 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], options: R
 # fixed message and hint of a failure, and whether the error names the source of the arm
 EXPLAINED = {
     LoopFailure.NO_INERTIA: (
-        "nothing resists some motion that the closures leave free",
+        "the constraints leave a motion without inertia",
         "give the links mass or the joints armature",
         True,
     ),
     LoopFailure.DEAD_POINT: (
-        "the closures contradict each other here: the linkage is at a dead point and moves on",
-        "start beside the dead point, or with velocity 0",
+        "the constraints are singular here: the linkage is at a dead point with nonzero velocity",
+        "start at another position, or with velocity 0",
         True,
     ),
     LoopFailure.TOO_LARGE: (
-        "the answer is too large for a double",
-        "check the values given",
+        "the result is too large for double precision",
+        "check the size of the values",
         False,
     ),
 }
 
 
-def _farthest(arm: Arm, gaps: Floats, verb: str = "stands open by", per: str = "") -> str:
+def _farthest(
+    arm: Arm, gaps: Floats, verb: str = "has a constraint violation of", per: str = ""
+) -> str:
     """Text with the closure of the largest violation, and its size."""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
     unit = joint_unit("position", turns=not component.startswith("f"))
     others = (np.abs(gaps) > CLOSURE_TOLERANCE).sum()
-    more = f" ({others} of {len(gaps)} equations are not met)" if others > 1 else ""
+    more = f" ({others} of {len(gaps)} equations are violated)" if others > 1 else ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
 
 
@@ -232,17 +234,17 @@ def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
     dq, dqd = state["dq"], state["dqd"]
     by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))
     if np.abs(by_q).max() > CLOSURE_TOLERANCE * np.abs(dq).max():
-        return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
-    message = _farthest(arm, by_qd, "is torn open at", "/s")
-    return f"dqd does not keep the closures: {message}"
+        return f"dq: violates the constraints: {_farthest(arm, by_q, 'is opened by')}"
+    message = _farthest(arm, by_qd, "has a velocity violation of", "/s")
+    return f"dqd: violates the constraints: {message}"
 
 
 def _require_method(options: RunOptions) -> None:
-    hint = f"loop methods are {', '.join(LOOP_SOLVERS)}"
+    hint = f"loop methods: {', '.join(LOOP_SOLVERS)}"
     method = options.get("loop_method")
     if method is not None and method not in LOOP_SOLVERS:
-        raise UsageError(f"there is no loop method '{method}'", hint=hint)
+        raise UsageError(f"unknown loop method '{method}'", hint=hint)
     recursion = options.get("method", "auto")
     if recursion != "auto":
-        message = f"'{recursion}' is a method for trees, and the arm has closed loops"
-        raise UsageError(message, where="method", hint=f"{hint}; they go with --loop-method")
+        message = f"'{recursion}' supports kinematic trees only, and the robot has closed loops"
+        raise UsageError(message, where="method", hint=f"omit it, or use --loop-method; {hint}")

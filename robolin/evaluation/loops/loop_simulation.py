@@ -54,8 +54,8 @@ class LoopMotion:
         qdd, _, dead_point = mechanism.motion(self.baumgarte)
         if dead_point.any():
             raise RobolinError(
-                "the closures contradict each other: the linkage has run into a dead point",
-                hint="no motion is determined there; begin elsewhere, or end before",
+                "the constraints are singular: the linkage has reached a dead point",
+                hint="start at another state, or end the simulation before",
             )
         return qdd.reshape((*batch, n))
 
@@ -100,8 +100,8 @@ def simulated_loops(
     # raises if the state violates its closures or has no acceleration
     evaluate_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
     if baumgarte is None and not fixed_steps:
-        hint = "give baumgarte=(alpha, beta), for example (10, 10), or take steps of fixed size"
-        raise UsageError("closures are projected after steps of fixed size only", hint=hint)
+        hint = "give baumgarte=(alpha, beta), for example (10, 10), or use fixed steps"
+        raise UsageError("projection onto the constraints requires fixed steps", hint=hint)
     terms = None if baumgarte is None else _terms(baumgarte)
     options = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
     project = Projection(arm, options) if terms is None else None
@@ -111,6 +111,6 @@ def simulated_loops(
 def _terms(baumgarte: tuple[float, float]) -> Baumgarte:
     alpha, beta = (float(each) for each in baumgarte)
     if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
-        hint = "alpha = beta lets gaps die out as fast as they can without swinging"
-        raise UsageError(f"baumgarte: {alpha:g}, {beta:g} are not two rates ≥ 0", hint=hint)
+        hint = "write for example baumgarte=(10, 10): alpha = beta damps critically"
+        raise UsageError(f"baumgarte: must be two rates ≥ 0, got {alpha:g}, {beta:g}", hint=hint)
     return Baumgarte(alpha, beta)

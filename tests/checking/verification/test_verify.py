@@ -84,7 +84,7 @@ def test_floating_base_passes() -> None:
     assert checks["Ṁ - 2C is skew"].verdict == "passed"
     assert checks["dmass_matrix_dq = ∂mass_matrix/∂q"].verdict == "passed"
     reasons = {check.detail for check in found.checks if check.verdict == "not applicable"}
-    assert any("links that stand for single freedoms of it have none" in each for each in reasons)
+    assert any("divides by the inertia of every link, but" in each for each in reasons)
 
 
 @pytest.mark.slow
@@ -155,10 +155,10 @@ def test_a_joint_that_moves_nothing_is_a_defect() -> None:
 
     assert not found.passed
     assert not found.failed
-    assert "joint 'joint3' moves nothing that has inertia" in defect
+    assert "joint 'joint3' moves no inertia" in defect
     assert "--armature joint3=VALUE" in defect
     assert checks["dtau_dq = ∂tau/∂q"].verdict == "passed"
-    assert checks["M M⁻¹ = 1"].detail == "joint 'joint3' moves nothing that has inertia"
+    assert checks["M M⁻¹ = 1"].detail == "joint 'joint3' moves no inertia"
 
 
 def _wrist(lower: float) -> Arm:
@@ -179,7 +179,7 @@ def test_a_singular_pose_is_a_defect_and_left_out() -> None:
     found = robolin.verify(_wrist(lower=0.0), samples=3)
     (defect,) = found.defects
 
-    assert "joint 'joint3' moves nothing that has inertia" in defect
+    assert "joint 'joint3' moves no inertia" in defect
     assert "in 1 of 3 states, excluded from the checks" in defect
     assert len(found.condition) == 2
     assert not found.failed
@@ -207,7 +207,7 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
         ("double_pendulum", ""),
         ("iris", ""),
         ("allegro_left_hand", ""),
-        ("romeo_laas_small", "joint 'r_gripper_joint' moves nothing"),
+        ("romeo_laas_small", "joint 'r_gripper_joint' moves no inertia"),
     ],
 )
 def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:

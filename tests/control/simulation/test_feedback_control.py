@@ -43,7 +43,9 @@ def test_sampled_gains_hold_their_torques() -> None:
     assert abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted
     # work accumulates over samples, and so does the energy
     assert motion.energy_drift < 1e-9
-    with pytest.raises(robolin.UsageError, match="not for torques held between samples"):
+    with pytest.raises(
+        robolin.UsageError, match="the gains are for continuous time, not for a zero-order hold"
+    ):
         robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
     with pytest.raises(robolin.UsageError, match="samples is 0"):
         regulator.sampled_motion([np.pi, 0.0], samples=0)
@@ -113,14 +115,20 @@ def test_floating_bases_are_regulated_along_twists() -> None:
 ARM = robolin.load("two-link")
 ZERO = np.zeros((2, 4))
 WRONG = [
-    (robolin.FeedbackControl(np.zeros((2, 14)), [0, 0]), "K has the shape (2, 14)"),
-    (robolin.FeedbackControl(ZERO, [0, 0], actuated=["a", "b"]), "no joint 'a' to feed back to"),
-    (robolin.FeedbackControl(np.nan * ZERO, [0, 0]), "K of the controller is not finite"),
-    (robolin.FeedbackControl(ZERO, np.zeros((3, 2))), "q has the shape (3, 2)"),
-    (robolin.FeedbackControl(ZERO, np.zeros((3, 2)), time=[0, 1]), "q has 3 rows, time has 2"),
-    (robolin.FeedbackControl(ZERO, [0, 0], time=[1, 0]), "not a row of rising numbers"),
+    (robolin.FeedbackControl(np.zeros((2, 14)), [0, 0]), "K: has shape (2, 14)"),
+    (
+        robolin.FeedbackControl(ZERO, [0, 0], actuated=["a", "b"]),
+        "actuated joint 'a' of the feedback not found in",
+    ),
+    (robolin.FeedbackControl(np.nan * ZERO, [0, 0]), "the controller's K must be finite"),
+    (robolin.FeedbackControl(ZERO, np.zeros((3, 2))), "q: has shape (3, 2)"),
+    (robolin.FeedbackControl(ZERO, np.zeros((3, 2)), time=[0, 1]), "q: has 3 rows, but time has 2"),
+    (
+        robolin.FeedbackControl(ZERO, [0, 0], time=[1, 0]),
+        "the controller's time must be a row of increasing numbers",
+    ),
     (robolin.PDControl([0, 0], kp=-1.0), "kp is negative"),
-    (robolin.ComputedTorque([0, 0], kd=np.inf), "kd is negative or not finite"),
+    (robolin.ComputedTorque([0, 0], kd=np.inf), "kd: must be finite and ≥ 0"),
 ]
 
 
@@ -134,10 +142,10 @@ def test_wrong_controllers_are_rejected(law: object, message: str) -> None:
 
 OTHERS = [
     (robolin.load("two-link", payload=("lower", 0.1)), "payload: none there, 0.1 kg on link"),
-    (robolin.load("acrobot"), "another arm, 'two-link': arm gravity"),
-    (robolin.load("cart-pole"), "another arm, 'two-link': "),
+    (robolin.load("acrobot"), "another robot, 'two-link': arm gravity"),
+    (robolin.load("cart-pole"), "the gains are for another robot, 'two-link':"),
     # changes of an arm after loading do not appear in its contract
-    (replace(ARM, gravity=(0.0, 0.0, 0.0)), "another arm: other gravity"),
+    (replace(ARM, gravity=(0.0, 0.0, 0.0)), "another robot: other gravity"),
 ]
 
 
@@ -162,19 +170,21 @@ def test_regulators_that_cannot_be_simulated_are_rejected() -> None:
     """Gains of several models, and of states that contain torques, are rejected."""
     model = robolin.state_space(ARM, 0.0)
     for method in ("foh", "tustin"):
-        with pytest.raises(robolin.UsageError, match=f"by {method} are not those of the arm"):
+        with pytest.raises(robolin.UsageError, match=f"by {method} has other states"):
             robolin.lqr(model.discretize(0.01, method)).feedback()
-    with pytest.raises(robolin.UsageError, match="there are"):
+    with pytest.raises(robolin.UsageError, match="is a batch of"):
         robolin.lqr(robolin.state_space(ARM, np.zeros((2, 2)))).feedback()
     held = robolin.lqr(model.discretize(0.01)).feedback()
-    with pytest.raises(robolin.UsageError, match="do not divide the time between samples"):
+    with pytest.raises(robolin.UsageError, match="s do not divide the sample time of"):
         robolin.simulate(ARM, 0.0, duration=0.1, dt=0.003, control=held)
-    with pytest.raises(robolin.UsageError, match="need steps of fixed size"):
+    with pytest.raises(robolin.UsageError, match="a zero-order hold requires fixed steps"):
         robolin.simulate(ARM, 0.0, duration=0.1, rtol=1e-6, control=held)
     # other gains have no running cost, and rows do not contain all samples
     other = robolin.lqr(model.discretize(0.01), 2.0).feedback()
     motion = robolin.simulate(ARM, 0.0, duration=0.1, dt=0.005, every=3, control=other)
-    with pytest.raises(robolin.UsageError, match="needs the motion at all of them"):
+    with pytest.raises(
+        robolin.UsageError, match="a sampled cost requires the trajectory at all samples"
+    ):
         robolin.lqr(model.discretize(0.01)).motion_cost(motion)
 
 

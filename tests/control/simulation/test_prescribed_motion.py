@@ -106,10 +106,16 @@ REFUSED = [
     ({"prescribe": "elbow", "qdd": lambda t: [1.0, 0.0]}, "'shoulder' is free"),
     ({"prescribe": "elbow", "qdd": lambda t: [0.0, np.nan]}, "nan"),
     ({"prescribe": "elbow", "qdd": np.ones((3, 2))}, "shape"),
-    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed"),
+    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' is prescribed"),
     ({"prescribe": "elbow", "state": "xi"}, "joints that move as prescribed cannot .* in xi"),
-    ({"prescribe": "shoulder,elbow", "qdd": 2.0}, "one number for several joints"),
-    ({"prescribe": "shoulder,elbow", "qdd": lambda t: 2.0}, "one number for several joints"),
+    (
+        {"prescribe": "shoulder,elbow", "qdd": 2.0},
+        "one number for several joints is ambiguous",
+    ),
+    (
+        {"prescribe": "shoulder,elbow", "qdd": lambda t: 2.0},
+        "one number for several joints is ambiguous",
+    ),
     ({"prescribe": "shoulder,elbow", "qdd": lambda t: np.ones((3, 2))}, "shape"),
     ({"prescribe": "elbow", "accelerations": lambda t, q, qd, tau: q}, "accelerations"),
 ]

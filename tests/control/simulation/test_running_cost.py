@@ -193,18 +193,20 @@ def test_motions_under_other_controllers_need_close_rows() -> None:
     )
     assert fine.cost is None
     assert regulator().motion_cost(fine).spent > regulator().motion_cost(fine).left
-    with pytest.raises(robolin.UsageError, match="too far apart for its cost"):
+    with pytest.raises(
+        robolin.UsageError, match="rows of the trajectory are too far apart to integrate its cost"
+    ):
         regulator().motion_cost(coarse)
 
 
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"R": None, "N": None}, "need R"),
-        ({"Q": None}, "need Q"),
-        ({"Q": np.eye(3)}, "Q has the shape"),
+        ({"R": None, "N": None}, "requires R"),
+        ({"Q": None}, "requires Q"),
+        ({"Q": np.eye(3)}, "Q: has shape"),
         ({"N": np.zeros((3, 4, 2))}, "one matrix each"),
-        ({"cost_dt": -1.0}, "cost_dt is -1.0"),
+        ({"cost_dt": -1.0}, "cost_dt: must be > 0, got -1.0"),
     ],
 )
 def test_wrong_weights_are_rejected(weights: dict[str, object], message: str) -> None:
@@ -267,5 +269,5 @@ def test_every_digit_of_the_note_is_right(gains: Path, flags: tuple[str, ...]) -
 def test_weights_without_a_cost_to_go_are_rejected() -> None:
     """A cost needs P for what is left at the end; without it no cost would be counted."""
     law = replace(regulator().feedback(), P=None)
-    with pytest.raises(robolin.RobolinError, match="need P"):
+    with pytest.raises(robolin.RobolinError, match="requires P"):
         robolin.simulate(ARM, POSE + OFFSET, duration=0.01, dt=0.01, control=law)

@@ -111,38 +111,50 @@ def test_torques_are_cut_off_at_the_limits() -> None:
 
 
 TABLES = {
-    "rows": ([0.0, 1.0], [[0.0, 0.0]], "a table has"),
-    "not rising": ([0.0, 1.0, 1.0], np.zeros((3, 2)), "time does not rise from row 2 to row 3"),
-    "not finite": ([0.0, np.nan], np.zeros((2, 2)), "not finite"),
-    "joints": ([0.0], [[1.0, 2.0, 3.0]], "tau has 3 values"),
+    "rows": ([0.0, 1.0], [[0.0, 0.0]], "a torque table must have times"),
+    "not rising": ([0.0, 1.0, 1.0], np.zeros((3, 2)), "time: must increase from row 2 to row"),
+    "must be finite": ([0.0, np.nan], np.zeros((2, 2)), "must be finite"),
+    "joints": ([0.0], [[1.0, 2.0, 3.0]], "tau: must have 2 values"),
 }
 WRONG = {
-    "no control law": ({"control": "rate"}, "a str is no control law"),
-    "both": ({"control": robolin.RateControl(), "tau": [1.0, 0.0]}, "control cannot be used"),
-    "negative gain": ({"control": robolin.RateControl(-1.0)}, "a gain is negative"),
+    "is not a control law": ({"control": "rate"}, "str is not a control law"),
+    "both": (
+        {"control": robolin.RateControl(), "tau": [1.0, 0.0]},
+        "control must not be given together with tau or hold",
+    ),
+    "negative gain": ({"control": robolin.RateControl(-1.0)}, "gains must be finite and ≥ 0"),
     "gains": ({"control": robolin.RateControl([1.0, 2.0, 3.0])}, "gain has 3 values"),
-    "frame": ({"control": robolin.PoseControl("tpi", [0, 0, 0])}, "no frame 'tpi'"),
+    "frame": ({"control": robolin.PoseControl("tpi", [0, 0, 0])}, "frame 'tpi' not found"),
     "still frame": ({"control": robolin.PoseControl("base", [0, 0, 0])}, "does not move"),
-    "place": ({"control": robolin.PoseControl("tip", [0, 0])}, "position takes finite numbers"),
+    "place": (
+        {"control": robolin.PoseControl("tip", [0, 0])},
+        "position: must be finite numbers of shape",
+    ),
     "rotation": ({"control": robolin.PoseControl("tip", [0, 0, 0], np.ones((3, 3)))}, "rotation"),
     "stiffness": (
         {"control": robolin.PoseControl("tip", [0, 0, 0], position_gain=[1, 2])},
-        "position_gain is one number or three",
+        "position_gain: must be one number or three, all ≥ 0",
     ),
-    "duration": ({"duration": 0.0}, "duration is 0"),
+    "duration": ({"duration": 0.0}, "duration: must be > 0, got 0"),
     "dt": ({"dt": -1.0}, "dt is -1"),
-    "rtol": ({"dt": None, "rtol": 1e-20}, "rtol is 1e-20"),
-    "fixed and tolerance": ({"integrator": "rk4", "rtol": 1e-6}, "fixed size"),
-    "integrator": ({"integrator": "euler"}, "no integrator 'euler'"),
+    "rtol": ({"dt": None, "rtol": 1e-20}, "rtol: must be ≥"),
+    "fixed and tolerance": (
+        {"integrator": "rk4", "rtol": 1e-6},
+        "pip install scipy, or use fixed steps with dt",
+    ),
+    "integrator": ({"integrator": "euler"}, "unknown integrator 'euler'"),
     "rows": ({"rows": 5}, "not a number of rows"),
-    "rows and dt": ({"rows": 5, "rtol": 1e-6}, "both say which moments"),
+    "rows and dt": ({"rows": 5, "rtol": 1e-6}, "dt and rows must not be given together"),
     "every": ({"every": 0}, "every is 0"),
-    "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every counts the steps of rk4"),
+    "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: counts the steps of rk4 only"),
     "steps": ({"duration": 1e9}, "more than 100000000 steps"),
-    "state": ({"state": "qd"}, "no state 'qd'"),
+    "state": ({"state": "qd"}, "unknown state 'qd'"),
     "baumgarte": ({"baumgarte": (1.0, 1.0)}, "no closed loops"),
-    "start": ({"q": [np.inf, 0.0]}, "q is not finite at joint 'shoulder'"),
-    "shapes": ({"q": np.zeros((2, 2)), "qd": np.zeros((3, 2))}, "do not go together"),
+    "start": ({"q": [np.inf, 0.0]}, "q: must be finite, got another value at joint 'shoulder'"),
+    "shapes": (
+        {"q": np.zeros((2, 2)), "qd": np.zeros((3, 2))},
+        "the shapes cannot be broadcast together:",
+    ),
 }
 
 
@@ -169,7 +181,7 @@ def test_a_bad_initial_state_is_not_blamed_on_the_steps() -> None:
     arm = robolin.load("two-link")
     with pytest.raises(robolin.RobolinError, match=r"at t = 0 s: .*tau") as error:
         robolin.simulate(arm, [0.0, 0.0], tau=lambda t, q, qd: [np.nan, 0.0], **SHORT)
-    assert "smaller dt" not in error.value.hint
+    assert "use a smaller step (--dt" not in error.value.hint
 
 
 def test_a_motion_that_runs_away_is_an_error() -> None:
@@ -177,4 +189,4 @@ def test_a_motion_that_runs_away_is_an_error() -> None:
     arm = robolin.load("two-link", gravity=0)
     with pytest.raises(robolin.RobolinError, match="at t = ") as error:
         robolin.simulate(arm, [0.0, 0.0], tau=lambda t, q, qd: 1e6 * qd + 1.0, duration=1.0, dt=0.1)
-    assert "smaller dt" in error.value.hint
+    assert "use a smaller step (--dt" in error.value.hint

@@ -111,6 +111,6 @@ def test_an_arm_with_open_loops_is_drawn_with_the_reason(arm: Arm) -> None:
     [loop] = arm.loops
     apart = replace(loop, second=replace(loop.second, pose=Pose(translation=(0.0, 1.5, 0.0))))
     page = report_page([report_arm(replace(arm, loops=(apart,)), States())])
-    assert "stands open by 0.5 m" in page
+    assert "has a constraint violation of 0.5 m" in page
     assert "--close least" in page
     assert 'class="gap"' in page

@@ -136,7 +136,7 @@ def test_datetimes_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) ->
     path.write_text(path.read_text().replace(zone, "+02:00"))
     with pytest.raises(RobolinError) as caught:
         read_trajectory(path, JOINTS, ("q",))
-    assert "all of them with Z at the end or none" in str(caught.value)
+    assert "write dates as 2026-05-01T12:30:00.125, all with a final Z or none" in str(caught.value)
 
 
 @pytest.mark.parametrize("form", ["npz", "parquet"])
@@ -175,7 +175,7 @@ def test_integration_rejects_dates(tmp_path: Path) -> None:
     np.savez(path, time=STAMPS, q=rows, qd=rows, tau=rows, joints=np.array(JOINTS))
     ran = robolin("sensitivity", "two-link", "--perturb", "dq=0.1,0", "--trajectory", path)
     assert ran.code == 3
-    assert "time is given as dates, not as seconds" in ran.err
+    assert "time: must be in seconds, got dates" in ran.err
 
 
 def test_datetimes_pass_through_pipes(tmp_path: Path) -> None:
