@@ -53,7 +53,7 @@ def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[Na
     if "-" in paths and len(paths) > 1:
         hint = "name the files, or pipe all rows as one recording"
         raise UsageError(
-            "cannot be combined with other recordings", where="--trajectory -", hint=hint
+            "cannot be used with other recordings", where="--trajectory -", hint=hint
         )
     full_paths = [_with_part(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in full_paths])

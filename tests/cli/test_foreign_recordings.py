@@ -328,7 +328,7 @@ REFUSED = [
     (shape("{joint}/{word}", separator=";").replace("0.25", '"0.25"'), (), 3, "quotes"),
     (shape("axis {number} {word}"), (), 3, "--columns position=PATTERN"),
     (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'shoulder/position=shoulder_pos'"),
-    (NATIVE.replace("shoulder/p", "Shoulder/p"), (), 3, "did you mean"),
+    (NATIVE.replace("shoulder/p", "Shoulder/p"), (), 3, "if 'Shoulder/position' is"),
     (NATIVE.partition("\n")[2], (), 3, "header with column names is missing"),
     (NATIVE.replace("\n", "\ns,rad,rad,rad/s,rad/s\n", 1), (), 3, "'rad' in column"),
     (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),

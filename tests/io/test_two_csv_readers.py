@@ -175,4 +175,4 @@ def test_every_row_of_a_large_file_is_checked() -> None:
     lines[30_001] = "1,2,3,4"
     text = "\n".join(lines).encode()
     assert len(text) > csv_reader._LARGE_FILE
-    assert "f.csv:30002: 4 cells" in _read(text, ReadRequest([0, 2], 1000))[1]
+    assert "f.csv:30002: must have 3 cells" in _read(text, ReadRequest([0, 2], 1000))[1]

@@ -131,7 +131,7 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, cli
     assert [robolin.cluster.compute(*inside, **where).skipped for _ in "12"] == [0, 2]
     jobs = part_jobs(plan, request, arm, tmp_path / "no", DEFAULT_SETTINGS)
     wrong = replace(jobs[0], arm_digest="0" * 64)
-    with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
+    with pytest.raises(RobolinError, match=r"worker .*: the robot file 'two-link'"):
         list(by_workers(client)([wrong]))
     for path in (tmp_path / "here").glob("part-*"):
         assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()

@@ -90,7 +90,7 @@ BAD = [
         "the columns 'q2', 'elbow/position' have the same meaning",
         "keep one",
     ),
-    ("time twice", ["time", "q1", "q2", "time"], "'time' is there 2 times", "keep one"),
+    ("time twice", ["time", "q1", "q2", "time"], "'time' occurs 2 times", "keep one"),
     (
         "a typo",
         ["shoulder/position", "elbwo/position"],
@@ -101,7 +101,7 @@ BAD = [
         "nothing to read",
         ["a", "b"],
         "the columns 'shoulder/position', 'elbow/position' are missing",
-        "<joint>/position, q_<joint>, <joint>.q, or numbered q1 … or q[0] …",
+        "<joint>/position, q_<joint>, <joint>.q, or number them q1 … or q[0] …",
     ),
     (
         "all behind a prefix that nobody took off",
