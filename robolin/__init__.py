@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from robolin.core.results.result import ResultStream as ResultStream
     from robolin.description.load import from_urdfpy as from_urdfpy
     from robolin.description.load import load as load
+    from robolin.display.report.write_report import report as report
     from robolin.errors import FileError as FileError
     from robolin.errors import RobolinError as RobolinError
     from robolin.errors import RobolinWarning as RobolinWarning
@@ -202,6 +203,7 @@ _PUBLIC = {
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",
     "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",
+    "robolin.display.report.write_report": "report",
     "robolin.errors": "FileError RobolinError RobolinWarning UsageError",
     "robolin.io.stored": "StoredResult read_result",
     "robolin.codegen.casadi_functions": "casadi_function",

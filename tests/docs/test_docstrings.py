@@ -53,7 +53,15 @@ QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 WITHOUT_SHAPES = {
     *("answer", "answer_stream", "check", "compile", "record", "sweep", "write"),
     *("casadi_function", "generate"),
-    *("from_urdfpy", "geometry_names", "load", "parameter_names", "read_result", "verify"),
+    *(
+        "from_urdfpy",
+        "geometry_names",
+        "load",
+        "parameter_names",
+        "read_result",
+        "report",
+        "verify",
+    ),
 }
 # slow examples: they verify an arm or simulate a controller
 COSTLY = {

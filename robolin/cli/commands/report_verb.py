@@ -30,9 +30,6 @@ from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
-    from robolin.core.arm import Arm
-    from robolin.description.model import Reading
-    from robolin.display.report.reported_arm import ReportedArm, ReportOptions
     from robolin.queries.states import States
 
 _VERB = VERBS["report"]
@@ -161,12 +158,13 @@ def command(request: ReportRequest) -> None:
       robolin report arm.urdf arm-new.urdf --trajectory m.csv -o changes.html
       robolin report before.npz after.npz -o results.html
     """
+    from robolin.display.report.write_report import results_page
     from robolin.io.atomic import atomic_write, require_writable
 
     _require_named(Path(request.path))
     require_writable(Path(request.path))
     with atomic_write(request.path) as stream:
-        page = _page_of_results(request) if request.stored else _page_of_arms(request)
+        page = results_page(request.subjects) if request.stored else _page_of_arms(request)
         stream.write(page.encode())
     request.notify("note", f"{request.path}: written")
 
@@ -179,17 +177,10 @@ def _require_named(path: Path) -> None:
         raise FileError("already exists", where=str(path), hint=hint)
 
 
-def _page_of_results(request: ReportRequest) -> str:
-    from robolin.display.report.result_page import compared_files, reported_result, result_page
-
-    results = [reported_result(PurePath(path).name, path) for path in request.subjects]
-    pair = len(request.subjects) == 2
-    return result_page(results, compared_files(*request.subjects) if pair else None)
-
-
 def _page_of_arms(request: ReportRequest) -> str:
     from robolin.display.report.report_page import report_page
     from robolin.display.report.reported_arm import ReportOptions
+    from robolin.display.report.write_report import reported_reading
     from robolin.queries.states import home_or_zero
 
     readings = [source.reading() for source in request.sources]
@@ -198,11 +189,4 @@ def _page_of_arms(request: ReportRequest) -> str:
     options = ReportOptions(states, request.verify_states, request.notify, request.close)
     names = [PurePath(subject).name for subject in request.subjects]
     each_arm = track("report", zip(names, arms, readings, strict=True), len(arms))
-    return report_page([_reported(*each, options) for each in each_arm])
-
-
-def _reported(name: str, arm: Arm, reading: Reading, options: ReportOptions) -> ReportedArm:
-    from robolin.description.validate.validate import validate
-    from robolin.display.report.reported_arm import reported_arm
-
-    return reported_arm(name, arm, validate(reading), options)
+    return report_page([reported_reading(*each, options) for each in each_arm])

@@ -299,7 +299,7 @@ def drawn_panels(panels: Sequence[Panel], title: str, own_scales: bool = False) 
     own_scales: scale every panel by itself instead of all panels of one unit together
     """
     _require_matplotlib()
-    from matplotlib.figure import Figure
+    from robolin.display.plots.notebook_figure import NotebookFigure
 
     panels, columns = _arranged(panels)
     rows = -(-len(panels) // columns)
@@ -310,7 +310,7 @@ def drawn_panels(panels: Sequence[Panel], title: str, own_scales: bool = False) 
     scales = _scales(panels, own_scales)
     finding = _finding(panels)
     with _drawing():
-        figure = Figure(
+        figure = NotebookFigure(
             figsize=(columns * width, rows * height + 0.5), dpi=120, layout="constrained"
         )
         figure.suptitle("\n".join([text_of_name(title, 100), *finding]), fontsize=10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,13 @@ def test_names_are_escaped() -> None:
         for name in ("$x^{", "_hidden", "<script>", "\\x1b[31m"):
             assert name in texts
         assert b"<script" not in page
+
+
+def test_a_figure_shows_itself_in_a_notebook() -> None:
+    """A notebook gets a PNG without any setup, also of a figure that was pickled."""
+    figure = robolin.answer(robolin.load("two-link"), "mass-matrix").plot()
+    for each in (figure, pickle.loads(pickle.dumps(figure))):
+        assert each._repr_png_().startswith(b"\x89PNG")
 
 
 def test_lines_have_the_numbers_of_the_result() -> None:
