@@ -34,7 +34,7 @@ class Utilization:
 
     share: |value| / |limit|; for positions the distance from the middle of the range,
            divided by half of the range
-    time:  as text, with its unit
+    time:  as text, with its unit; '' for a single state
     """
 
     margin: Margin
@@ -60,10 +60,17 @@ def utilizations(arm: Arm, motion: ReportedMotion) -> list[Utilization]:
 
 
 def row_time(motion: ReportedMotion, row: int) -> str:
-    """Time of a row with its unit, or the number of the row."""
+    """Time of a row with its unit, or the number of the row; '' for a single state."""
+    if motion.rows == 1:
+        return ""
     if motion.clock == "row":
         return f"row {row + 1}"
     return f"{float(motion.time[row]):.4g} {motion.clock}"
+
+
+def with_time(text: str, time: str) -> str:
+    """A text and the time it belongs to, if there is one."""
+    return f"{text}, {time}" if time else text
 
 
 def percent_text(share: float) -> str:
@@ -136,6 +143,8 @@ def limits_verdict(name: str, motion: ReportedMotion, several: bool = False) -> 
 
 def verdict_class(motion: ReportedMotion) -> str:
     """CSS class of the verdict."""
+    if not motion.margins.margins:
+        return "note"
     return "bad" if motion.margins.exceeded else "good"
 
 
@@ -161,7 +170,7 @@ def _bar(used: Utilization) -> Element:
         element("span", margin.quantity, class_="what"),
         bar,
         element("b", percent_text(used.share)),
-        element("span", f"{value_text(margin)}, {used.time}", class_="value"),
+        element("span", with_time(value_text(margin), used.time), class_="value"),
         type="button",
         class_="bar",
         data_row=str(margin.row + 1),

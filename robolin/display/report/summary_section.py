@@ -15,6 +15,7 @@ from robolin.display.report.limits_section import (
     utilizations,
     value_text,
     verdict_class,
+    with_time,
 )
 from robolin.display.report.page_markup import element, markup, paragraph, shown_name
 from robolin.display.report.reported_arm import ReportedArm
@@ -91,7 +92,7 @@ def _limit(label: str, used: Sequence[Utilization], quantity: bool) -> KeyNumber
     worst = used[0]
     name = shown_name(worst.margin.joint)
     what = f" {worst.margin.quantity}" if quantity else f", {value_text(worst.margin)}"
-    detail = f"{name}{what}, {worst.time}"
+    detail = with_time(f"{name}{what}", worst.time)
     return KeyNumber(label, percent_text(worst.share), detail, worst.level)
 
 

@@ -205,13 +205,16 @@ class ArmView {
     const [yaw, pitch] = [this.yaw, this.pitch];
     [this.yaw, this.pitch] = [FIRST_YAW, FIRST_PITCH];
     const flat = (list) => this.outline(list).map(([p, r]) => [this.seen(p), r]);
-    const first = flat(poses), all = this.later.flatMap((q) => flat(linkPoses(this.shape, q)));
-    const ends = [0, 1, 2].map((i) =>
-      [Math.min(...first.map(([p, r]) => p[i] - r)), Math.max(...first.map(([p, r]) => p[i] + r))]);
-    const middle = ends.map(([low, high]) => (low + high) / 2);
+    const first = flat(poses), all = [...first, ...this.later.flatMap((q) => flat(linkPoses(this.shape, q)))];
+    const range = (points, i) =>
+      [Math.min(...points.map(([p, r]) => p[i] - r)), Math.max(...points.map(([p, r]) => p[i] + r))];
+    const half = (points, i) => (([low, high]) => (high - low) / 2)(range(points, i));
+    // a motion that leaves the view of the first pose has its own centre
+    const wide = [0, 1].some((i) => half(all, i) > 1.3 * half(first, i));
+    const middle = [0, 1, 2].map((i) => (([low, high]) => (low + high) / 2)(range(wide ? all : first, i)));
     const rows = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((axis) => this.seen(axis));
     this.centre = rows.map((row) => row[0] * middle[0] + row[1] * middle[1] + row[2] * middle[2]);
-    this.reach = [0, 1].map((i) => (ends[i][1] - ends[i][0]) / 2 || 1);
+    this.reach = [0, 1].map((i) => half(first, i) || 1);
     this.farthest = [0, 1].map((i) =>
       Math.max(this.reach[i], ...all.map(([p, r]) => Math.abs(p[i] - middle[i]) + r)));
     [this.yaw, this.pitch] = [yaw, pitch];
