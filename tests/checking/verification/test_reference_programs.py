@@ -57,7 +57,7 @@ def test_mimic_joints_are_reduced_afterwards(peer: str) -> None:
     assert checks["dtau_dq"].verdict == "passed"
     assert "mimics" in checks["qdd"].detail
     assert found.comparison is not None
-    assert "tied" in found.comparison.accounted["mimic"]
+    assert "coupled" in found.comparison.accounted["mimic"]
 
 
 @pytest.mark.slow
