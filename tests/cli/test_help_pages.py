@@ -95,7 +95,7 @@ def test_topics_list_the_shared_options() -> None:
     ):
         assert f"\n  {name}" in pages[topic]
     assert run_ok("help", "lqr").out == run_ok("lqr", "--help").out
-    assert robolin("help", "invers").err.endswith("hint: did you mean 'inverse'?\n")
+    assert robolin("help", "simulat").err.endswith("hint: did you mean 'simulate'?\n")
 
 
 # command -> a command line whose arrays are all in its section "Returns"
