@@ -15,6 +15,7 @@ from robolin.description.building.build_arm import build
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.load import read
 from robolin.description.model import Finding, PoseEntry, Reading, SourceLocation
+from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.validate.validate import (
     decimal_point_repairs,
     positive,
@@ -24,6 +25,7 @@ from robolin.description.validate.validate import (
     triangle_shortfall,
     validate,
 )
+from robolin.description.yaml.yaml_arm import read_yaml
 from tests.cases import for_each
 from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
 from tests.published import COLLECTION, URDF, needs_published_files
@@ -462,3 +464,36 @@ links:
 <geom type="capsule" size=".02" fromto="0 0 0 0 0 -1"/></body></worldbody></mujoco>""")
     warnings = [f.id for f in validate(read(str(file))) if f.level == "warning"]
     assert sorted(warnings) == ["effort-limits-without-zero", "rest-outside-limits"]
+
+
+BEHIND_A_BROKEN_LINK = """<robot name="r">
+<link name="base"/>
+<link name="upper"><inertial><mass value="one"/></inertial></link>
+<link name="lower"><inertial><mass value="-2"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="a" type="revolute"><parent link="bas"/><child link="upper"/><axis xyz="0 0 1"/>
+<limit lower="2" upper="1" effort="1" velocity="1"/></joint>
+<joint name="b" type="continuous"><parent link="upper"/><child link="lower"/><axis xyz="0 0 2"/>
+</joint>
+</robot>"""
+
+SAME_IN_YAML = """robolin: 1
+name: r
+joints:
+  - {name: a, type: revolute, parent: bas, child: upper, axis: [0, 0, 1],
+     limits: {lower: 2, upper: 1}}
+  - {name: b, type: revolute, parent: upper, child: lower, axis: [0, 0, 2]}
+links:
+  - {name: base}
+  - {name: upper, mass: one}
+  - {name: lower, mass: -2, inertia: {ixx: 0.1, iyy: 0.1, izz: 0.1}}
+"""
+
+
+@pytest.mark.parametrize("reader", [read_urdf, read_yaml])
+def test_problems_after_an_error_are_reported(reader):
+    """One run lists all problems, also of links and joints after one that is broken."""
+    text = BEHIND_A_BROKEN_LINK if reader is read_urdf else SAME_IN_YAML
+    found = {x.id for x in validate(reader(text.encode(), "r"))}
+    assert {"number-malformed", "unknown-link", "negative-mass"} <= found
+    assert {"limits-inverted", "axis-not-unit"} <= found

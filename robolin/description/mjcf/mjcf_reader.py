@@ -95,7 +95,7 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     description, more = _description(model, files, findings)
     findings += more
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, limit_findings(findings))
+    return Reading(None if wrong else description, limit_findings(findings), description)
 
 
 def _compiled(found: RobotText, files: ModelFiles) -> Row:

@@ -60,7 +60,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
     description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
     findings = sorted(notes.findings, key=lambda finding: finding.location.line)
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, limit_findings(findings))
+    return Reading(None if wrong else description, limit_findings(findings), description)
 
 
 def _is_urdf(robot: Element, notes: Notes) -> bool:

@@ -23,6 +23,7 @@ from robolin.description.model import (
     Reading,
     SourceLocation,
     limit_findings,
+    valid_entries,
 )
 from robolin.description.named_poses import pose_findings
 from robolin.description.tree import group_kind
@@ -37,12 +38,14 @@ AXES: tuple[Vector3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def validate(reading: Reading) -> list[Finding]:
-    """Findings of the reader and, if the file loads, of the physical checks, by line."""
+    """Findings of the reader and of the physical checks, by line."""
     findings = list(reading.findings)
-    if reading.description is not None:
-        findings += limit_findings(
-            list(physical_findings(reading.description, plain_arm(reading.description)))
-        )
+    if (description := reading.description) is not None:
+        findings += limit_findings(list(physical_findings(description, plain_arm(description))))
+    elif reading.partial is not None:
+        links, joints = valid_entries(reading.partial, findings)
+        more = [each for link in links for each in link_findings(link, None)]
+        findings += limit_findings([*more, *(x for j in joints for x in joint_findings(j))])
     return sorted(findings, key=lambda found: (found.location.line, found.location.column))
 
 
@@ -100,9 +103,7 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
     location = joint.at("limit")
     if lower is not None and upper is not None and joint.kind != "continuous":
         if lower > upper:
-            message = (
-                f"joint '{joint.name}': the lower limit {repr_number(lower)} is above the upper "
-            )
+            message = f"joint '{joint.name}': lower limit {repr_number(lower)} is above the upper "
             hint = f"swap the limits, or check the sign of {repr_number(lower)}"
             yield finding("limits-inverted", location, message + repr_number(upper), hint)
         elif lower == upper:
@@ -194,12 +195,11 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
         if k in idle and arm.coordinates[k - 1] not in resisted:
             yield _no_inertia(joint, carried[k - 1])
         elif link.inertia == Inertia() and carried[k - 1].mass:
-            location = joint.location
             message = f"link '{link.name}' moves and has no mass, but its child links have mass"
             hint = "fine between joints with different axes; otherwise add mass"
             if _has_rotor(arm, k):
                 hint = f"fine for a gear or a frame: joint '{joint.name}' has armature or a rotor"
-            yield finding("massless-link", location, message, hint)
+            yield finding("massless-link", joint.location, message, hint)
 
 
 def _has_rotor(arm: Arm, k: int) -> bool:

@@ -118,4 +118,4 @@ def read_xacro(
     warnings = [Finding("xacro-warning", "warning", location, text) for text in expansion.warnings]
     if description is not None:
         description = replace(description, source=found.shown)
-    return Reading(description, [*warnings, *reading.findings])
+    return Reading(description, [*warnings, *reading.findings], reading.partial)

@@ -96,7 +96,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     description = replace(description, poses=read_poses(arm, description))
     findings.sort(key=_position)
     sound = not any(finding.level == "error" for finding in findings)
-    return Reading(description if sound else None, limit_findings(findings))
+    return Reading(description if sound else None, limit_findings(findings), description)
 
 
 def _check_version(arm: Fields) -> None:
