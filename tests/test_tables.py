@@ -133,33 +133,33 @@ LINES = {
 import dask.dataframe as dd
 parts = dd.from_pandas(frame, npartitions=3)
 meta = compute(arm, "inverse", frame.iloc[:0])
-found = parts.map_partitions(lambda part: compute(arm, "inverse", part), meta=meta)
-found = found.compute(scheduler="synchronous").to_numpy()
+result = parts.map_partitions(lambda part: compute(arm, "inverse", part), meta=meta)
+result = result.compute(scheduler="synchronous").to_numpy()
 """,
     "ray": """
 import ray
 ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 data = ray.data.from_pandas(frame)
-found = data.map_batches(lambda part: compute(arm, "inverse", part), batch_format="pandas")
-found = found.sort("time").to_pandas().to_numpy()
+result = data.map_batches(lambda part: compute(arm, "inverse", part), batch_format="pandas")
+result = result.sort("time").to_pandas().to_numpy()
 ray.shutdown()
 """,
     "pyspark": """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 data = spark.createDataFrame(frame).repartition(3)
-told = ", ".join(f"`{name}` double" for name in compute(arm, "inverse", frame.iloc[:0]).columns)
-found = data.mapInArrow(lambda parts: (compute(arm, "inverse", part) for part in parts), told)
-found = found.sort("time").toPandas().to_numpy()
+schema = ", ".join(f"`{name}` double" for name in compute(arm, "inverse", frame.iloc[:0]).columns)
+result = data.mapInArrow(lambda parts: (compute(arm, "inverse", part) for part in parts), schema)
+result = result.sort("time").toPandas().to_numpy()
 spark.stop()
 """,
     "xarray": """
 import xarray
 held = [frame[[f"{j}/{w}" for j in joints]].to_numpy() for w in words]
 q, qd, qdd = (xarray.DataArray(values, dims=("row", "joint")) for values in held)
-found = xarray.apply_ufunc(lambda *state: robolin.inverse(arm, *state), q, qd, qdd,
-                           input_core_dims=[["joint"]] * 3, output_core_dims=[["joint"]])
-found = numpy.column_stack([frame["time"], found])
+result = xarray.apply_ufunc(lambda *state: robolin.inverse(arm, *state), q, qd, qdd,
+                            input_core_dims=[["joint"]] * 3, output_core_dims=[["joint"]])
+result = numpy.column_stack([frame["time"], result])
 """,
 }
 
@@ -176,7 +176,7 @@ frame = pandas.DataFrame({"time": numpy.arange(20) / 4, **columns})
 """
 
 
-CHECK = 'assert (found == compute(arm, "inverse", frame).to_numpy()).all(); print("same")'
+CHECK = 'assert (result == compute(arm, "inverse", frame).to_numpy()).all(); print("same")'
 # the others start servers for minutes: `python -m tests.long_tables` runs all of them
 QUICK = ("dask", "xarray")
 
