@@ -94,7 +94,7 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
         (["forward-prescribed"], {}, "use forward with prescribe='base'"),
         ([], {}, "no verb"),
         (["inverse", "inverse"], {}, "more than once"),
-        ("inverse", {}, "joints: must be a list of names, got the string"),
+        ("inverse", {}, "verbs: must be a list, got the string"),
         (["inverse"], {"prefix": "2 arms"}, "is not a valid prefix of C functions"),
         (["inverse"], {"real": "half"}, "real: unknown value 'half'"),
         (["inverse"], {"layout": "round"}, "layout: unknown value 'round'"),

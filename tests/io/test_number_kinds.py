@@ -173,6 +173,6 @@ def test_an_array_is_found_by_its_name():
     assert "time" in result
     assert "tau" not in result
     assert repr(result).startswith("<Result of modes: poles (2, 4) [1/s], shapes (2, 4, 4)")
-    with pytest.raises(UsageError, match="no array 'tau'") as caught:
+    with pytest.raises(UsageError, match="array 'tau' not found") as caught:
         result["tau"]
     assert "time, poles, shapes, b, count" in caught.value.hint
