@@ -33,7 +33,7 @@ def test_only_some_arrays_are_shown() -> None:
 @pytest.mark.parametrize(
     "args, message",
     [
-        (("--only", "tua"), "arrays here are tau"),
+        (("--only", "tua"), "available arrays: tau"),
         (("--only", "tau", "-o", "x.npz"), "files contain all arrays"),
         (("--summary", "--format", "csv"), "cannot be used with --format csv"),
     ],

@@ -305,7 +305,7 @@ def test_the_state_that_is_refused_is_named() -> None:
     arm = polar_arm()
     with pytest.raises(robolin.RobolinError, match="state 2: joint 'turn' moves no inertia"):
         robolin.forward(arm, q)
-    with pytest.raises(robolin.RobolinError, match="so forward dynamics is undefined"):
+    with pytest.raises(robolin.RobolinError, match=r"^joint 'turn' moves no inertia"):
         robolin.forward(arm, q[2])
 
     assert np.isfinite(robolin.forward(arm, q[[0, 1, 3]])).all()
@@ -326,7 +326,7 @@ def test_the_joint_that_moves_nothing_is_named_with_mimic_joints() -> None:
     arm = Arm("gripper", links, {}, ("base", "idle"))
 
     for verb in ("forward", "linearize_forward", "perturb_forward", "mass_matrix_inverse"):
-        with pytest.raises(robolin.RobolinError, match="so forward dynamics is undefined"):
+        with pytest.raises(robolin.RobolinError, match="joint 'idle' moves no inertia"):
             getattr(robolin, verb)(arm, [0.1, 0.2])
 
 

@@ -235,7 +235,7 @@ NAMED = (("shoulder", "elbow"),)
 TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
 UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
     ((), "no array"),
-    ((TAU, TAU), "two arrays of one name"),
+    ((TAU, TAU), "two arrays have the same name"),
     ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
