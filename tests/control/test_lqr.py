@@ -213,7 +213,7 @@ WRONG = [
     ({"R": {"shoulder": 1.0}}, "R: actuated joint 'shoulder' not found"),
     ({"R": [[0.0]]}, "R: must be positive definite; its smallest eigenvalue is 0"),
     ({"N": [1.0]}, "N: must be finite and of shape"),
-    ({"N": 100.0 * np.ones((4, 1))}, "[[Q, N], [Nᵀ, R]] is negative"),
+    ({"N": 100.0 * np.ones((4, 1))}, "[[Q, N], [Nᵀ, R]]: must be positive"),
     ({"integral": "tip/x"}, "integral: output 'tip/x' not found"),
     ({"Q": 1.0, "bryson": True}, "Q and bryson must not be given together"),
 ]

@@ -132,7 +132,7 @@ WRONG = [
     ({"actuated": "elbow", "passive": "elbow"}, "actuated and passive must not be given", ""),
     ({"passive": ["shoulder", "elbow"]}, "no joint is actuated", ""),
     ({"passive": "shoulder"}, "joint 'shoulder' is passive, but equilibrium requires", "trim"),
-    ({"tau": "rest"}, "tau is 'rest'", "'hold'"),
+    ({"tau": "rest"}, "got 'rest'", "'hold'"),
     ({"tau": 0.0, "qdd": 1.0}, "tau and qdd must not be given together", ""),
     ({"tau": [1.0, 0.0], "actuated": "elbow"}, "joint 'shoulder' is passive, but equilibrium", ""),
     ({"outputs": []}, "give q, qd, or a frame", ""),
@@ -142,8 +142,8 @@ WRONG = [
     ({"outputs": "tipp"}, "outputs: joint or frame 'tipp' not found", "did you mean 'tip'?"),
     ({"outputs": "tip/speed"}, "'tip' has no 'speed'", "displacement"),
     ({"reference": "tip"}, "reference: must be 'world' or 'frame', got 'tip'", ""),
-    ({"dt": 0.0}, "dt is 0.0", "positive"),
-    ({"dt": float("nan")}, "dt is nan", "positive"),
+    ({"dt": 0.0}, "dt: must be > 0, got 0.0", "a time in s"),
+    ({"dt": float("nan")}, "dt: must be > 0, got nan", "a time in s"),
     ({"dt": 0.1, "method": "zoo"}, "unknown discretization 'zoo'", "zoh, foh, tustin, euler"),
 ]  # fmt: skip
 

@@ -119,11 +119,11 @@ WRONG = {
     "missing": (DataFrame(ROWS, ["elbow", "b"]), "its labels are 'elbow', 'b'"),
     "numbers": (
         Series([1.0, 2.0], [1.5, 2.5]),
-        "sort them in one order, as by qd.loc[q.index], or remove the labels with .to_numpy() if",
+        "remove the labels",
     ),
     "reversed numbers": (
         Series([1.0, 2.0], [1, 0]),
-        "sort them in one order, as by qd.loc[q.index], or remove the labels with .to_numpy() if",
+        "remove the labels",
     ),
     "polars": (polars.DataFrame({"x": [1.0], "y": [2.0]}), "its labels are 'x', 'y'"),
     "twice": (DataFrame(ROWS, ["elbow", "elbow"]), "keep one"),

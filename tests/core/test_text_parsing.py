@@ -104,7 +104,7 @@ INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_gravity, "-9.81", "a single number must be ≥ 0, got"),
     (parse_gravity, "1,2", "must have 1 or 3 numbers, got 2"),
     (parse_payload, "tool0", "must have the form LINK:MASS"),
-    (parse_payload, "tool0:1@0,0", "must have 3 numbers, got 2 in"),
+    (parse_payload, "tool0:1@0,0", "must have 3 numbers, got 2"),
     (parse_wrench, "tool0=1,2", "must have 6 numbers, got 2"),
     (parse_pose, "0,0,0,0,0,0", "must have the form FRAME="),
     (parse_pose, "tip=1deg,0,0,0,0,0", "X,Y,Z are in m"),

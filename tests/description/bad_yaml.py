@@ -74,8 +74,10 @@ NOT_AN_ARM = [
     BadFile("not UTF-8", b"robolin: 1\nname: caf\xe9\n", "encoding", 2, "0xe9"),
     BadFile("UTF-16", VALID.encode("utf-16"), "encoding", 1, "0xff"),
     BadFile("a null character", "robolin: 1\nname: a\0b\n", "yaml-malformed", 2, r"'\x00'"),
-    BadFile("a list", "- robolin\n", "wrong-kind", 1, "the arm is a list"),
-    BadFile("a word", "robolin\n", "wrong-kind", 1, "the arm is a single value"),
+    BadFile("a list", "- robolin\n", "wrong-kind", 1, "the arm must be a mapping, got a list"),
+    BadFile(
+        "a word", "robolin\n", "wrong-kind", 1, "the arm must be a mapping, got a single value"
+    ),
     BadFile("a URDF file", "<robot name='r'>\n</robot>\n", "yaml-malformed", 1, "this is XML"),
     BadFile("two documents", VALID + "---\n" + VALID, "yaml-documents", 24, "second document"),
     BadFile(
@@ -83,13 +85,17 @@ NOT_AN_ARM = [
         DEEP,
         "yaml-too-deep",
         1,
-        "elements are nested deeper than the limit of 32 levels",
+        "values are nested deeper than the limit of 32 levels",
     ),
     BadFile("XML with header", "\n<?xml version='1.0'?>", "yaml-malformed", 1, "not YAML"),
     BadFile("unclosed bracket", arm("-9.81]", "-9.81"), "yaml-malformed", 4, "flow sequence"),
     BadFile("a tab", arm("    type", "\ttype"), "yaml-malformed", 6, "cannot start any token"),
-    BadFile("wrong indentation", arm("  - name: elbow", " - name: e"), "yaml-malformed", 10, "not"),
-    BadFile("no such character", arm("arm", r'"\UFFFFFFFF"'), "yaml-malformed", 2, "not YAML"),
+    BadFile(
+        "wrong indentation", arm("  - name: elbow", " - name: e"), "yaml-malformed", 10, "malformed"
+    ),
+    BadFile(
+        "no such character", arm("arm", r'"\UFFFFFFFF"'), "yaml-malformed", 2, "malformed YAML"
+    ),
 ]
 
 REFUSED = [
@@ -122,7 +128,7 @@ KEYS = [
     BadFile("blank name", arm("name: arm", "name: ' '"), "bad-text", 2, "blank"),
     BadFile("escapes in a name", arm("arm", r'"a\e[31m"'), "bad-text", 2, r"\x1b"),
     BadFile("half a character", arm("arm", r'"\ud800"'), "bad-text", 2, r"\ud800"),
-    BadFile("list as name", arm("name: arm", "name: [arm]"), "wrong-kind", 2, "not text"),
+    BadFile("list as name", arm("name: arm", "name: [arm]"), "wrong-kind", 2, "must be text"),
     BadFile("mapping of joints", arm("gravity", "dh: 1\ngravity"), "joints-and-dh", 3, "both"),
     BadFile("word as limits", arm("{lower: -1, upper: 1}", "none"), "wrong-kind", 15, "'none'"),
     BadFile(
@@ -150,7 +156,7 @@ NUMBERS = [
         16,
         "must be a number, got a list",
     ),
-    BadFile("two numbers", arm("-9.81]", "]"), "wrong-count", 3, "2 values"),
+    BadFile("two numbers", arm("-9.81]", "]"), "wrong-count", 3, "must have 3 values, got 2"),
     BadFile("number as vector", arm("[0, 0, -9.81]", "9.81"), "wrong-kind", 3, "gravity"),
     BadFile("word in a vector", arm("-9.81]", "g]"), "number-malformed", 3, "gravity[2] is 'g'"),
     BadFile("zero axis", arm("[0, 1, 0]", "[0, 0, 0]"), "zero-axis", 14, "joint 'elbow'"),

@@ -193,7 +193,7 @@ MISSING = [
         "'panda'",
     ),
     ("", UsageError, "no robot given", "bundled name"),
-    ("a\0b", UsageError, "is not a valid file name", "zero byte"),
+    ("a\0b", UsageError, "is not a valid file name", "null byte"),
     ("x" * 5000, FileError, "", ""),
 ]
 

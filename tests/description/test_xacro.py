@@ -120,7 +120,7 @@ WRONG = [
     ("<xacro:property name='a' value='${b}'/><link name='${a}'/>", "name 'b' is not defined"),
     (
         "<xacro:include filename='$(find nowhere)/x.xacro'/>",
-        "package 'nowhere' not found: invalid package name",
+        "package 'nowhere' not found",
     ),
     ("<xacro:include filename='missing.xacro'/>", "No such file"),
     ("<xacro:include filename='/etc/passwd'/>", "outside the robot's packages"),
@@ -142,10 +142,10 @@ WRONG = [
         "not found: invalid package name",
     ),
     ("<link name='a'/>", "no joints"),
-    ("<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>", "circle"),
+    ("<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>", "recursive"),
     ("<xacro:m/>", "m"),
     ("<link name='${1/0}'/>", "division by zero"),
-    ("<link name='${\"a\"*10**10}'/>", "beyond 1000000 items"),
+    ("<link name='${\"a\"*10**10}'/>", "exceeds 1000000 items"),
     ("<xacro:if value='maybe'/>", "maybe"),
     ("<link", "not well-formed"),
 ]

@@ -45,7 +45,7 @@ BAD = [
     for row in (
         ("link", edited("first: tip", "first: tpi"), "unknown-link", 15, "'tpi'"),
         ("link of a frame", edited("link: three,", "link: tree,"), "unknown-link", 16, "'tree'"),
-        ("kind", edited("point", "pint"), "unknown-loop-kind", 14, "kind is 'pint'"),
+        ("kind", edited("point", "pint"), "unknown-loop-kind", 14, "got 'pint'"),
         ("no kind", edited("    kind: point\n", ""), "missing-key", 13, "no 'kind'"),
         ("no second", NO_SECOND, "missing-key", 13, "no 'second'"),
         ("no name", edited("name: pin\n    kind", "kind"), "missing-key", 13, "no 'name'"),
@@ -54,7 +54,7 @@ BAD = [
         ("key of a frame", edited("rpy:", "ypr:"), "unknown-key", 16, "second.ypr"),
         ("two numbers", edited("[2, 0, 0]", "[2, 0]"), "wrong-count", 16, "second.xyz"),
         ("a list as end", edited("first: tip", "first: [tip]"), "wrong-kind", 15, "first"),
-        ("loops as a mapping", MAPPING, "wrong-kind", 12, "loops is a mapping"),
+        ("loops as a mapping", MAPPING, "wrong-kind", 12, "loops must be a list, got a mapping"),
         ("one link", edited("first: tip", "first: three"), "loop-to-itself", 16, "'three'"),
         ("twice", TWICE, "duplicate-loop", 17, "defined twice"),
     )

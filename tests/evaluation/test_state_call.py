@@ -289,19 +289,19 @@ def test_prescribed_joints(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None
         ("inverse", {"point": (0.0, 0.0, 1.0)}, "point: 'inverse' does not use a frame"),
         ("inverse", {"point": 1.0}, "give x, y, z in m"),
         ("jacobian", {"frame": "elsewhere"}, "frame: link 'elsewhere' not found"),
-        ("inverse", {"prescribe": "elbow"}, "prescribe: changes nothing about 'inverse'"),
+        ("inverse", {"prescribe": "elbow"}, "prescribe: has no effect on 'inverse'"),
         ("forward", {"prescribe": "nobody"}, "movable joint 'nobody' not found"),
         ("forward", {"prescribe": "elbow", "method": "a"}, "method: cannot be used"),
-        ("forward-prescribed", {}, "use forward with prescribe='base' (--prescribe base)"),
+        ("forward-prescribed", {}, "use forward with prescribe='base'"),
         (
             "linearize-forward-prescribed",
             {},
-            "use linearize-forward with prescribe='base' (--prescribe base)",
+            "use linearize-forward with prescribe='base'",
         ),
         (
             "forward-prescribed-conventional",
             {},
-            "use forward with prescribe='base' (--prescribe base)",
+            "use forward with prescribe='base'",
         ),
     ],
 )

@@ -176,12 +176,12 @@ BOMBS = [
         ),
         *(MOTION, "line.csv.gz"),
     ),
-    Bomb("power.xacro", _xacro('<link name="${9**9**9}"/>'), ["inspect"], "beyond 1000000 items"),
-    Bomb("grow.xacro", _xacro('<link name="${[0]*10**9}"/>'), ["inspect"], "beyond 1000000 items"),
+    Bomb("power.xacro", _xacro('<link name="${9**9**9}"/>'), ["inspect"], "exceeds 1000000 items"),
+    Bomb("grow.xacro", _xacro('<link name="${[0]*10**9}"/>'), ["inspect"], "exceeds 1000000 items"),
     Bomb(
         "loop.xacro",
         _xacro('<link name="${python.sum(python.range(10**12))}"/>'),
-        *(["inspect"], "after 1 s"),
+        *(["inspect"], "took more than 1 s"),
         seconds=1,
     ),
     Bomb(

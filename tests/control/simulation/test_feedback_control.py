@@ -47,7 +47,7 @@ def test_sampled_gains_hold_their_torques() -> None:
         robolin.UsageError, match="the gains are for continuous time, not for a zero-order hold"
     ):
         robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
-    with pytest.raises(robolin.UsageError, match="samples is 0"):
+    with pytest.raises(robolin.UsageError, match="samples: must be a whole number"):
         regulator.sampled_motion([np.pi, 0.0], samples=0)
 
 
@@ -127,7 +127,7 @@ WRONG = [
         robolin.FeedbackControl(ZERO, [0, 0], time=[1, 0]),
         "the controller's time must be a row of increasing numbers",
     ),
-    (robolin.PDControl([0, 0], kp=-1.0), "kp is negative"),
+    (robolin.PDControl([0, 0], kp=-1.0), "kp: must be finite and ≥ 0"),
     (robolin.ComputedTorque([0, 0], kd=np.inf), "kd: must be finite and ≥ 0"),
 ]
 

@@ -185,12 +185,12 @@ REFUSED = {
         lambda arm: robolin.forward(arm, [0.1, 0, 0]),
         "loop 'pin' has a constraint violation of 0.115 m",
     ),
-    "opening": (lambda arm: robolin.forward(arm, 0.0, [1.0, 0, 0]), "torn open at 1.2 m/s"),
+    "opening": (lambda arm: robolin.forward(arm, 0.0, [1.0, 0, 0]), "violation of 1.2 m/s"),
     "one of several": (
         lambda arm: robolin.linearize_forward(arm, [[0.0, 0, 0], [0.1, 0, 0]]),
         "state 1: the closure of loop 'pin'",
     ),
-    "not finite": (lambda arm: robolin.forward(arm, [np.nan, 0, 0]), "q is not finite"),
+    "not finite": (lambda arm: robolin.forward(arm, [np.nan, 0, 0]), "q: must be finite"),
     "the model is not stabilizable:": (
         lambda arm: robolin.close(arm, [0.1, 0, 0], hold=["drive", "knee"]),
         "'pin' cannot be closed from this position: the violation is 0.115 m",
