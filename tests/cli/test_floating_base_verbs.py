@@ -64,7 +64,7 @@ WRONG = [
     ("base:qx=0,base:qy=0,base:qz=0,base:qw=1.000002", "must have length 1, got 1.000002"),
     ("base:qx=0,base:qy=0,base:qz=0,base:qw=1,base:rx=0", "both a quaternion and base:rx"),
     ("base:qx=0deg,base:qy=0,base:qz=0,base:qw=1", "must not contain angles"),
-    ("base:x=1deg", "slides"),
+    ("base:x=1deg", "is prismatic"),
     ("base=1", "no movable joint 'base'"),
 ]
 

@@ -215,7 +215,7 @@ WRONG = [
     (["panda-fingers"], 2, "has several end links and no default frame"),
     (["panda"], 2, "the last link of 'panda' has 6 frames and no default frame"),
     (["ur5"], 2, "'wrist_3_link', 'ee_link', 'tool0'"),
-    (["panda", "--point", "1,2"], 2, "must have 3 numbers, got 2 in"),
+    (["panda", "--point", "1,2"], 2, "must have 3 numbers, got 2"),
     (["panda", "--frame", "panda_hand", "--tau", "hold"], 2, "has no effect here"),
     (["two-link", "--qdd", "1,1"], 2, "has no effect here"),
     (["panda", "--derivatives", "--reference", "frame"], 2, "cannot be used"),

@@ -124,7 +124,7 @@ REFUSED = [
     (
         ("forward", "four-bar", "--close", "drve"),
         2,
-        "joint 'drve' not found",
+        "unknown joint 'drve'",
         "did you mean 'drive'?",
     ),
     (("forward", "two-link", "--close", "least"), 2, "has no closed loops", "--open-loops"),

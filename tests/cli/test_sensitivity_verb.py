@@ -138,11 +138,11 @@ def test_geometric_parameters(file: Path, tmp_path: Path) -> None:
 WRONG = [
     ([], 2, "robolin sensitivity: requires --perturb or --perturb-torque"),
     (["--perturb", "dqdd=1,1"], 2, "must be one of dq, dqd, dtau, got 'dqdd'"),
-    (["--parameter", "lower/mass"], 2, "'lower/mass' is not NAME=CHANGE"),
+    (["--parameter", "lower/mass"], 2, "must have the form NAME=CHANGE"),
     (["--parameter", "lower/mass=1deg"], 2, "is not an angle"),
     (["--parameter", "lower/mass=1,lower/mass=2"], 2, "twice"),
     (["--parameter", "forearm/mass=1"], 2, "parameter not found"),
-    (["--payload-change", "tip"], 2, "this is not LINK:MASS[@X,Y,Z]"),
+    (["--payload-change", "tip"], 2, "must have the form LINK:MASS[@X,Y,Z]"),
     (["--parameter", "elbow/orign_x=1"], 2, "did you mean 'elbow/origin_x'?"),
     (["--parameter", "elbow/origin_x=1deg"], 2, "is not an angle"),
 ]

@@ -238,13 +238,13 @@ UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
     ((TAU, TAU), "two arrays have the same name"),
     ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
-    ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
+    ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "must be numbers"),
     ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
     ((robolin.Array("tau", np.zeros((0, 2)), NAMED, "N·m"),), "no rows"),
     ((robolin.Array("meta", np.zeros(2), NAMED, "N·m"),), "array name 'meta' is reserved"),
     (
         (robolin.Array("tau", np.zeros(2), ((1, 2),), "N·m"),),
-        "xacro_args: must be strings, numbers or booleans, got 1",
+        "1 is not a string",
     ),  # type: ignore
     (("tau",), "'tau' is not a robolin.Array"),  # type: ignore
 ]
