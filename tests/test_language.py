@@ -43,10 +43,9 @@ NAMES = re.compile(
 BUDGET: dict[str, tuple[int, int, int]] = {
     "control": (1, 0, 0),
     "core": (1, 0, 1),
-    "description": (0, 1, 0),
     "dynamics": (0, 0, 1),
-    "engine": (1, 0, 2),
-    "queries": (2, 0, 1),
+    "engine": (0, 0, 2),
+    "queries": (1, 0, 1),
 }
 
 

@@ -77,8 +77,8 @@ class StateFunction(Protocol):
     ) -> tuple[tuple[Array, ...] | None, int]:
         """Return the arrays of some rows, and the number of rows without a result.
 
-        Such a row raises its error, or is NaN if the request allows it.  The arrays are None as
-        long as their shapes are unknown, because all rows so far have failed.
+        Such a row raises its error, or is NaN if the request allows it.  None replaces
+        the arrays while their shapes are unknown, because all rows so far have failed.
         """
 
     def lines(

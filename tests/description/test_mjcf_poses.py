@@ -79,8 +79,8 @@ def test_quaternions_become_roll_pitch_and_yaw(tmp_path: Path) -> None:
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, qpos[3:7])
     # MuJoCo has the force on a free body in world axes, and before its moment
-    force, moment = rotation.reshape(3, 3).T @ theirs[:3], theirs[3:6]
-    expected = np.concatenate([moment, force, theirs[6:]])
+    force, torque = rotation.reshape(3, 3).T @ theirs[:3], theirs[3:6]
+    expected = np.concatenate([torque, force, theirs[6:]])
     # weights of 200 N at 1 m, in double precision
     assert np.allclose(tau, expected, rtol=0, atol=1e-10)
     assert np.abs(expected).max() > 100.0

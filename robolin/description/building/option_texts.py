@@ -43,7 +43,7 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         tip=texts.get("tip"),
         lock={name: value for name, (value, _) in _locked(texts).items()},
         payload=tuple(Payload(*each) for each in all_parsed("payload", parse_payload)),
-        wrenches=tuple(Wrench(link, model, force, moment) for link, force, moment in wrenches),
+        wrenches=tuple(Wrench(link, model, force, couple) for link, force, couple in wrenches),
         damping=not texts.get("no-damping"),
         springs=not texts.get("no-springs"),
         friction_velocity=parsed("friction-velocity", number),

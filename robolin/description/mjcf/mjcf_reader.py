@@ -143,7 +143,7 @@ def _switched_off(model: dict[str, Any]) -> Row:
 
 
 def _without_effect(model: Row, disabled: set[str]) -> Counter[str]:
-    """What the compiled model has and its flags disable, and rest positions without a spring."""
+    """Count elements that flags of the model disable, and rest positions without a spring."""
     dofs, joints = model["dof"], model["joint"]
     single = [joint for joint in joints if joint["type"] in (_SLIDE, _HINGE)]
     counts = Counter(

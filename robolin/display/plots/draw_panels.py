@@ -1,4 +1,4 @@
-"""Draw panels with matplotlib: curves with limits, bars, and the layout of a figure."""
+"""Draw panels with matplotlib: curves with limits, bars, and the layout of a plot."""
 
 from __future__ import annotations
 

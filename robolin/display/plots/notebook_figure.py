@@ -1,4 +1,4 @@
-"""Figure of matplotlib that a notebook shows without any setup."""
+"""Plot of matplotlib that a notebook shows without any setup."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 
 
 class NotebookFigure(Figure):
-    """Figure with a PNG representation.
+    """Plot with a PNG representation.
 
-    Notebooks know how to show figures only after `%matplotlib` or an import of pyplot.
+    Notebooks show plots of matplotlib only after `%matplotlib` or an import of pyplot.
     """
 
     def _repr_png_(self) -> bytes:

@@ -1,7 +1,7 @@
 """Disk cache of compiled kernels: a private folder, atomic writes, bounded size.
 
 Machine code is loaded only from the folder `kernels` that robolin creates in the cache: a real
-folder of the user that nobody else may enter.  A cache file starts with a digest of that folder's
+folder of the user that no other user may enter.  A cache file starts with a digest of that folder's
 inode number, the file's name and its content.  Damaged files are compiled again, and so are files
 of a folder that was copied, unpacked or checked out from elsewhere.
 """

@@ -48,7 +48,7 @@ def test_names_are_escaped() -> None:
 
 
 def test_a_figure_shows_itself_in_a_notebook() -> None:
-    """A notebook gets a PNG without any setup, also of a figure that was pickled."""
+    """A notebook gets a PNG without any setup, also of a pickled plot."""
     figure = robolin.answer(robolin.load("two-link"), "mass-matrix").plot()
     for each in (figure, pickle.loads(pickle.dumps(figure))):
         assert each._repr_png_().startswith(b"\x89PNG")

@@ -152,7 +152,7 @@ def test_the_robot_fills_the_canvas(visit: Visit) -> None:
         "(c => [c.clientWidth, c.clientHeight])(document.querySelector('.arm canvas'))"
     )
     spans = [max(p[i] + p[2] for p in points) - min(p[i] - p[2] for p in points) for i in range(2)]
-    filled = max(span / whole for span, whole in zip(spans, size, strict=True))
+    filled = max(span / side for span, side in zip(spans, size, strict=True))
     assert 0.5 < filled < 0.701
 
 
