@@ -94,7 +94,7 @@ def assert_matches(
         >>> robolin.testing.assert_matches({"tau": tau}, "tau.npz", update=True)
         Traceback (most recent call last):
         ...
-        AssertionError: tau.npz: stored now; run again without --robolin-update
+        AssertionError: tau.npz: stored; run again without --robolin-update
         >>> robolin.testing.assert_matches({"tau": tau}, "tau.npz")
     """
     __tracebackhide__ = True

@@ -52,9 +52,7 @@ def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[Na
         require_utf8_name(path)
     if "-" in paths and len(paths) > 1:
         hint = "name the files, or pipe all rows as one recording"
-        raise UsageError(
-            "cannot be used with other recordings", where="--trajectory -", hint=hint
-        )
+        raise UsageError("cannot be used with other recordings", where="--trajectory -", hint=hint)
     full_paths = [_with_part(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in full_paths])
     named = [PurePath(os.path.relpath(path, root)).as_posix() for path in full_paths]

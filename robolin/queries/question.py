@@ -55,7 +55,7 @@ class Question:
         >>> robolin.Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).asks
         {'perturb': ('dq=0.1,0.0',)}
         >>> robolin.Question.keywords("mass-matrix")["inverse"]
-        'True: Add mass_matrix_inverse.'
+        'True: Also return mass_matrix_inverse'
     """
 
     verb: str
@@ -102,7 +102,7 @@ class Question:
 
         Example:
             >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]
-            'KEY=VALUES, or a list of them: Answ'
+            'KEY=VALUES, or a list of them: Retu'
         """
 
         keywords = keywords_of(_resolve_verb(verb))

@@ -37,4 +37,4 @@ def test_invalid_settings_are_reported_once(name: str, monkeypatch: pytest.Monke
         monkeypatch.setattr(kernels, setting, getattr(kernels, setting).__wrapped__)
     ran = robolin("bench", "two-link", "--rows", "4")
     assert ran.code == 2
-    assert ran.err.startswith(f"error: {name}: '3' is ")
+    assert ran.err.startswith(f"error: {name}: must be ")

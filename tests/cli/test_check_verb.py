@@ -583,7 +583,7 @@ def test_an_invalid_width_is_reported(project: Path) -> None:
     """ROBOLIN_WIDTH is 2, 4 or 8."""
     ran = run_with_width("3", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-q")
     assert ran.code == 2
-    assert ran.err.startswith("error: ROBOLIN_WIDTH: '3' is no width of a kernel\n")
+    assert ran.err.startswith("error: ROBOLIN_WIDTH: must be 2, 4 or 8, got '3'\n")
 
 
 def run_with_width(width: str, *args: str) -> CommandRun:

@@ -75,7 +75,7 @@ def test_parts_are_resumed_and_merged(logs: Path) -> None:
         (("--live",), "--live"),
         (("--format", "npz"), "--format"),
         (("--trajectory", "none*.csv"), "none"),
-        (("--trajectory", "-"), "cannot be combined with other recordings"),
+        (("--trajectory", "-"), "cannot be used with other recordings"),
         (("--trajectory", "rns/"), "rns/: no such folder"),
         (("-o", "out/", "--part-rows", "3k"), "'3k' is not an integer"),
     ],
@@ -147,7 +147,10 @@ def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
 BAD_ROWS = {
     "word": (b"2,x,0,", "<stdin>:4: 'x' in column 'shoulder/position'"),
     "cells": (b"2,0", "<stdin>:4: must have 4 cells like the header, got 2"),
-    "far": (b"2,1e300,0,", "<stdin>:4, row 3: q is 1e+300 rad at joint 'shoulder'"),
+    "far": (
+        b"2,1e300,0,",
+        "<stdin>:4, row 3: q: must be within ±1048576 rad, got 1e+300 rad at joint 'shoulder'",
+    ),
     "no text": (b"2,\xff,0,", "<stdin>:4: not UTF-8 text"),
     "open quote": (b'2,0,0,"', "<stdin>:5: not well-formed CSV"),
 }

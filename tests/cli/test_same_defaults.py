@@ -17,6 +17,7 @@ VERB_OF = {
     **dict.fromkeys(("inverse", "limits", "load", "state_warnings"), "inverse"),
     **dict.fromkeys(("forward", "link_accelerations", "loop_forces"), "forward"),
     "compile": "generate",
+    "report": "report",
     **dict.fromkeys(
         (
             *("mass_matrix", "mass_matrix_inverse", "mass_matrix_factor", "coriolis_matrix"),

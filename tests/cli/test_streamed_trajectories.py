@@ -428,5 +428,5 @@ def test_warnings_of_the_library_are_one_line(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0
-    assert done.stderr.decode().startswith("warning: compiled kernels cannot be kept in ")
+    assert done.stderr.decode().startswith("warning: compiled kernels cannot be cached in ")
     assert done.stderr.count(b"\n") == 1

@@ -113,7 +113,7 @@ def test_results_too_large_for_memory_are_rejected(
     ask = ("state-space", "two-link", "--trajectory", tmp_path / "way.npz")
     ran = command_line(*ask, "-o", tmp_path / "way.mat")
     assert ran.code == 4
-    assert "more than 1 MB" in ran.err
+    assert "at most 1 MB" in ran.err
     assert "NPZ" in ran.err
     assert not (tmp_path / "way.mat").exists()
     run_ok(*ask, "--only", "D", "-o", tmp_path / "way.mat")
@@ -122,5 +122,5 @@ def test_results_too_large_for_memory_are_rejected(
 def test_too_large_variables_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Level 5 has sizes of 32 bits; larger variables are rejected before writing."""
     monkeypatch.setattr("robolin.io.formats.mat_results.LARGEST_VARIABLE", 100)
-    with pytest.raises(robolin.FileError, match="'A' has"):
+    with pytest.raises(robolin.FileError, match="'A' is too large for a MAT-file"):
         mat_bytes({"A": np.zeros((10, 10))})

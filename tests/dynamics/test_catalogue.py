@@ -72,9 +72,9 @@ def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
 
 def test_help_describes_auto() -> None:
     """The help of --method is made from the limits that auto uses."""
-    help_text = " ".join(run_ok("linearize-forward", "--help").out.split())
+    help_text = " ".join(run_ok("linearize-forward", "--help-all").out.split())
     assert describe_auto("linearize-forward", "perturb-forward") in help_text
-    help_text = " ".join(run_ok("forward", "--help").out.split())
+    help_text = " ".join(run_ok("forward", "--help-all").out.split())
     assert describe_auto("forward") in help_text
     assert "forward" not in CONVENTIONAL_UP_TO
 

@@ -187,7 +187,7 @@ def test_auto_takes_elimination_with_mimic_joints(arm: Arm) -> None:
     """Arms with grippers have results, and the contract names the method."""
     for verb in (*PLAIN, *ROOTLESS, *MORE, "operational-space", "operational-space-inverse"):
         assert algorithm_for(arm, verb) == f"{verb}-conventional"
-        with pytest.raises(robolin.RobolinError, match="follows"):
+        with pytest.raises(robolin.RobolinError, match="mimics"):
             algorithm_for(arm, verb, "operator")
 
 

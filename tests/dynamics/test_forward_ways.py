@@ -94,7 +94,7 @@ def test_mimic_joints_are_rejected_by_recursions(way: Any) -> None:
     """Every recursion names the mimic joint, and elimination returns a result."""
     arm = robolin.load("panda-fingers")
 
-    with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' follows"):
+    with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' mimics"):
         robolin.forward(arm, np.zeros(arm.n), method=way)
     assert np.isfinite(robolin.forward(arm, np.zeros(arm.n), method="conventional")).all()
 

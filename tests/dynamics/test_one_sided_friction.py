@@ -264,7 +264,7 @@ def test_both_sides_are_shown(tmp_path, monkeypatch):
         ("{positive: 2}", "missing-key", "has no 'friction.negative'"),
         ("{positive: 2, negative: x}", "number-malformed", "friction.negative is 'x'"),
         ("{positive: 2, back: 3}", "unknown-key", "'friction.back'"),
-        ("[2, 3]", "wrong-kind", "friction is a list, not a number"),
+        ("[2, 3]", "wrong-kind", "friction must be a number, got a list"),
     ],
 )
 def test_wrong_friction_is_reported(friction, finding, message):

@@ -216,7 +216,7 @@ def test_the_recursion_rejects_mimic_joints() -> None:
     arm = robolin.load("panda-fingers")
     q = np.full(arm.n, 0.3)
     assert robolin.operational_space(arm, q, frame="panda_hand").operational_inertia is not None
-    with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' follows"):
+    with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' mimics"):
         robolin.operational_space(arm, q, frame="panda_hand", method="operator")
 
 

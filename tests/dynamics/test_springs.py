@@ -156,7 +156,7 @@ def test_against_other_programs(against: str) -> None:
     arm = replace(CHAIN, wrenches=())
     found = robolin.verify(arm, samples=3, against=against)
     assert found.passed, found.failed
-    words = {"mujoco": "given to it", "pinocchio": "added to its torques"}
+    words = {"mujoco": "passed to it", "pinocchio": "added to its torques"}
     assert found.comparison.accounted["springs"] == words[against]
 
 
@@ -233,7 +233,7 @@ def test_a_regressor_program_without_spring_columns_is_rejected(arm, tmp_path):
         lambda: robolin.generate(arm, ["regressor"], tmp_path / "sprung"),
         lambda: robolin.compile(arm, "regressor"),
     ):
-        with pytest.raises(robolin.RobolinError, match=rf"no columns .*'{sprung}'") as caught:
+        with pytest.raises(robolin.RobolinError, match=rf"joint springs: .*'{sprung}'") as caught:
             program()
         assert "--no-springs" in (caught.value.hint or "")
     assert not (tmp_path / "sprung").exists()

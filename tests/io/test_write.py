@@ -106,7 +106,7 @@ def test_format_helps_a_name_without_known_extension(tmp_path):
 BAD = [
     ("r.xlsx", None, "unknown file extension '.xlsx'", ".csv, .json, .npz, .parquet"),
     ("result", None, "no extension", ".csv, .json, .npz, .parquet"),
-    ("r.csv", "json", "extension says csv, --format says json", "omit --format"),
+    ("r.csv", "json", "--format json contradicts the file extension .csv", "omit --format"),
 ]
 
 

@@ -22,7 +22,7 @@ _STATE_SPACE_ONLY = flag(
     "state-space",
     [*LINEAR_MODEL_FLAGS, _STATE_SPACE_ONLY],
     state_help=POINT_HELP,
-    short="q qd tau trim actuated outputs dt discretize only trajectory output format",
+    short="q qd tau trim actuated outputs dt discretize only trajectory output",
 )
 def state_space_command(inquiry: Request, out: Output) -> None:
     """Compute A, B, C and D at an operating point.

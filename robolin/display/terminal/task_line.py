@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from threading import Event, RLock, Thread
-from time import monotonic
+from time import monotonic as now
 from typing import Self
 
 # seconds before the line appears, and between two updates
@@ -32,7 +32,7 @@ class TaskLine:
 
     def begin(self, task: str) -> None:
         with self._lock:
-            self._tasks.append((task, monotonic(), -1.0))
+            self._tasks.append((task, now(), -1.0))
             if self._thread is None:
                 self._thread = Thread(target=self._run, daemon=True)
                 self._thread.start()
@@ -61,7 +61,7 @@ class TaskLine:
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL):
-            self.draw(monotonic())
+            self.draw(now())
 
     def draw(self, now: float) -> None:
         """Draw the line of a time over the former one."""

@@ -23,7 +23,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(task_line, "monotonic", clock)
+    monkeypatch.setattr(task_line, "now", clock)
     # the thread would draw at times of its own
     monkeypatch.setattr(task_line, "INTERVAL", 3600.0)
     return clock
