@@ -88,6 +88,8 @@ ONLY_PYTHON = {
     *(("ComputedTorque", "qdd"), ("PoseControl", "rotation"), ("link_accelerations", "qdd")),
     # trim has no choice of them on the command line
     ("trim", "limits"),
+    # the second ARM, flags of states, -o and messages
+    *(("report", name) for name in ("other", "states", "path", "notify")),
 }
 # meaning of the default None of an argument, as the flag states it
 MEANT: dict[Any, str] = {
