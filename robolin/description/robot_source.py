@@ -138,7 +138,7 @@ def _missing(path: Path, bare: bool) -> FileError:
     names = bundled_names()
     if bare:
         meant = did_you_mean(path.name.lower(), names, f"bundled robots: {quote_list(names)}")
-        hint = f"{meant} (`robolin models` tells more)"
+        hint = f"{meant} (`robolin models` lists all)"
         return FileError(
             "file not found, and no bundled robot has this name", where=str(path), hint=hint
         )

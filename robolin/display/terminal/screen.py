@@ -41,12 +41,12 @@ _HIDDEN = frozenset(
     {"arm", "joints", "inertial_frame", "units", "algorithm", "paper", "state", "torque", "notes"}
     | {"operating point", "stability", "modes", "closed loop", "closed modes", "frame"}
     | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
-    | {"velocities", "start", "fixed"}
+    | {"velocities", "start", "fixed", "ignored"}
 )
 # contract entries that describe the model, in the order of the sentence
 _MODEL = (
     *("gravity", "damping", "friction", "armature", "springs", "payload", "wrench", "locked"),
-    *("mimic", "passive", "loops", "base", "tip", "ignored"),
+    *("mimic", "passive", "loops", "base", "tip"),
 )
 _PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$")
 _STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
@@ -54,6 +54,8 @@ _STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
 POLE_COLUMNS = ("poles", "frequency", "damping", "decay", "stability")
 # joints that move at least this much of the largest one are named in a mode
 _DOMINANT = 0.5
+# columns of an 80-column terminal that the numbers of a pole leave
+_NAMES_WIDTH = 18
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,7 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
             damping,
             "" if time.strip() == "inf" else time.strip(),
             _STABILITY[int(result["stability"][i])],
-            " ".join(_dominant(np.abs(shapes[i]), joints)),
+            _clipped(" ".join(_dominant(np.abs(shapes[i]), joints))),
         )
         for i, re, im, frequency, damping, time in zip(
             kept,
@@ -283,6 +285,11 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
     cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
     rows = tuple(str(i + 1) for i in range(len(kept)))
     return Grid("", "", rows, header, tuple(cells))
+
+
+def _clipped(names: str) -> str:
+    """Joint names that leave room for the numbers; --only mode_shape has all of them."""
+    return names if len(names) <= _NAMES_WIDTH else f"{names[: _NAMES_WIDTH - 1]}…"
 
 
 def _dominant(shape: Any, joints: Sequence[str]) -> list[str]:
@@ -346,6 +353,9 @@ def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
     if parts:
         end = f"; {merged}" if merged and not _PLAIN.match(merged) else ""
         yield f"Assumes {join_and(parts)}{end}."
+    if ignored := contract.get("ignored"):
+        kinds = pluralize(len(ignored), "kind") if isinstance(ignored, list) else phrase(ignored)
+        yield f"Ignored: {kinds} of elements in the robot file (--assumptions lists them)."
     for key, value in contract.items():
         text = phrase(value)
         if key not in _HIDDEN and key not in _MODEL and text and not _PLAIN.match(text):

@@ -134,6 +134,30 @@ def test_assumptions_are_one_sentence_about_what_differs_from_the_plain_model():
     )
 
 
+def test_ignored_elements_are_counted_on_the_screen():
+    """A long list of ignored elements does not push the result off the screen."""
+    contract = {"gravity": "0, 0, -9.81 m/s²", "ignored": ["collision (17)", "visual (17)"]}
+    lines = render_table(result_of(matrix(2), contract=contract), 100, False).splitlines()
+    assert lines[-1].startswith("Ignored: 2 kinds of elements in the robot file")
+    complete = render_table(result_of(matrix(2), contract=contract), 100, False, contract=True)
+    assert "collision (17)" in complete
+
+
+def test_long_joint_names_leave_room_for_the_numbers_of_poles():
+    """Stability and time constants of a robot with long names fit 80 columns in one table."""
+    arm = robolin.load("panda")
+    result = robolin.answer(arm, "poles", robolin.States(q="home"))
+    long = tuple(f"{letter}_rotation_of_the_wrist_{letter}" for letter in "abcdefg")
+    arrays = tuple(
+        replace(a, labels=(a.labels[0], long)) if a.name == "mode_shape" else a
+        for a in result.arrays
+    )
+    text = render_table(replace(result, arrays=arrays, joints=long), 80, False, height=24)
+    header = next(line for line in text.splitlines() if "pole [1/s]" in line)
+    assert header.split()[-1] == "joints"
+    assert max(map(len, text.splitlines())) <= 80
+
+
 SHORT = [
     (("panda_joint1", "panda_joint2"), ["j1", "j2"]),
     (("shoulder_pan_joint", "elbow_joint"), ["shoulder_pan", "elbow"]),
