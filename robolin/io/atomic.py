@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -21,7 +19,8 @@ from robolin.errors import FileError
 # seconds between calls of fsync while a file is written
 _SECONDS_BETWEEN = 0.25
 
-# above this size in bytes, written pages are dropped from the page cache
+# above this size in bytes, written pages are dropped from the page cache: while the system
+# searches for free memory, a file of 4 GB takes four times as long
 _TOO_LARGE_TO_KEEP = 1 << 30
 
 _HINTS = {
@@ -36,16 +35,8 @@ _HINTS = {
 # seconds to wait for a lock of another process, and between two attempts
 _LOCK_TIMEOUT, _LOCK_POLL_INTERVAL = 5.0, 0.005
 
-_LEFTOVER = re.compile(r"\.robolin-[0-9a-f]{16}\.part")
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedFile:
-    """A file being written, the target it will become, and the permissions it will get."""
-
-    path: Path
-    target: Path
-    mode: int | None
+# a short name: a suffix could make the name of the target too long
+_PART, _DIGITS = ".robolin-{}.part", 16
 
 
 @contextmanager
@@ -58,68 +49,38 @@ def atomic_write(target: str | Path) -> Iterator[BinaryIO]:
 @contextmanager
 def atomic_write_all(targets: Sequence[str | Path]) -> Iterator[tuple[BinaryIO, ...]]:
     """Open one stream per target; once all are complete, the targets are replaced in this order."""
-    files: list[UnfinishedFile] = []
+    parts: dict[Path, Path] = {}
     with ExitStack() as locks:
-        try:
-            with ExitStack() as opened:
-                streams = tuple(_open(Path(target), files, opened, locks) for target in targets)
-                with _background_fsync(streams):
-                    yield streams
-                for stream, target in zip(streams, targets, strict=True):
-                    _finish(stream, Path(target))
-            _put_in_place(files)
-        finally:
-            for file in files:
-                file.path.unlink(missing_ok=True)
+        with ExitStack() as opened:
+            streams = tuple(_open(Path(target), parts, opened, locks) for target in targets)
+            with _background_fsync(streams):
+                yield streams
+            for stream, target in zip(streams, targets, strict=True):
+                stream.flush()
+                if not is_stream(target):
+                    os.fsync(stream.fileno())
+        _put_in_place(parts)
 
 
-def _put_in_place(files: Sequence[UnfinishedFile]) -> None:
-    """Rename every file to its target; pipes and devices are not among the files."""
-    for file in files:
-        with as_file_error(file.target):
-            if file.mode is not None:
-                os.chmod(file.path, file.mode)
-    with ExitStack() as locked:
-        if len(files) > 1:
-            with as_file_error(files[-1].target):
-                locked.enter_context(folder_lock(files[-1].target.parent))
-        # small files such as provenance come first and are restored if a later one fails
-        former: list[tuple[UnfinishedFile, bytes | None]] = []
+def _put_in_place(parts: dict[Path, Path]) -> None:
+    """Rename temporary files to their targets; if one rename fails, undo those before it."""
+    last = next(reversed(parts), Path())
+    # only small files such as provenance come before the last one
+    former: dict[Path, bytes | None] = {}
+    with folder_lock(last.parent) if len(parts) > 1 else nullcontext():
         try:
-            for file in files:
-                with as_file_error(file.target):
-                    if file is not files[-1]:
-                        former.append((file, _content(file.target)))
-                    os.replace(file.path, file.target)
+            for target, part in parts.items():
+                with as_file_error(target):
+                    if target != last:
+                        former[target] = target.read_bytes() if target.exists() else None
+                    os.replace(part, target)
         except BaseException:
             # an interruption after the last rename leaves all of them in place
-            if files[-1].path.exists():
-                for file, content in reversed(former):
-                    _restore(file, content)
+            if parts[last].exists():
+                for target, content in former.items():
+                    with suppress(OSError):
+                        target.unlink() if content is None else target.write_bytes(content)
             raise
-
-
-def _content(path: Path) -> bytes | None:
-    """The bytes of a file; None if it does not exist."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-
-
-def _restore(file: UnfinishedFile, content: bytes | None) -> None:
-    """Undo the rename of a file; an error here is not reported, but the one that led here is."""
-    if file.path.exists():
-        # it was not renamed
-        return
-    with suppress(OSError):
-        if content is None:
-            file.target.unlink()
-            return
-        file.path.write_bytes(content)
-        if file.mode is not None:
-            os.chmod(file.path, file.mode)
-        os.replace(file.path, file.target)
 
 
 @contextmanager
@@ -129,19 +90,13 @@ def folder_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
     Without locks, and after a timeout, readers detect mixed files: `flock FOLDER robolin …` keeps
     the lock of the folder until robolin ends.
     """
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        # a folder can be used without the right to list it; readers report a missing one themselves
-        if not shared and not isinstance(error, PermissionError):
-            raise
+    with ExitStack() as opened:
+        # a folder can be used without the right to list it
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            opened.callback(os.close, descriptor)
+            _lock(descriptor, _LOCK_TIMEOUT, shared=shared)
         yield
-        return
-    try:
-        _lock(descriptor, _LOCK_TIMEOUT, shared=shared)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _lock(descriptor: int, seconds: float = 0.0, *, shared: bool = False) -> bool:
@@ -177,62 +132,48 @@ def require_writable(target: Path) -> None:
     if is_stream(target):
         return
     with as_file_error(target):
-        target = _resolved(target)
-        _mode_to_keep(target)
+        target, _ = _resolved(target)
         if not os.access(target.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _open(
-    target: Path, files: list[UnfinishedFile], opened: ExitStack, locks: ExitStack
-) -> BinaryIO:
+def _open(target: Path, parts: dict[Path, Path], opened: ExitStack, locks: ExitStack) -> BinaryIO:
     opened.enter_context(as_file_error(target))
     if is_stream(target):
         return opened.enter_context(open(target, "wb"))
-    target = _resolved(target)
-    mode = _mode_to_keep(target)
-    if not any(file.target.parent == target.parent for file in files):
+    target, mode = _resolved(target)
+    if not parts:
         remove_leftovers(target.parent)
     # no other user may read a private file while it is replaced
-    path = _new_part(target.parent, 0o666 if mode is None else 0o600, locks)
-    files.append(UnfinishedFile(path, target, mode))
-    return opened.enter_context(open(path, "r+b"))
+    part = _new_part(target.parent, 0o666 if mode is None else 0o600, locks)
+    if mode is not None:
+        opened.callback(os.chmod, part, mode)
+    parts[target] = part
+    return opened.enter_context(open(part, "r+b"))
 
 
-def _resolved(target: Path) -> Path:
-    """The path of a file with symbolic links followed."""
-    try:
-        return target.resolve()
-    except RuntimeError as error:
-        # Python's error for a link that leads to itself
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
-
-
-def _mode_to_keep(target: Path) -> int | None:
-    """The permissions of the file to be replaced; None for a new file."""
-    if target.is_dir():
-        raise FileError(
-            "must be a file, got a folder", where=str(target), hint="append a file name to the path"
-        )
+def _resolved(target: Path) -> tuple[Path, int | None]:
+    """The target with links followed, and the permissions of a file that exists there."""
+    target = Path(os.path.realpath(target))
     if not target.parent.is_dir():
         raise FileError(
             f"folder '{target.parent}' does not exist",
             where=str(target),
             hint="create the folder, or check its spelling",
         )
-    if not target.exists():
-        return None
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target, None
+    if stat.S_ISDIR(mode):
+        raise FileError(
+            "must be a file, got a folder", where=str(target), hint="append a file name to the path"
+        )
     if not os.access(target, os.W_OK):
         raise FileError(
             "the file is read-only", where=str(target), hint="choose another name with -o"
         )
-    return stat.S_IMODE(target.stat().st_mode)
-
-
-def _finish(stream: BinaryIO, target: Path) -> None:
-    stream.flush()
-    if not is_stream(target):
-        os.fsync(stream.fileno())
+    return target, stat.S_IMODE(mode)
 
 
 @contextmanager
@@ -246,8 +187,10 @@ def _background_fsync(streams: Sequence[BinaryIO]) -> Iterator[None]:
             for stream in streams:
                 # a pipe cannot be synced, and the final fsync reports errors of a disk
                 with suppress(OSError, ValueError):
-                    sync(stream.fileno())
-                    _drop_page_cache(stream.fileno())
+                    sync(file := stream.fileno())
+                    large = 512 * os.fstat(file).st_blocks > _TOO_LARGE_TO_KEEP
+                    if large and hasattr(os, "posix_fadvise"):
+                        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
     thread = Thread(target=push, name="robolin-disk", daemon=True)
     thread.start()
@@ -256,16 +199,6 @@ def _background_fsync(streams: Sequence[BinaryIO]) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
-
-
-def _drop_page_cache(file: int) -> None:
-    """Drop the pages of a large file that are already on the disk from the page cache.
-
-    Otherwise the kernel keeps searching for free memory, which is slower than writing, and
-    evicts pages that other programs need.
-    """
-    if hasattr(os, "posix_fadvise") and 512 * os.fstat(file).st_blocks > _TOO_LARGE_TO_KEEP:
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 @contextmanager
@@ -286,13 +219,11 @@ def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
 
 
 def _new_part(folder: Path, mode: int, locks: ExitStack) -> Path:
-    """Create a temporary file that stays locked as long as `locks` is open.
-
-    Its name is short: a suffix could make the name of the target too long.
-    """
+    """Create a temporary file that stays locked until `locks` is closed and then removed."""
     while True:
-        path = folder / f".robolin-{secrets.token_hex(8)}.part"
+        path = folder / _PART.format(secrets.token_hex(_DIGITS // 2))
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        locks.callback(path.unlink, missing_ok=True)
         if not _lock(descriptor, _LOCK_TIMEOUT):
             # Windows renames no open file
             os.close(descriptor)
@@ -309,35 +240,25 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     remove_leftovers(parent)
     with ExitStack() as locks:
         with as_file_error(parent):
-            part = _new_part(parent, 0o600, locks)
-        folder = part.with_suffix(".folder")
-        try:
-            with as_file_error(parent):
-                folder.mkdir(mode=0o700)
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            part.unlink(missing_ok=True)
+            folder = _new_part(parent, 0o600, locks).with_suffix(".folder")
+            locks.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+        yield folder
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open a file without following a link or waiting for a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of this user that are not locked: their process has terminated."""
-    if not hasattr(os, "getuid"):
+    """Remove temporary files and folders that are not locked: their process has terminated."""
+    if os.name == "nt":
+        # without locks, a file in use cannot be recognized
         return
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _LEFTOVER.fullmatch(entry.name):
-                with suppress(OSError):
-                    _remove_leftover(Path(entry.path))
-
-
-def _remove_leftover(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        info = os.fstat(descriptor)
-        ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid()
-        if ours and _lock(descriptor):
-            shutil.rmtree(path.with_suffix(".folder"), ignore_errors=True)
-            path.unlink()
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):
+        for path in folder.glob(_PART.format("[0-9a-f]" * _DIGITS)):
+            with suppress(OSError), open(path, "rb+", opener=_open_regular) as stream:
+                if _lock(stream.fileno()):
+                    shutil.rmtree(path.with_suffix(".folder"), ignore_errors=True)
+                    path.unlink()
