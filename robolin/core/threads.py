@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, wait
 from functools import cache
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from types import GeneratorType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -134,6 +136,9 @@ def from_item(count: int) -> Callable[[object], bool]:
 
 def result_of(future: Future[T]) -> T:
     """Wait for the result of a future; signals interrupt the wait."""
+    # import here: most commands have no futures, and the import loads `logging`
+    from concurrent.futures import wait
+
     while not wait([future], timeout=POLL_INTERVAL).done:
         pass
     return future.result()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -221,7 +219,7 @@ def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
 def _new_part(folder: Path, mode: int, locks: ExitStack) -> Path:
     """Create a temporary file that stays locked until `locks` is closed and then removed."""
     while True:
-        path = folder / _PART.format(secrets.token_hex(_DIGITS // 2))
+        path = folder / _PART.format(os.urandom(_DIGITS // 2).hex())
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         locks.callback(path.unlink, missing_ok=True)
         if not _lock(descriptor, _LOCK_TIMEOUT):
@@ -241,7 +239,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     with ExitStack() as locks:
         with as_file_error(parent):
             folder = _new_part(parent, 0o600, locks).with_suffix(".folder")
-            locks.callback(shutil.rmtree, folder, ignore_errors=True)
+            locks.callback(_remove_folder, folder)
             folder.mkdir(mode=0o700)
         yield folder
 
@@ -249,6 +247,13 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 def _open_regular(path: str, flags: int) -> int:
     """Open a file without following a link or waiting for a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _remove_folder(folder: Path) -> None:
+    # import here: writing one file does not need `shutil`, which loads the compression libraries
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -260,5 +265,5 @@ def remove_leftovers(folder: Path) -> None:
         for path in folder.glob(_PART.format("[0-9a-f]" * _DIGITS)):
             with suppress(OSError), open(path, "rb+", opener=_open_regular) as stream:
                 if _lock(stream.fileno()):
-                    shutil.rmtree(path.with_suffix(".folder"), ignore_errors=True)
+                    _remove_folder(path.with_suffix(".folder"))
                     path.unlink()

@@ -62,6 +62,10 @@ class Format:
         assert self.stream_writer is not None, "the format can be streamed"
         _function(self.stream_writer)(result, stream)
 
+    def companion_path(self, path: str | Path) -> Path:
+        """The path of the second file, which holds the provenance."""
+        return Path(f"{path}{self.companion}")
+
     def open_result(self, path: Path) -> AbstractContextManager[StoredFile]:
         """Open a stored result and verify its provenance."""
         opened: AbstractContextManager[StoredFile] = _function(self.result_opener)(path)
@@ -85,7 +89,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         writer="robolin.io.formats.csv_writer:write_csv",
         stream_writer="robolin.io.formats.csv_writer:write_csv_to",
-        result_opener="robolin.io.formats.csv_writer:open_csv",
+        result_opener="robolin.io.formats.csv_reader:open_csv",
         table_opener="robolin.io.formats.csv_reader:csv_table",
         read_piped=True,
         read_in_parts=True,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -267,16 +266,3 @@ def require_holdable(result: Result, form: str) -> None:
         raise UsageError(
             f"{form.upper()} cannot represent NaN", where="--on-bad-row=nan", hint=hint
         )
-
-
-def write_into(result: ResultStream, form: str, stream: TextIO) -> None:
-    """Write the result into a text stream, as bytes if the stream has a buffer."""
-    buffer = getattr(stream, "buffer", None)
-    if buffer is None:
-        held = BytesIO()
-        FORMATS[form].write_to(result, held)
-        stream.write(held.getvalue().decode())
-    else:
-        stream.flush()
-        FORMATS[form].write_to(result, buffer)
-    stream.flush()

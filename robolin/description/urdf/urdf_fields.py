@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 
@@ -177,7 +176,11 @@ def _misspelt(name: str, word: str) -> bool:
     name, word = name.lower(), word.lower()
     if abs(len(name) - len(word)) > len(word) // 2:
         return False
-    return sorted(name) == sorted(word) or SequenceMatcher(None, name, word).ratio() >= 0.8
+    if sorted(name) == sorted(word):
+        return True
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, name, word).ratio() >= 0.8
 
 
 def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name") -> str:

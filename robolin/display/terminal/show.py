@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from io import BytesIO
 from time import monotonic as now
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -16,9 +16,7 @@ import numpy as np
 
 from robolin.core.progress import stop_listening
 from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
-from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, PIPED, TABLE, format_of
-from robolin.io.stored import write_into
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,19 +48,37 @@ def write_result(
     terminal = stream.isatty()
     form = fmt or (TABLE if terminal else PIPED)
     if form == TABLE:
-        size = shutil.get_terminal_size() if terminal else None
+        # import here: numbers need no terminal, and the import loads compression libraries
+        from shutil import get_terminal_size
+
+        size = get_terminal_size() if terminal else None
         text = _table(answer, size, _colored(color, terminal), precision, everything, contract)
         _write_text(stream, text, terminal)
     else:
-        write_into(answer, form, stream)
+        _write_stream(answer, form, stream)
 
 
 def _write_file(result: ResultStream, path: str, form: str, precision: int | None) -> None:
     if form == TABLE:
+        from robolin.io.atomic import atomic_write
+
         with atomic_write(path) as stream:
             stream.write(_table(result, None, False, precision or 6, True, True).encode())
     else:
         FORMATS[form].write(result, path)
+
+
+def _write_stream(result: ResultStream, form: str, stream: TextIO) -> None:
+    """Write the result into a text stream, as bytes if the stream has a buffer."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        held = BytesIO()
+        FORMATS[form].write_to(result, held)
+        stream.write(held.getvalue().decode())
+    else:
+        stream.flush()
+        FORMATS[form].write_to(result, buffer)
+    stream.flush()
 
 
 def _table(
@@ -150,8 +166,10 @@ def page_text(text: str, stream: TextIO) -> bool:
     """Show the text in a pager; False without a terminal, or if the text fits on the screen."""
     if not _is_interactive(stream):
         return False
+    from shutil import get_terminal_size
+
     # a page can be scrolled back without a pager
-    if text.count("\n") < 2 * shutil.get_terminal_size().lines:
+    if text.count("\n") < 2 * get_terminal_size().lines:
         return False
     program = _program()
     if not program:
@@ -191,13 +209,14 @@ def _is_interactive(stream: TextIO) -> bool:
 def _program() -> list[str]:
     """The command of PAGER, else less; empty for an empty PAGER or cat."""
     import shlex
+    from shutil import which
 
     command = os.environ.get("ROBOLIN_PAGER", os.environ.get("PAGER", "less"))
     try:
         words = shlex.split(command)
     except ValueError:
         return []
-    return words if words != ["cat"] and words and shutil.which(words[0]) else []
+    return words if words != ["cat"] and words and which(words[0]) else []
 
 
 # seconds before a bar appears

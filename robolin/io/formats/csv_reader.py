@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 from typing import TypeVar
 
 from robolin.core.threads import from_item, prefetch
-from robolin.errors import RobolinError
+from robolin.errors import FileError, RobolinError
+from robolin.io.atomic import folder_lock, is_stream
+from robolin.io.format_table import FORMATS
 from robolin.io.formats.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
@@ -35,6 +39,8 @@ from robolin.io.formats.line_reader import (
 )
 from robolin.io.formats.row_index import needs_csv_parser, slice_lines
 from robolin.io.paths import is_stored
+from robolin.io.provenance_reader import Meta, open_bytes, provenance
+from robolin.io.stored import StoredFile, stored_table
 from robolin.io.table_file import (
     INTEGER_COLUMN,
     ReadRequest,
@@ -316,3 +322,28 @@ class CsvText:
 def _some(request: ReadRequest) -> bool:
     """Return whether only some of the rows are requested."""
     return request.first > 0 or request.stop is not None
+
+
+@contextmanager
+def open_csv(path: Path) -> Iterator[StoredFile]:
+    """Open a CSV file with its provenance in `<path>.meta.json`."""
+    where = str(path)
+    with ExitStack() as opened:
+        # writers replace both files within this lock, which must not wait for a pipe
+        folder = Path(os.path.realpath(path)).parent
+        with nullcontext() if is_stream(path) else folder_lock(folder, shared=True):
+            stream = opened.enter_context(open_bytes(path))
+            meta = _provenance(FORMATS["csv"].companion_path(path))
+        # not a regular file, because its size is not needed
+        table = csv_table(TableSource(stream, where, where, False))
+        yield stored_table(table, meta, where)
+
+
+def _provenance(companion: Path) -> Meta:
+    try:
+        with open_bytes(companion) as text:
+            return provenance(text.read(), str(companion), "the provenance")
+    except FileError as error:
+        message = f"reading the provenance failed: {error.message}"
+        hint = f"keep '{companion.name}' next to the CSV file; robolin writes both with -o FILE.csv"
+        raise RobolinError(message, where=str(companion), hint=hint) from error

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -19,15 +18,9 @@ from robolin.core.results.table_columns import (
     table_columns,
 )
 from robolin.core.threads import after_short_answer, prefetch
-from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import atomic_write, atomic_write_all, folder_lock, is_stream
+from robolin.io.atomic import atomic_write, atomic_write_all, is_stream
 from robolin.io.format_table import FORMATS
-from robolin.io.formats.csv_reader import csv_table
-from robolin.io.formats.json_writer import dumps_indented
-from robolin.io.provenance_reader import Meta, open_bytes, provenance
 from robolin.io.provenance_writer import Digests
-from robolin.io.stored import StoredFile, stored_table
-from robolin.io.table_file import TableSource, memory_suffices_for_polars
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
@@ -47,8 +40,10 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
         with atomic_write(path) as table:
             write_csv_to(result, table)
         return
+    from robolin.io.formats.json_writer import dumps_indented
+
     # readers reject a new companion of an old table, which an interruption may leave
-    with atomic_write_all([companion_of(path), path]) as (companion, table):
+    with atomic_write_all([FORMATS["csv"].companion_path(path), path]) as (companion, table):
         digests = write_csv_to(result, table)
         companion.write(f"{dumps_indented(digests.meta(result))}\n".encode())
 
@@ -89,13 +84,18 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
         if size >= _LARGE_TABLE:
             break
     yield _lines([column_names(held[0])])
-    by_polars = size >= _LARGE_TABLE and memory_suffices_for_polars()
-    write = _by_polars if by_polars else _by_python
+    write = _by_polars if size >= _LARGE_TABLE and _polars_fits() else _by_python
     for part in chain(held, rest):
         groups = table_columns(part)
         at_once = max(_NUMBERS_AT_ONCE // sum(len(group.names) for group in groups), 1)
         for first in range(0, len(groups[0].values), at_once):
             yield write(groups, slice(first, first + at_once))
+
+
+def _polars_fits() -> bool:
+    from robolin.io.table_file import memory_suffices_for_polars
+
+    return memory_suffices_for_polars()
 
 
 def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
@@ -135,33 +135,3 @@ def _lines(rows: Iterable[list[str]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
-
-
-def companion_of(path: str | Path) -> Path:
-    """The path of the provenance of a CSV file."""
-    return Path(f"{path}{FORMATS['csv'].companion}")
-
-
-@contextmanager
-def open_csv(path: Path) -> Iterator[StoredFile]:
-    """Open a CSV file with its provenance in `<path>.meta.json`."""
-    where = str(path)
-    with ExitStack() as opened:
-        # writers replace both files within this lock, which must not wait for a pipe
-        folder = Path(os.path.realpath(path)).parent
-        with nullcontext() if is_stream(path) else folder_lock(folder, shared=True):
-            stream = opened.enter_context(open_bytes(path))
-            meta = _provenance(companion_of(path))
-        # not a regular file, because its size is not needed
-        table = csv_table(TableSource(stream, where, where, False))
-        yield stored_table(table, meta, where)
-
-
-def _provenance(companion: Path) -> Meta:
-    try:
-        with open_bytes(companion) as text:
-            return provenance(text.read(), str(companion), "the provenance")
-    except FileError as error:
-        message = f"reading the provenance failed: {error.message}"
-        hint = f"keep '{companion.name}' next to the CSV file; robolin writes both with -o FILE.csv"
-        raise RobolinError(message, where=str(companion), hint=hint) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -57,6 +56,9 @@ def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
 
     The arrays follow each other, each with all rows, so they are spooled until the last row.
     """
+    # import here: the companion of a CSV needs other parts of this module
+    from tempfile import SpooledTemporaryFile
+
     digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
@@ -65,9 +67,7 @@ def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:
-                        spools[name] = opened.enter_context(
-                            tempfile.SpooledTemporaryFile(_HELD_IN_MEMORY)
-                        )
+                        spools[name] = opened.enter_context(SpooledTemporaryFile(_HELD_IN_MEMORY))
                     spools[name].write(stored_values(values).tobytes())
         for text in _document(result, digests, spools):
             stream.write(printable_json(text).encode())
