@@ -21,7 +21,8 @@ def read_poses(arm: Fields, description: Description) -> tuple[PoseEntry, ...]:
     if fields is None:
         return ()
     angles = movable(description.joints)
-    order = _joint_order(description)
+    sound = not any(finding.level == "error" for finding in arm.findings)
+    order = _joint_order(description) if sound else []
     entries = [
         PoseEntry(key.text, key.location, _positions(fields, key.text, value, angles, order))
         for key, value in fields.node.pairs
@@ -31,9 +32,7 @@ def read_poses(arm: Fields, description: Description) -> tuple[PoseEntry, ...]:
 
 
 def _joint_order(description: Description) -> list[str]:
-    """The independent coordinates in the order of q; none if the joints form no tree."""
-    if not description.root:
-        return []
+    """The independent coordinates of a sound tree in the order of q; others may have cycles."""
     return [
         name
         for joint in tree_of(description).joints
