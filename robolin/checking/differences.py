@@ -78,7 +78,12 @@ def uniform_tolerances(rtol: float | None, atol: float | None) -> Tolerances | N
 
 def tolerances_in(stored: Mapping[str, Mapping[str, float]]) -> Tolerances:
     """Tolerances stored with a result."""
-    return Tolerances({name: Tolerance(**values) for name, values in stored.items()})
+    return Tolerances(
+        {
+            name: Tolerance(each.get("rtol", 0.0), each.get("atol", 0.0))
+            for name, each in stored.items()
+        }
+    )
 
 
 # round-off grows with the tens of additions in a sum over a robot

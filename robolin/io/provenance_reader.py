@@ -173,13 +173,13 @@ def matches(value: Any, pattern: Any) -> bool:
         return any(matches(value, each) for each in pattern)
     if isinstance(pattern, list):
         return type(value) is list and all(matches(item, pattern[0]) for item in value)
-    if isinstance(pattern, dict):
-        if type(value) is not dict:
-            return False
-        if str in pattern:
-            return all(matches(item, pattern[str]) for item in value.values())
-        return all(key in value and matches(value[key], each) for key, each in pattern.items())
-    return type(value) is pattern if isinstance(pattern, type) else pattern(value)
+    if not isinstance(pattern, dict):
+        return type(value) is pattern if isinstance(pattern, type) else pattern(value)
+    if type(value) is not dict:
+        return False
+    if str in pattern:
+        return all(matches(item, pattern[str]) for item in value.values())
+    return all(key in value and matches(value[key], each) for key, each in pattern.items())
 
 
 def is_size(value: Any) -> bool:
@@ -205,31 +205,18 @@ def _is_provenance(meta: Mapping[str, Any]) -> bool:
     return shaped and len(set(meta["joints"])) == len(meta["joints"])
 
 
-def _is_tolerance(value: Any) -> bool:
-    return matches(value, {str: _is_number}) and set(value) <= {"rtol", "atol"}
-
-
 def _is_array(value: Any) -> bool:
     return matches(value, _ARRAY) and value.get("numbers", REAL.name) in list(NUMBER_KINDS)
 
 
-def _is_model(value: Any) -> bool:
-    parts = {str: _are_parameters}
-    pattern = {"arm": _are_parameters, "links": parts, "joints": parts, "loops": parts}
-    return value is None or value == {} or (matches(value, pattern) and len(value) == len(pattern))
-
-
 def _are_parameters(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_parameter(key, each) for key, each in value.items())
-
-
-def _is_parameter(key: str, value: Any) -> bool:
-    """Check a model parameter by the last word of its key: a vector, a name, or one number."""
-    kind = key.rpartition(" ")[2]
-    if kind in _VECTORS:
-        vector = isinstance(value, list) and len(value) == _VECTORS[kind]
-        return vector and all(map(_is_number, value))
-    return isinstance(value, str) if kind in _NAMES else _is_number(value)
+    """Check model parameters by the last word of their names: a vector, a text, or one number."""
+    return type(value) is dict and all(
+        matches(each, [_is_number]) and len(each) == _VECTORS[kind]
+        if (kind := name.rpartition(" ")[2]) in _VECTORS
+        else matches(each, str if kind in _NAMES else _is_number)
+        for name, each in value.items()
+    )
 
 
 _SCALARS = (str, bool, type(None), _is_number)
@@ -241,15 +228,19 @@ _ARRAY = {
     "shape": [is_size],
     "sha256": str,
 }
+_MODEL = {
+    "arm": _are_parameters,
+    **{key: {str: _are_parameters} for key in ("links", "joints", "loops")},
+}
 _PROVENANCE = {
     **dict.fromkeys(("robolin", "role", "verb"), str),
     "options": are_options,
     "inputs": {str: str},
     "contract": dict,
-    "model": _is_model,
+    "model": (lambda value: value in (None, {}), _MODEL),
     "joints": [str],
     "rows": (type(None), is_size),
     "arrays": {str: _is_array},
-    "tolerances": {str: _is_tolerance},
+    "tolerances": {str: {str: _is_number}},
     "files": {str: str},
 }

@@ -15,7 +15,12 @@ import polars
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.io.formats.parquet_footer import FooterError, ThriftReader, read_footer, require_pages
+from robolin.io.formats.parquet_footer import (
+    FooterError,
+    read_footer,
+    read_structure,
+    require_pages,
+)
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
 from tests.cli.command import environment
 
@@ -33,7 +38,7 @@ def _file(rows: int = 300, at_once: int = 100, **options: Any) -> bytes:
 
 def _footer(data: bytes) -> dict[int, Any]:
     length = int.from_bytes(data[-8:-4], "little")
-    return ThriftReader(data[-8 - length : -8]).structure()
+    return read_structure(data[-8 - length : -8])[0]
 
 
 def _with_footer(data: bytes, footer: dict[int, Any]) -> bytes:
@@ -147,10 +152,9 @@ def test_an_inconsistent_footer(tmp_path: Path, what: str) -> None:
 
 def _with_page(data: bytes, change: dict[int, Any]) -> bytes:
     """The file with a changed header of its first page, which is moved to the end."""
-    reader = ThriftReader(data[4:])
-    header, footer = reader.structure(), _footer(data)
+    (header, size), footer = read_structure(data[4:]), _footer(data)
     column = footer[4][0][1][0][3]
-    body = data[4 + reader.at : 4 + column[7]]
+    body = data[4 + size : 4 + column[7]]
     page = _written({**header, **change, 5: {**header[5], **change.get(5, {})}}) + body
     end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     column.update({9: end, 7: len(page)})

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, BinaryIO, TypeVar
+from itertools import islice
+from operator import length_hint
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 _MAGIC, _TAIL = b"PAR1", 8
 # enough for a file of some gigabytes
@@ -21,20 +22,22 @@ _MOST_PER_VALUE, _MOST_OVERHEAD = 32, 1 << 20
 _LONGEST_PAGE_HEADER = 1 << 12
 # the field that describes a page, by the type of the page
 _DICTIONARY, _PAGES = 2, {0: 5, 2: 7, 3: 8}
+# kinds of values in the Thrift compact protocol
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BYTES, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+# largest nesting depth; Parquet has six levels
+_DEEPEST = 12
+
+T = TypeVar("T")
+# a Thrift structure by its field ids
+ThriftFields = dict[int, Any]
 
 
 class FooterError(ValueError):
     """Not a Parquet file, or a damaged one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnChunk:
-    """The values of one column in one row group.
-
-    name:          of the column; for a nested column, after the names of its parents
-    values:        number of values
-    start, packed: offset in the file, and compressed size in bytes
-    """
+class ColumnChunk(NamedTuple):
+    """The values of one column in one row group: its path, and its bytes in the file."""
 
     name: tuple[str, ...]
     values: int
@@ -42,16 +45,14 @@ class ColumnChunk:
     packed: int
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
+class RowGroup(NamedTuple):
     """Rows that are stored together."""
 
     rows: int
     chunks: tuple[ColumnChunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetFooter:
+class ParquetFooter(NamedTuple):
     """The metadata at the end of a Parquet file: its row groups and key-value pairs."""
 
     groups: tuple[RowGroup, ...]
@@ -72,14 +73,14 @@ def read_footer(stream: BinaryIO) -> ParquetFooter:
 # the parts of one recording share it
 @lru_cache(maxsize=4)
 def _footer(data: bytes) -> ParquetFooter:
-    fields = ThriftReader(data).structure()
+    fields, _ = read_structure(data)
     groups = tuple(
         RowGroup(_count(each, 3), tuple(_chunk(_field(c, 3, dict)) for c in _field(each, 1, list)))
         for each in _field(fields, 4, list)
     )
     if sum(group.rows for group in groups) != _count(fields, 3):
         raise FooterError("its groups do not have its rows")
-    pairs = _field(fields, 5, list) if 5 in fields else []
+    pairs = _field({5: [], **fields}, 5, list)
     meta = {_text(pair, 1): _text(pair, 2) if 2 in pair else "" for pair in pairs}
     return ParquetFooter(groups, meta)
 
@@ -89,30 +90,8 @@ def _chunk(column: ThriftFields) -> ColumnChunk:
     # some writers store 0 for a missing dictionary
     if isinstance(dictionary, int) and 0 < dictionary < start:
         start = dictionary
-    parts = enumerate(_field(column, 3, list))
-    name = tuple(_text({i: part}, i) for i, part in parts)
+    name = tuple(_text({3: part}, 3) for part in _field(column, 3, list))
     return ColumnChunk(name, _count(column, 5), start, _count(column, 7))
-
-
-T = TypeVar("T")
-
-
-def _field(fields: Any, number: int, kind: type[T]) -> T:
-    value = fields.get(number) if isinstance(fields, dict) else None
-    if not isinstance(value, kind):
-        raise FooterError(f"field {number} is missing or of another type")
-    return value
-
-
-def _count(fields: Any, number: int) -> int:
-    value = _field(fields, number, int)
-    if value < 0:
-        raise FooterError(f"field {number} is negative")
-    return value
-
-
-def _text(fields: Any, number: int) -> str:
-    return _field(fields, number, bytes).decode(errors="replace")
 
 
 def require_pages(
@@ -139,112 +118,95 @@ def _page_values(stream: BinaryIO, chunk: ColumnChunk, most: int) -> Iterator[in
     """Yield the number of values of each page; at most `most` bytes decompressed."""
     at, end, unpacked = chunk.start, chunk.start + chunk.packed, 0
     while at < end:
-        reader = ThriftReader(_bytes_at(stream, at, min(_LONGEST_PAGE_HEADER, end - at)))
-        header = reader.structure()
+        header, size = read_structure(_bytes_at(stream, at, min(_LONGEST_PAGE_HEADER, end - at)))
         unpacked += _count(header, 2)
         if unpacked > most:
             raise FooterError("the pages of a column unfold to more than its numbers")
-        at += reader.at + _count(header, 3)
+        at += size + _count(header, 3)
         kind = _count(header, 1)
-        description = _field(header, _PAGES.get(kind, 0), dict)
-        counts = [value for value in description.values() if isinstance(value, int)]
-        if min(counts, default=0) < 0:
+        page = _field(header, _PAGES.get(kind, 0), dict)
+        if any(isinstance(value, int) and value < 0 for value in page.values()):
             raise FooterError("a page has a negative number of values")
-        yield 0 if kind == _DICTIONARY else _count(description, 1)
+        yield 0 if kind == _DICTIONARY else _count(page, 1)
 
 
 def _bytes_at(stream: BinaryIO, offset: int, size: int) -> bytes:
-    # a buffered stream would read much more than necessary
-    if hasattr(os, "pread") and (descriptor := _descriptor(stream)) is not None:
-        return os.pread(descriptor, size, offset)
     stream.seek(offset)
     return stream.read(size)
 
 
-def _descriptor(stream: BinaryIO) -> int | None:
-    """The file descriptor; None if the stream is not a file on a disk."""
+def _field(fields: Any, number: int, kind: type[T]) -> T:
+    value = fields.get(number) if isinstance(fields, dict) else None
+    if not isinstance(value, kind):
+        raise FooterError(f"field {number} is missing or of another type")
+    return value
+
+
+def _count(fields: Any, number: int) -> int:
+    value = _field(fields, number, int)
+    if value < 0:
+        raise FooterError(f"field {number} is negative")
+    return value
+
+
+def _text(fields: Any, number: int) -> str:
+    return _field(fields, number, bytes).decode(errors="replace")
+
+
+def read_structure(data: bytes) -> tuple[ThriftFields, int]:
+    """Read a structure in the Thrift compact protocol; returns its fields and its size in bytes."""
+    rest = iter(data)
     try:
-        return stream.fileno()
-    except OSError:
-        return None
+        return _structure(rest, 0), len(data) - length_hint(rest)
+    except StopIteration:
+        raise FooterError("it ends too early") from None
 
 
-# a Thrift structure by its field ids
-ThriftFields = dict[int, Any]
+def _structure(rest: Iterator[int], depth: int) -> ThriftFields:
+    fields: ThriftFields = {}
+    number = 0
+    while head := next(rest):
+        number = number + (head >> 4) if head >> 4 else _signed(rest)
+        fields[number] = _value(rest, head & 15, depth)
+    return fields
 
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BYTES, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
-# largest nesting depth; Parquet has six levels
-_DEEPEST = 12
-_TOO_EARLY = "it ends too early"
 
-
-class ThriftReader:
-    """Reads structures in the Thrift compact protocol; `at` is the current offset."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._size, self.at = data, len(data), 0
-
-    def structure(self, depth: int = 0) -> ThriftFields:
-        """The structure at the current offset."""
-        fields: ThriftFields = {}
-        number = 0
-        while head := self._byte():
-            number = number + (head >> 4) if head >> 4 else self._signed()
-            fields[number] = self._value(head & 15, depth)
-        return fields
-
-    def _value(self, kind: int, depth: int) -> Any:
-        if depth > _DEEPEST:
-            raise FooterError("structures within structures")
-        # most frequent kinds first
-        if kind in (_I64, _I32, _I16):
-            return self._signed()
-        if kind == _BYTES:
-            return self._take(self._varint())
-        if kind in (_LIST, _SET):
-            head = self._byte()
-            size = head >> 4 if head >> 4 < 15 else self._varint()
-            return [self._item(head & 15, depth + 1) for _ in range(size)]
-        if kind == _STRUCT:
-            return self.structure(depth + 1)
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind in (_BYTE, _DOUBLE):
-            return self._take(1 if kind == _BYTE else 8)
-        raise FooterError(f"a field of kind {kind}")
-
-    def _item(self, kind: int, depth: int) -> Any:
+def _value(rest: Iterator[int], kind: int, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise FooterError("structures within structures")
+    # most frequent kinds first
+    if kind in (_I64, _I32, _I16):
+        return _signed(rest)
+    if kind in (_BYTES, _DOUBLE, _BYTE):
+        size = _varint(rest) if kind == _BYTES else 8 if kind == _DOUBLE else 1
+        if size > length_hint(rest):
+            raise StopIteration
+        return bytes(islice(rest, size))
+    if kind in (_LIST, _SET):
+        head = next(rest)
+        size = head >> 4 if head >> 4 < 15 else _varint(rest)
         # a boolean has its value in the head of a field, and a byte of its own in a list
-        return self._take(1) if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+        item = max(head & 15, _BYTE)
+        return [_value(rest, item, depth + 1) for _ in range(size)]
+    if kind == _STRUCT:
+        return _structure(rest, depth + 1)
+    if kind in (_TRUE, _FALSE):
+        return kind == _TRUE
+    raise FooterError(f"a field of kind {kind}")
 
-    def _signed(self) -> int:
-        """A zigzag varint: an integer of either sign."""
-        code = self._varint()
-        return (code >> 1) ^ -(code & 1)
 
-    def _varint(self) -> int:
-        """Seven bits per byte, the lowest first."""
-        value = self._byte()
-        if value < 128:
+def _signed(rest: Iterator[int]) -> int:
+    """A zigzag varint: an integer of either sign."""
+    code = _varint(rest)
+    return (code >> 1) ^ -(code & 1)
+
+
+def _varint(rest: Iterator[int]) -> int:
+    """Seven bits per byte, the lowest first."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = next(rest)
+        value |= (byte & 127) << shift
+        if byte < 128:
             return value
-        value &= 127
-        for shift in range(7, 70, 7):
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise FooterError("a number without end")
-
-    def _byte(self) -> int:
-        if self.at >= self._size:
-            raise FooterError(_TOO_EARLY)
-        self.at += 1
-        return self._data[self.at - 1]
-
-    def _take(self, size: int) -> bytes:
-        end = self.at + size
-        if end > self._size:
-            raise FooterError(_TOO_EARLY)
-        piece = self._data[self.at : end]
-        self.at = end
-        return piece
+    raise FooterError("a number without end")
