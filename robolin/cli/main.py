@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 from robolin.cli.entry_point import INTERRUPTED, end_interrupted
 from robolin.core.text import printable
 from robolin.errors import FileError, RobolinError
-from robolin.io.library_messages import separate_own_messages
+from robolin.io.library_messages import discard_output, separate_own_messages
 from robolin.version import __version__
 
 if TYPE_CHECKING:
@@ -45,14 +45,13 @@ def run() -> NoReturn:
     # saves 40 ms: no large matrix products are needed, so BLAS needs no threads
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = INTERRUPTED
-    # the second one handles another Ctrl-C during the first
-    with suppress(KeyboardInterrupt), suppress(KeyboardInterrupt):
-        try:
-            install_signal_handlers()
-            code = main(sys.argv[1:])
-        finally:
-            _end_on_interrupt()
-    _end_on_interrupt()
+    # another Ctrl-C while the first one is reported
+    with suppress(KeyboardInterrupt):
+        _install_signal_handlers()
+        code = main(sys.argv[1:])
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        # nothing is left to clean up
+        signal.signal(signal.SIGINT, end_interrupted)
     for stream in (sys.stdout, sys.stderr):
         # write errors have already been reported
         with suppress(OSError, ValueError):
@@ -62,7 +61,7 @@ def run() -> NoReturn:
     os._exit(code)
 
 
-def install_signal_handlers() -> None:
+def _install_signal_handlers() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         # keep signals ignored that the parent ignores (nohup)
@@ -95,12 +94,6 @@ def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
         with suppress(KeyboardInterrupt):
             threading.Timer(_REPEATED_AFTER, signal.raise_signal, [signal.SIGINT]).start()
             return
-
-
-def _end_on_interrupt() -> None:
-    """Let Ctrl-C end the process, because nothing is left to clean up."""
-    if signal.getsignal(signal.SIGINT) is _interrupt:
-        signal.signal(signal.SIGINT, end_interrupted)
 
 
 def main(args: Sequence[str]) -> int:
@@ -154,7 +147,14 @@ def _report(error: BaseException) -> int:
         discard_stdout()
     problem = _as_robolin_error(error)
     if problem is None:
-        return _report_bug(error)
+        if os.environ.get("ROBOLIN_DEBUG"):
+            from traceback import print_exception
+
+            print_exception(error)
+        text = f"{type(error).__name__}: {error}".removesuffix(": ")
+        say("error", f"this is a bug in robolin: {text}")
+        say("hint", "report it with the traceback: run the command again with ROBOLIN_DEBUG=1")
+        return BUG
     for part in problem.parts:
         say("error", f"{part.where}: {part.message}" if part.where else part.message)
         if part.hint:
@@ -188,45 +188,30 @@ def _as_robolin_error(error: BaseException) -> RobolinError | None:
     return None
 
 
-def _report_bug(error: BaseException) -> int:
-    if os.environ.get("ROBOLIN_DEBUG"):
-        from traceback import print_exception
-
-        print_exception(error)
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    say("error", f"this is a bug in robolin: {text}")
-    say("hint", "report it with the traceback: run the command again with ROBOLIN_DEBUG=1")
-    return BUG
-
-
 def say(kind: str, text: str) -> None:
     """Print `kind: text` on stderr, if it is open: wrapped on a terminal, else on one line."""
     # OSError: stderr itself has failed
     with suppress(OSError):
-        if sys.stderr is not None:
-            line = f"{kind}: {printable(text)}"
-            sys.stderr.write(f"{_wrapped(line) if sys.stderr.isatty() else line}\n")
-            sys.stderr.flush()
+        if sys.stderr is None:
+            return
+        line = f"{kind}: {printable(text)}"
+        if sys.stderr.isatty():
+            import shutil
+            import textwrap
 
-
-def _wrapped(line: str) -> str:
-    """Wrap a message between words at the width of the terminal."""
-    import shutil
-    import textwrap
-
-    return textwrap.fill(
-        line,
-        max(shutil.get_terminal_size().columns, 40),
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+            line = textwrap.fill(
+                line,
+                max(shutil.get_terminal_size().columns, 40),
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def discard_stdout() -> None:
     """Discard buffered output, which the interpreter would otherwise report at exit."""
     # without a real stdout nothing is buffered
     with suppress(AttributeError, OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        discard_output(sys.stdout.fileno())

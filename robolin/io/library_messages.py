@@ -26,10 +26,14 @@ def separate_own_messages() -> None:
 
 
 def mute_native_stderr() -> None:
-    """Redirect standard error to the null device if robolin's own messages do not use it."""
-    if not _own_messages_separate:
-        return
-    with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, STANDARD_ERROR)
-        os.close(nowhere)
+    """Discard what libraries print on standard error, if robolin's own messages do not use it."""
+    if _own_messages_separate:
+        with suppress(OSError):
+            discard_output(STANDARD_ERROR)
+
+
+def discard_output(descriptor: int) -> None:
+    """Redirect a file descriptor to the null device."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
